@@ -23,6 +23,7 @@ from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected, as_answer, expect
 from ..checking.judge import judge, screen
 from ..checking.observe import Run, code_digest, observe
+from ..checking.values import AtMost
 from ..checking.verdict import Verdict
 from ..exercises import Unknown
 from ..language import LANGUAGES, Text
@@ -98,6 +99,10 @@ def _verify(exercise: Exercise, ran: Ran, left: Mapping[str, Any]) -> Report:
         runs = {**seen, PUBLIC_SEED: observe(exercise, answer, PUBLIC_SEED)}
         return [judge(exercise, runs.get(s) or observe(exercise, answer, s), expected[s], code) for s in SEEDS]
 
+    for one in exercise.aspects:
+        limited = any(isinstance(run.values.get(one.name), AtMost) for run in expected[PUBLIC_SEED].solution)
+        if limited and one.measured is None:
+            report.problems.append(f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`")
     seen = {seed: known.solution for seed, known in expected.items()}
     report.solution = _passes(verdicts(solution, seen), "the solution", report)
     stub = ran.stubs.get(exercise.name)
@@ -155,6 +160,7 @@ def texts(exercise: Exercise) -> Iterator[tuple[str, Text]]:
     """Yield name and text of every sentence of an exercise, such as ("hint 1", Text(...))."""
     yield "title", exercise.title
     yield from ((f"aspect {aspect.name}", aspect.says) for aspect in exercise.aspects)
+    yield from ((f"label of aspect {aspect.name}", aspect.measured) for aspect in exercise.aspects if aspect.measured)
     yield from ((f"hint {number}", hint) for number, hint in enumerate(exercise.hints, 1))
     yield from ((f"mistake {mistake.name}", mistake.says) for mistake in exercise.mistakes.values())
 
@@ -168,6 +174,9 @@ def _texts(exercise: Exercise) -> Iterator[str]:
         yield from (f"{name}: {complaint}" for complaint in banned_words(text.ru))
     if len(exercise.hints) < HINTS:
         yield f"{len(exercise.hints)} hints; a learner gets {HINTS}: a question, a pointer, a skeleton"
+    for mistake in exercise.mistakes.values():
+        if mistake.says.en.startswith("It looks") or mistake.says.ru.startswith("Похоже"):
+            yield f"the mistake {mistake.name} must not begin as its label does, “Looks like” / «Похоже на ошибку»"
 
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:

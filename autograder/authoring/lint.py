@@ -40,7 +40,13 @@ BANNED = {
     "зануля": "обнулять градиенты",
     "обучающая скорость": "скорость обучения",
     "батчинг": "разбиение на батчи",
+    "распределител": "аллокатор",
+    "заполнител": "паддинг",
 }
+
+# An ordinary space lets a number break at the end of a line. A hyphen is no minus sign.
+_SPACE_IN_NUMBER = re.compile(r"\d (?=\d{3}(?!\d))")
+_HYPHEN_AS_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
 
 
 def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
@@ -76,6 +82,17 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
         known = "has changed: bring the Russian up to date" if "of" in russian.metadata else "is new: write the Russian"
         yield russian.line, f"the English text {known}, then say so with `autograder build --accept LESSON`"
     yield from ((russian.line, complaint) for complaint in banned_words(russian.source))
+    yield from ((russian.line, complaint) for complaint in _typography(russian.source))
+
+
+def _typography(text: str) -> Iterator[str]:
+    """Yield a complaint for each kind of slip in the numbers of a Russian text, outside code and formulas."""
+    for name in ("code blocks", "formulas", "code spans"):
+        text = _SHARED[name].sub(" ", text)
+    if _SPACE_IN_NUMBER.search(text):
+        yield "a number with an ordinary space between its digits: write a no-break space, or none in four digits"
+    if _HYPHEN_AS_MINUS.search(text):
+        yield "a negative number with a hyphen: write the minus sign, −"
 
 
 def banned_words(text: str) -> Iterator[str]:

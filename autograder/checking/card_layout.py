@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..language import LANGUAGES
+from ..language import LANGUAGES, Text
 from ..messages.cards import MESSAGES, message
+from ..messages.measured import measured_name, yes_or_no
 from ..messages.torch_errors import explain
 from .exercise import PUBLIC_SEED, Exercise
 
@@ -59,6 +60,11 @@ class Card:
             k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
             for k, v in parameters.items()
         }
+        name = _measured(said)
+        if name is not None:
+            said["what"] = f"{name.read(self.language)}: "
+            if answer := yes_or_no(said.get("got")):
+                said["got"] = answer.read(self.language)
         return message(id, **said).read(self.language)
 
     def _has_aspects(self) -> bool:
@@ -67,16 +73,17 @@ class Card:
         ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
         return self.verdict.state in ("passed", "not yet") and bool(ran)
 
-    def _aspects(self) -> Iterator[tuple[str, str, str]]:
-        """Yield state, sentence and points of each aspect, all as text.
+    def _aspects(self) -> Iterator[tuple[str, str, str, bool]]:
+        """Yield state, sentence and points of each aspect, and whether the card's table belongs to the aspect.
 
         The points are "" if the aspect has no points and is only a condition for other aspects.
         """
         says = {aspect.name: aspect.says.read(self.language) for aspect in self.exercise.aspects}
+        explained = self.verdict.finding.aspect if self.verdict.finding else ""
         for aspect in self.verdict.aspects:
             points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
             waiting = f" ({self._say('card.waiting')})" if aspect.state == "waiting" else ""
-            yield aspect.state, says[aspect.name] + waiting, points
+            yield aspect.state, says[aspect.name] + waiting, points, aspect.name == explained
 
     def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
         """Yield label and lines of each row of the card's table: the call, its inputs and its result.
@@ -96,9 +103,15 @@ class Card:
             yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
         first = finding.got[0].id if finding.got else ""
         if got and (public or table or first.startswith("raised.")):
-            kind = {"raised": "card.raised", "differs.table": "card.wrong", "differs.budget": "card.counted"}
-            label = kind.get(first) or kind.get(first.partition(".")[0]) or "card.returned"
-            yield self._say(label), got
+            kind = {"raised": "card.raised", "differs.table": "card.wrong"}
+            checked = bool(finding.got) and _measured(finding.got[0].parameters) is not None
+            otherwise = "card.checked" if checked else "card.returned"
+            label = kind.get(first) or kind.get(first.partition(".")[0]) or otherwise
+            measured = next((a.measured for a in self.exercise.aspects if a.name == finding.aspect), None)
+            if measured and first.startswith("differs."):
+                yield measured.read(self.language), got
+            else:
+                yield self._say(label), got
 
     def _closing(self) -> Iterator[tuple[str, str]]:
         """Yield pairs of strings for the end of the card: a sentence, and source code.
@@ -111,18 +124,28 @@ class Card:
         elif verdict.state in ("not yet", "not attempted"):
             yield self._say("card.hint"), f'hint("{name}")'
         finding = verdict.finding
-        if finding and finding.inputs and finding.seed == PUBLIC_SEED:
+        if finding and (finding.inputs or "case." in finding.called) and finding.seed == PUBLIC_SEED:
             yield self._say("card.reproduce"), f'case = reproduce("{name}")'
-            if self.exercise.shows_graph and finding.aspect and finding.called:
+            returned = not any(note.id.startswith(("raised.", "differs.kind")) for note in finding.got)
+            if self.exercise.shows_graph and finding.aspect and finding.called and returned:
                 yield self._say("card.graph"), f"from autograder import draw; draw({finding.called})"
+
+    def _within_aspects(self) -> bool:
+        """Return whether the table stands below the line of an aspect."""
+        return any(explained for *_, explained in self.aspects)
 
     def text(self) -> str:
         """Return the card as plain text."""
         lines = [f"{self.state} · {self.title} · {self.points}"]
-        lines += [f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip() for state, says, points in self.aspects]
-        for label, said in self.rows:
-            lines += [f"  {label}: {line}" if label and not i else f"  {line}" for i, line in enumerate(said)]
-        lines += [f"  {self.mistake}"] if self.mistake else []
+        rows = [
+            f"{label}: {line}" if label and not i else line for label, said in self.rows for i, line in enumerate(said)
+        ]
+        for state, says, points, explained in self.aspects:
+            lines.append(f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip())
+            lines += [f"      {row}" for row in rows] if explained else []
+        if not self._within_aspects():
+            lines += [f"  {row}" for row in rows]
+        lines += [f"  {self._say('card.mistake')}: {self.mistake}"] if self.mistake else []
         lines += [f"  · {note}" for note in self.notes]
         lines += [f"  {sentence} {code}" for sentence, code in self.closing]
         return "\n".join(lines)
@@ -135,12 +158,16 @@ class Card:
         colour = _COLOURS[self.verdict.state]
         head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'
         parts = [_div(f"{head} · {html.escape(self.points)}")]
-        parts += [_aspect(*aspect) for aspect in self.aspects]
-        if self.rows:
-            rows = "".join(_row(label, lines) for label, lines in self.rows)
-            parts.append(f'<table style="margin:.4em 0;border:none;font-size:inherit">{rows}</table>')
+        rows = "".join(_row(label, lines) for label, lines in self.rows)
+        table = f'<table style="margin:.2em 0 .4em {{}};border:none;font-size:inherit">{rows}</table>' if rows else ""
+        for state, says, points, explained in self.aspects:
+            parts.append(_aspect(state, says, points))
+            parts += [table.replace("{}", "1.6em")] if explained else []
+        if not self._within_aspects():
+            parts.append(table.replace("{}", "0"))
         if self.mistake:
-            parts.append(_div(f"<strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
+            label = f'<span style="opacity:.7">{html.escape(self._say("card.mistake"))}:</span>'
+            parts.append(_div(f"{label} <strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
         if self.notes:
             items = "".join(f"<li>{inline(note)}</li>" for note in self.notes)
             parts.append(f'<ul style="margin:.3em 0">{items}</ul>')
@@ -148,6 +175,11 @@ class Card:
             parts.append(_div(f"{inline(sentence)} <code>{html.escape(code)}</code>", "opacity:.75"))
         frame = f"border-left:4px solid rgb({colour});background:rgba({colour},.07);padding:.6em 1em;margin:.3em 0"
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
+
+
+def _measured(parameters: Mapping[str, object]) -> Text | None:
+    """Return the name of the measurement that a note's parameters hold, or None if the name is code."""
+    return measured_name(str(parameters.get("what", "")).removesuffix(": ").strip("`"))
 
 
 def aside(inside: str) -> str:

@@ -7,15 +7,16 @@ every mistake's program. An answer with the same observation has made that mista
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
 
 from ..language import Text
-from .inputs import Formula
+from .inputs import Formula, Lineup
 from .values import RTOL, canonical, describe
 
 KINDS = {
@@ -31,6 +32,7 @@ KINDS = {
 }
 ANSWERS = ("function", "class")
 PUBLIC_SEED = "public"
+_SETTINGS = 3  # of a layer, on a card
 
 Probe = Callable[[Any, "Case"], dict[str, object]]
 
@@ -42,12 +44,17 @@ class Case(SimpleNamespace):
     """
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {_describe_input(value)}" for name, value in vars(self).items())
+        return self.shown(vars(self))
+
+    def shown(self, names: Iterable[str]) -> str:
+        """Return the inputs `names` as text, a line for each. A function without a formula has no text."""
+        lines = {name: _describe_input(vars(self)[name]) for name in names}
+        return "\n".join(f"{name}: {text}" for name, text in lines.items() if text)
 
 
 def _describe_input(value: object) -> str:
     if isinstance(value, torch.nn.Module):
-        return " ".join(repr(value).split())
+        return _describe_module(value)
     if isinstance(value, torch.optim.Optimizer):
         settings = value.param_groups[0]
         momentum = f", momentum={settings['momentum']}" if settings.get("momentum") else ""
@@ -58,8 +65,17 @@ def _describe_input(value: object) -> str:
         return f"[{', '.join(map(_describe_input, value))}]"
     if isinstance(value, type):
         return f"class {value.__name__}"
+    if isinstance(value, (FunctionType, Lineup)):
+        return ""
     readable = isinstance(value, (Formula, torch.dtype, torch.device))
     return repr(value) if readable else describe(canonical(value))
+
+
+def _describe_module(module: torch.nn.Module) -> str:
+    """Return the text of a module in one line, such as `Sequential(Linear(3, 4, bias=True), Tanh())`."""
+    settings = re.sub(r"\b(in|out)_features=", "", module.extra_repr()).split(", ")[:_SETTINGS]
+    inside = [_describe_module(child) for child in module.children()]
+    return f"{type(module).__name__}({', '.join(inside or settings)})"
 
 
 @dataclass(frozen=True)
@@ -67,13 +83,15 @@ class Aspect:
     """One property of an answer, right or wrong, with points.
 
     `name` is the key of its value in the observation, `says` the sentence that a card shows. An aspect is judged only
-    if all aspects named in `after` are right.
+    if all aspects named in `after` are right. `measured` names what the probe measures for this aspect, such as "Bytes
+    in memory". It is None if the aspect's value is the returned value itself.
     """
 
     name: str
     points: float
     says: Text
     after: tuple[str, ...]
+    measured: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +178,17 @@ class Exercise:
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
         return list(self.generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
 
+    def failing_case(self, seed: str, index: int, aspect: str) -> Case:
+        """Return a new copy of case `index` of `seed`, on which `aspect` is wrong.
+
+        If the answer is a test and `aspect` is named after a wrong program, the case holds that program.
+        """
+        case = self.draw(seed)[index]
+        for value in list(vars(case).values()):
+            if isinstance(value, Lineup) and (fooling := value.wrong(aspect)) is not None:
+                return Case(function=fooling)
+        return case
+
     def texts(self) -> Exercise:
         """Return a copy of the exercise with texts and points, but without probe, cases and mistakes.
 
@@ -198,13 +227,16 @@ class Exercise:
         self.mistakes[mistake.name] = mistake
 
 
-def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None) -> Aspect:
+def aspect(
+    name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None, measured: Text | None = None
+) -> Aspect:
     """Return an `Aspect` whose sentence is `en` in English and `ru` in Russian.
 
     `after` names the aspects that must be right before this one is judged. If `after` is None, only the first aspect of
-    the exercise must be right.
+    the exercise must be right. `measured` is the label of the measured number on a card. An aspect with a limit
+    (`AtMost`) needs one.
     """
-    return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after))
+    return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after), measured)
 
 
 EVERY_ENTRY = aspect(
@@ -256,7 +288,7 @@ def exercise(
             return a.after
         return () if a.name == first else (first,)
 
-    resolved = tuple(Aspect(a.name, a.points, a.says, waits_for(a)) for a in aspects)
+    resolved = tuple(replace(a, after=waits_for(a)) for a in aspects)
 
     def decorate(probe: Probe) -> Exercise:
         return Exercise(

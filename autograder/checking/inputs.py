@@ -71,8 +71,9 @@ class Lineup:
         self._right, self._names = len(right), list(wrong)
         self._order = torch.randperm(len(self._programs), generator=rng).tolist()
 
-    def __repr__(self) -> str:
-        return f"{len(self._programs)} × ..."
+    def wrong(self, name: str) -> Any:
+        """Return the wrong program `name`, or None if there is none."""
+        return dict(zip(self._names, self._programs[self._right :])).get(name)
 
     def tried(self, accepts: Callable[[Any, bool], object]) -> tuple[list[object], dict[str, bool]]:
         """Call `accepts(program, is_right)` for each program, in the random order drawn when the lineup was made.

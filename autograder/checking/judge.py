@@ -8,7 +8,7 @@ from typing import Any
 
 from ..language import Note
 from ..messages.cards import MESSAGES
-from .exercise import Aspect, Exercise
+from .exercise import PUBLIC_SEED, Aspect, Exercise
 from .expected import Expected
 from .observe import Run
 from .values import AtMost, Difference, canonical, compare, describe
@@ -117,18 +117,22 @@ def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> 
     return {aspect.name: len(runs) == len(solution) and everywhere(aspect.name) for aspect in exercise.aspects}
 
 
-def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Difference | None:
+def _difference(exercise: Exercise, name: str, run: Run, expected: Run, *, reveal: bool = False) -> Difference | None:
     if run.raised:
         return Difference(run.raised.id, run.raised.parameters)
     if name not in run.values:
         return Difference("differs.kind", {"what": "", "got": "nothing", "expected": "a value"})
-    return compare(expected.values[name], run.values[name], rtol=exercise.rtol)
+    return compare(expected.values[name], run.values[name], rtol=exercise.rtol, reveal=reveal)
 
 
 def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
-    """Return a `Finding`: the first case on which the aspect `failing` is wrong, and the difference in its value."""
+    """Return a `Finding`: the first case on which the aspect `failing` is wrong, and the difference in its value.
+
+    Expected values are in the finding only if the case is public and the exercise is no table of predictions.
+    """
+    reveal = expected.seed == PUBLIC_SEED and exercise.asks_for != "dict"
     for index, (run, right) in enumerate(zip(runs, expected.solution)):
-        difference = _difference(exercise, failing.name, run, right)
+        difference = _difference(exercise, failing.name, run, right, reveal=reveal)
         if difference is None:
             continue
         got = [Note(difference.id, difference.parameters)]

@@ -76,7 +76,10 @@ class CannotBeUsed(AnswerRaised):
 
 
 class WrongArguments(Exception):
-    """A call that does not fit the signature of the learner's function."""
+    """A call that does not fit the signature of the learner's function.
+
+    The arguments are the error's text and the number of arguments of the call.
+    """
 
 
 class ReplacedName(Exception):
@@ -115,8 +118,9 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
     `untouched` is a second copy of the case, with which changed inputs are detected. `unusual` are notes that the
     observation includes.
     """
-    inputs, notes = repr(case), list(unusual)
-    call = "" if exercise.asks_for == "class" else _call(exercise.asks, answer, case)
+    shown, notes = _shown(exercise, answer, case), list(unusual)
+    inputs = case.shown(shown)
+    call = "" if exercise.asks_for == "class" else f"{exercise.asks}({', '.join(f'case.{name}' for name in shown)})"
     values: dict[str, Any] = {}
     raised: Raised | None = None
     held = overlong.resident()
@@ -132,6 +136,8 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
             raised = _explain(error, answer, exercise)
             held = overlong.resident() - held
         edited = tuple(_edited(case, untouched))
+    if raised and raised.id == "raised.arguments":
+        call = ""  # it shows as many arguments as the answer takes
     if raised and raised.id == "raised.time":  # a setting may still be changed because the probe was interrupted
         why = overlong.reason(raised.parameters, notes, held)
         raised = replace(raised, id=why.id, parameters=why.parameters)
@@ -139,20 +145,21 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
     return Run(values, raised, call, inputs, tuple(notes), edited)
 
 
-def _call(name: str, answer: object, case: Case) -> str:
-    """Return the text of a call of the answer as a learner would write it, such as `name(case.x)`.
+def _shown(exercise: Exercise, answer: object, case: Case) -> list[str]:
+    """Return the names of the case's inputs that a card shows: those that are passed to the answer.
 
-    The call passes only those attributes of the case that are parameters of the answer. Only the probe uses the other
-    attributes.
+    Only the probe uses the other ones. What is passed to a class cannot be told; there the probe's flags are left out.
     """
-    fields = [f"case.{field}" for field in vars(case)]
+    names = list(vars(case))
+    if exercise.asks_for == "class":
+        return [name for name in names if not isinstance(vars(case)[name], bool)]
     try:
         parameters = inspect.signature(answer).parameters.values()  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        parameters = {}.values()
+        return names
     if parameters and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
-        fields = fields[: len(parameters)]
-    return f"{name}({', '.join(fields)})"
+        return names[: len(parameters)]
+    return names
 
 
 def code_digest(answer: object) -> str | None:
@@ -185,7 +192,7 @@ def _marking(answer: object) -> object:
         try:
             inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:
-            raise WrongArguments(str(error)) from None
+            raise WrongArguments(str(error), len(args) + len(kwargs)) from None
         except ValueError:  # a builtin without a signature: the call itself raises
             pass
         try:
@@ -224,7 +231,8 @@ def using_answer() -> Iterator[None]:
 
 def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised:
     if isinstance(error, WrongArguments):
-        return Raised("answer", "raised.arguments", {"name": exercise.asks, "message": str(error)})
+        message, count = error.args
+        return Raised("answer", "raised.arguments", {"name": exercise.asks, "message": message, "count": count})
     if isinstance(error, ReplacedName):
         return Raised("answer", "raised.replaced", {"name": str(error)})
     if isinstance(error, ProfilerInterfered) or isinstance(error.__cause__, ProfilerInterfered):

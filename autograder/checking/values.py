@@ -16,6 +16,7 @@ import torch
 
 RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
+_FEW_ITEMS, _MOST_SHOWN = 3, 80  # of a list that is shown whole: items, characters
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,13 @@ def entries(table: dict[str, object]) -> dict[str, object]:
     return {name: plain(value) for name, value in table.items()}
 
 
-def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> Difference | None:
+def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reveal: bool = False) -> Difference | None:
     """Return None if `got` equals `expected` within the tolerance, else the difference.
 
-    The difference does not reveal expected numbers. Tensors must agree in shape, dtype and every entry. The tolerance
-    is `rtol` times the expected tensor's largest magnitude. NaN equals only NaN. An int may replace a float. An
-    `AtMost` is right if its `used` is at most the *expected* limit. `what` is the position of the value in a list or
-    dict, such as `grads[0]`, or empty.
+    The difference holds expected numbers only if `reveal` is true. Tensors must agree in shape, dtype and every entry.
+    The tolerance is `rtol` times the expected tensor's largest magnitude. NaN equals only NaN. An int may replace a
+    float. An `AtMost` is right if its `used` is at most the *expected* limit. `what` is the position of the value in a
+    list or dict, such as `grads[0]`, or empty.
     """
     if isinstance(expected, AtMost):
         if not isinstance(got, AtMost):
@@ -137,16 +138,24 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> D
     if isinstance(expected, torch.Tensor):
         if not isinstance(got, torch.Tensor):
             return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": "kind.tensor"})
-        return _compare_tensors(expected, got, what, rtol)
+        return _compare_tensors(expected, got, what, rtol, reveal)
     if isinstance(expected, (list, dict)):
         if type(got) is not type(expected):
             return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": describe(expected)})
-        return _compare_items(expected, got, what, rtol)
+        return _compare_items(expected, got, what, rtol, reveal)
     if _same_scalar(expected, got, rtol):
         return None
     if expected is None:
         return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": "None"})
-    return Difference("differs.value", {"what": _at(what), "got": describe(got)})
+    return _value(expected, got, what, reveal)
+
+
+def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
+    """Return the difference between two plain values. Of a bool the expected value is never revealed: it is evident."""
+    said: dict[str, object] = {"what": _at(what), "got": describe(got)}
+    if reveal and not isinstance(expected, bool):
+        return Difference("differs.value.expected", {**said, "expected": describe(expected)})
+    return Difference("differs.value", said)
 
 
 def _at(path: str) -> str:
@@ -154,7 +163,9 @@ def _at(path: str) -> str:
     return f"`{path}`: " if path else ""
 
 
-def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol: float) -> Difference | None:
+def _compare_tensors(
+    expected: torch.Tensor, got: torch.Tensor, what: str, rtol: float, reveal: bool
+) -> Difference | None:
     if expected.shape != got.shape:
         return Difference(
             "differs.shape", {"what": _at(what), "got": tuple(got.shape), "expected": tuple(expected.shape)}
@@ -172,22 +183,22 @@ def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol:
     if bool(close.all()):
         return None
     if got.numel() == 1:
-        return Difference("differs.value", {"what": _at(what), "got": describe(got.flatten()[0].item())})
+        return _value(expected.flatten()[0].item(), got.flatten()[0].item(), what, reveal)
     wrong = (~close).nonzero()
     index = tuple(wrong[0].tolist())
-    return Difference(
-        "differs.entry",
-        {
-            "what": _at(what),
-            "count": len(wrong),
-            "total": got.numel(),
-            "index": list(index),
-            "got": describe(got[index].item()),
-        },
-    )
+    said = {
+        "what": _at(what),
+        "count": len(wrong),
+        "total": got.numel(),
+        "index": list(index),
+        "got": describe(got[index].item()),
+    }
+    if reveal:
+        return Difference("differs.entry.expected", {**said, "expected": describe(expected[index].item())})
+    return Difference("differs.entry", said)
 
 
-def _compare_items(expected: Any, got: Any, what: str, rtol: float) -> Difference | None:
+def _compare_items(expected: Any, got: Any, what: str, rtol: float, reveal: bool) -> Difference | None:
     if isinstance(expected, dict):
         if expected.keys() != got.keys():
             return Difference("differs.keys", {"what": _at(what), "got": _names(got), "expected": _names(expected)})
@@ -196,7 +207,7 @@ def _compare_items(expected: Any, got: Any, what: str, rtol: float) -> Differenc
         if len(expected) != len(got):
             return Difference("differs.length", {"what": _at(what), "got": len(got), "expected": len(expected)})
         pairs = [(f"{what}[{i}]", a, b) for i, (a, b) in enumerate(zip(expected, got))]
-    return next((d for name, a, b in pairs if (d := compare(a, b, what=name, rtol=rtol))), None)
+    return next((d for name, a, b in pairs if (d := compare(a, b, what=name, rtol=rtol, reveal=reveal))), None)
 
 
 def _names(table: dict[str, Any]) -> str:
@@ -215,7 +226,8 @@ def _same_scalar(expected: Any, got: Any, rtol: float) -> bool:
 def describe(value: Any) -> str:
     """Return a short text for a value, the same in English and Russian.
 
-    Tensors show shape and dtype, numbers six digits.
+    Tensors show shape and dtype, numbers six digits. A list of at most three items shows the items, a longer one its
+    length: `[…] × 7`.
     """
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
@@ -233,9 +245,10 @@ def describe(value: Any) -> str:
     if isinstance(value, AtMost):
         return f"{value.used} (≤ {value.limit})"
     if isinstance(value, dict):
-        return f"dict({len(value)})"
-    if isinstance(value, list):  # canonical lists were lists or tuples
-        return f"list/tuple({len(value)})"
+        return f"{{…}} × {len(value)}"
+    if isinstance(value, list):
+        items = ", ".join(map(describe, value)) if len(value) <= _FEW_ITEMS else ""
+        return f"[{items}]" if len(items) <= _MOST_SHOWN and len(value) <= _FEW_ITEMS else f"[…] × {len(value)}"
     return str(value)[:60]
 
 

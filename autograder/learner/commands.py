@@ -13,7 +13,7 @@ from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
-from ..checking.verdict import Verdict
+from ..checking.verdict import Finding, Verdict
 from ..language import LANGUAGES, Note
 from ..messages.cards import message
 from .history import record, standings
@@ -179,8 +179,8 @@ def reproduce(name: str) -> Case | Reply:
     if being_graded() == "autograde":
         return Reply((message("check.graded"),))
     last = SESSION.last.get(name)
-    index = last.finding.case if last and last.finding and last.finding.seed == PUBLIC_SEED else 0
-    case = exercise.draw(PUBLIC_SEED)[index]
+    failed = last.finding if last and last.finding and last.finding.seed == PUBLIC_SEED else Finding()
+    case = exercise.failing_case(PUBLIC_SEED, failed.case, failed.aspect)
     return case if vars(case) else Reply((message("reproduce.nothing", name=name),))
 
 

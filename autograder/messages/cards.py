@@ -16,9 +16,10 @@ MESSAGES: dict[str, Text] = {
     "card.with": Text("with", "где"),
     "card.inputs": Text("Inputs", "Входные данные"),
     "card.returned": Text("Came back", "Получено"),
+    "card.checked": Text("Checked", "Проверено"),
     "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
-    "card.counted": Text("Counted", "Подсчёт"),
+    "card.mistake": Text("Looks like", "Похоже на ошибку"),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
     "card.graph": Text("The graph of what your answer returns for it:", "Граф того, что ваш ответ на нём возвращает:"),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
@@ -35,9 +36,14 @@ MESSAGES: dict[str, Text] = {
         "{what}{count} of {total} entries differ; the first, at {index}, is {got}",
         "{what}отличаются элементы: {count} из {total}; первый, {index}, равен {got}",
     ),
+    "differs.entry.expected": Text(
+        "{what}{index}: {got}, expected {expected} (entries that differ: {count} of {total})",
+        "{what}{index}: {got}, ожидалось {expected} (отличаются элементы: {count} из {total})",
+    ),
     "differs.kind": Text("{what}{got}, where there should be {expected}", "{what}{got}, а нужно: {expected}"),
     "differs.value": Text("{what}{got}", "{what}{got}"),
-    "differs.length": Text("{what}{got} items, not {expected}", "{what}элементов {got}, а не {expected}"),
+    "differs.value.expected": Text("{what}{got}, expected {expected}", "{what}{got}, ожидалось {expected}"),
+    "differs.length": Text("{what}items: {got}, not {expected}", "{what}элементов: {got}, а не {expected}"),
     "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
     "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
     "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
@@ -60,7 +66,8 @@ MESSAGES: dict[str, Text] = {
     "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
-        "`{name}` cannot be called like this: {message}", "`{name}` нельзя вызвать таким образом: {message}"
+        "`{name}` cannot be called with the arguments that the exercise names ({count}): {message}",
+        "`{name}` нельзя вызвать с аргументами из условия (их число: {count}): {message}",
     ),
     "raised.time": Text(
         "It did not finish in {seconds} seconds: an endless loop?",

@@ -14,9 +14,9 @@
 # %% [markdown] tags=["ru"] of="3ecab2b7"
 # # Первый градиент
 #
-# Цикл обучения вызывает `loss.backward()`, и в `.grad` появляется число. Что это за число и как узнать, что оно верное?
+# В цикле обучения вызывают `loss.backward()`, и в поле `.grad` появляется число. Что это за число и как узнать, что оно верное?
 #
-# Урок займёт 25 минут. После него вы сможете:
+# Урок займёт 25 минут. После него вы сможете:
 #
 # * сказать, что лежит в `.grad`: производная чего и по чему;
 # * проверить производную по двум значениям функции, без всякого autograd;
@@ -45,7 +45,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 # %% [markdown] tags=["ru"] of="4b11d2fd"
 # ## Одно число, одна производная
 #
-# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. Torch находит её в три строки.
+# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. Чтобы найти её в torch, хватает трёх строк.
 # %%
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
@@ -59,25 +59,25 @@ assert y.grad_fn.name() == "PowBackward0" and x.grad_fn is None
 
 
 # %% [markdown] tags=["en"]
-# `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and adds $dy/dx$ to what is in `x.grad`; it was empty.
+# `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and adds $dy/dx$ to what is in `x.grad`; it was empty. This way through the record is called *backpropagation*.
 #
-# `draw` shows this record. Two things to find in the picture: the rule, a box with its name, and `x` below it, with 6 in `.grad`. The rest is for later lessons.
-# %% [markdown] tags=["ru"] of="9c5b8e09"
-# `requires_grad=True` просит torch записывать всё, что вычисляется из `x`. Поэтому `y` знает, как он получен: `grad_fn=<PowBackward0>` называет правило, по которому берётся производная степени. `y.backward()` проходит по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`; до этого там было пусто.
+# `draw` shows this record. Find in the picture the box with the name of the rule and, below it, `x` with 6 in `.grad`. The rest, such as what is saved and when it is freed, is the subject of lesson 02.
+# %% [markdown] tags=["ru"] of="daab2a0d"
+# При `requires_grad=True` всё, что вычисляется из тензора `x`, записывается. Поэтому известно, как получен `y`: в `grad_fn=<PowBackward0>` указано правило, по которому берётся производная степени. Вызов `y.backward()` проходит по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`; до этого там было пусто. Такой путь по записи назад называется *обратным распространением ошибки* (backpropagation).
 #
-# `draw` показывает эту запись. Найдите на рисунке две вещи: правило — блок с его именем — и `x` под ним, с числом 6 в `.grad`. Остальное объяснят следующие уроки.
+# Функция `draw` показывает эту запись. Найдите на рисунке блок с названием правила, а под ним — `x`, у которого в `.grad` стоит 6. Об остальном, например о том, что сохраняется и когда освобождается, рассказано в уроке 02.
 # %% tags=["picture"]
 from autograder import draw
 
 draw(y)
 # %% [markdown] tags=["en"]
-# Why does anybody want this number? A model has weights, and the loss says how bad its answers are. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input. All of them together are the *gradient*.
+# Why does anybody want this number? A model has weights, and the loss says how far its answers are from the right ones. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input. All of them together are the *gradient*.
 #
 # A gradient of zero is no proof that you have arrived. With two weights, $w_0^2 - w_1^2$ has the gradient $(0, 0)$ at $w_0 = w_1 = 0$, yet from there it falls as $w_1$ moves: it is a saddle, not a minimum.
-# %% [markdown] tags=["ru"] of="0cc24315"
-# Зачем нужно это число? У модели есть веса, а функция потерь показывает, насколько плохо модель отвечает. Производная по *весу* показывает, как изменится значение функции потерь, если немного сдвинуть этот вес, а значит, и в какую сторону его двигать. Для обучения нужна не производная по входу, а такое число для каждого веса. Все эти числа вместе — *градиент*.
+# %% [markdown] tags=["ru"] of="d00fcf1e"
+# Зачем нужно это число? У модели есть веса, а функция потерь (loss) показывает, насколько сильно модель ошибается. По производной по *весу* видно, как изменится значение функции потерь, если немного изменить этот вес, а значит, и в какую сторону его менять. Для обучения нужна не производная по входу, а такое число для каждого веса. Все эти числа вместе — *градиент*.
 #
-# Нулевой градиент ещё не значит, что минимум найден. Пусть весов два: у функции $w_0^2 - w_1^2$ при $w_0 = w_1 = 0$ градиент равен $(0, 0)$, но при сдвиге $w_1$ функция убывает. Это седло, а не минимум.
+# Нулевой градиент ещё не значит, что минимум найден. Пусть весов два: у функции $w_0^2 - w_1^2$ при $w_0 = w_1 = 0$ градиент равен $(0, 0)$, но при изменении $w_1$ функция убывает. Это седло, а не минимум.
 # %% tags=["fact"]
 origin = torch.zeros(2, requires_grad=True)
 (origin[0] ** 2 - origin[1] ** 2).backward()
@@ -99,11 +99,11 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # %% [markdown] tags=["ru"] of="4bcb6afb"
 # ## Как устроены упражнения
 #
-# Под упражнением есть ячейка для ответа и ячейка, которая его проверяет. В строке под заголовком сказано, что делать (дописать функцию, предсказать результат), насколько это трудно (●○○ — самое лёгкое), сколько займёт времени и сколько даст баллов. Напишите ответ, выполните свою ячейку (Shift+Enter), затем выполните проверку. Пока в ячейке стоит строка `raise NotImplementedError` или `...`, проверка сообщает: *нет ответа*. Замените их своим ответом. Проверять можно сколько угодно раз.
+# Под упражнением есть ячейка для ответа и ячейка, которая его проверяет. В строке под заголовком сказано, что делать (дописать функцию, предсказать результат), насколько это трудно (●○○ — самое лёгкое), сколько займёт времени и сколько даст баллов. Напишите ответ, выполните свою ячейку (Shift+Enter), затем выполните проверку. Пока в ячейке стоит строка `raise NotImplementedError` или `...`, проверка сообщает: *нет ответа*, поэтому замените их своим ответом. Проверять можно сколько угодно раз.
 #
-# Проверка сообщает, что верно, а что нет. Если она узнаёт ошибку, то говорит, на какую она похожа. Ответа проверка не показывает. В отдельной ячейке можно вызвать:
+# Проверка сообщает, что верно, а что нет. Если ошибка типичная, проверка её назовёт, но правильного ответа не покажет. В отдельной ячейке можно вызвать:
 #
-# * `hint("numerical_slope")` — первая из трёх подсказок, повторный вызов даёт следующую; баллов подсказки не отнимают;
+# * `hint("numerical_slope")` — первая из трёх подсказок, повторный вызов даёт следующую; баллов за подсказки не снимают;
 # * `reproduce("numerical_slope")` — входные данные, на которых ваш ответ не прошёл проверку: на них удобно искать ошибку;
 # * `solution("numerical_slope")` — наше решение и другие способы его записать, когда проверка пройдена.
 # %% [markdown] tags=["en"]
@@ -113,25 +113,25 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 #
 # $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
 #
-# This is the *central difference*. It needs no rules of differentiation, only values, so if a rule is wrong somewhere, the difference shows it. It is exact for a parabola; in general its error is of order $h^2$. Do not take $h$ too small, though: the two values agree in more and more digits, and what is left of their difference is rounding. That is also why the numbers below are float64.
+# This is the *central difference*. It needs no rules of differentiation, only values, so if a rule is wrong somewhere, the difference shows it. It is exact for a parabola; in general its error is of order $h^2$. Do not take $h$ too small, though: the two values agree in more and more digits, and what is left of their difference is rounding. That is also why the numbers in the exercise below are float64.
 #
 # ### Exercise `numerical_slope`: a derivative from two values
 # *complete · ●○○ · 6 minutes · 4 points*
 #
-# `f` is a function of one number: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python `float`. Return the central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. `f` gets float64 tensors only, and `x` itself is not changed, not even for a moment.
-# %% [markdown] tags=["ru"] of="d1a71e27"
+# `f` is a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python `float`. Return the central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. `f` gets float64 tensors only, and `x` itself is not changed, not even for a moment.
+# %% [markdown] tags=["ru"] of="b2e52160"
 # ## Производная без autograd
 #
-# Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках рядом с $x = 3$ и разделим приращение функции на приращение аргумента. При $h = 0.01$:
+# Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках рядом с $x = 3$ и разделим приращение функции на приращение аргумента. При $h = 0.01$:
 #
 # $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
 #
-# Это *центральная разность*. Ей не нужны правила дифференцирования, только значения функции. Поэтому, если какое-то правило неверно, разность это покажет. Для параболы она точна, а в общем случае её погрешность порядка $h^2$. Но слишком малый шаг $h$ брать нельзя: у двух значений совпадает всё больше цифр, и от их разности остаётся только погрешность округления. По той же причине числа ниже имеют тип float64.
+# Это *центральная разность*. Для неё нужны только значения функции, а не правила дифференцирования, поэтому ошибку в любом из правил она обнаружит. Для параболы она точна, а в общем случае её погрешность имеет порядок $h^2$. Но слишком малый шаг $h$ брать нельзя: у двух значений совпадает всё больше цифр, и от их разности остаётся только погрешность округления. По той же причине числа в упражнении ниже имеют тип float64.
 #
 # ### Упражнение `numerical_slope`: производная по двум значениям
 # *дописать · ●○○ · 6 минут · 4 балла*
 #
-# `f` — функция одного числа: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же. `x` — такой тензор, `h` — число типа `float`. Верните центральную разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. Передавайте в `f` только тензоры float64. Сам `x` не изменяйте, даже на время.
+# Здесь `f` — функция одной переменной: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же; `x` — тоже такой тензор, а `h` — число типа `float`. Верните центральную разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. Передавайте в `f` только тензоры float64. Сам `x` не изменяйте, даже на время.
 # %% answer="numerical_slope"
 def numerical_slope(f, x, h):
     """The central difference of `f` at `x` with the step `h`."""
@@ -180,11 +180,11 @@ assert abs(numerical_slope(torch.exp, one.float(), 1e-5).item() - math.e) > 1e-3
 # %% [markdown] tags=["en"]
 # ## Many numbers at once
 #
-# Let `a` hold 25 places between 0 and $2\pi$, and let $d = 2\sin a + 1$ at each of them. `backward()` starts at one number, so the 25 values are added up first. Entry $i$ of `a` has an influence on entry $i$ of `d` only, so its derivative of the sum is that of its own term: $2\cos a_i$. The constant 1 leaves no trace. `detach()` in the code stands for: the numbers, without the record.
-# %% [markdown] tags=["ru"] of="2c83fa2c"
+# Let `a` hold 25 places between 0 and $2\pi$, and let $d = 2\sin a + 1$ at each of them. `backward()` starts at one number, so the 25 values are added up first. Entry $i$ of `a` has an influence on entry $i$ of `d` only, so the derivative of the sum by $a_i$ is that of one term: $2\cos a_i$. The constant 1 does not change it. `detach()` in the code stands for: the numbers, without the record.
+# %% [markdown] tags=["ru"] of="ad0057e6"
 # ## Много чисел сразу
 #
-# Пусть в `a` лежат 25 точек от 0 до $2\pi$, и в каждой из них $d = 2\sin a + 1$. `backward()` начинает с одного числа, поэтому 25 значений сначала складываются. Элемент $i$ тензора `a` влияет только на элемент $i$ тензора `d`, так что производная суммы по нему — это производная его собственного слагаемого: $2\cos a_i$. Константа 1 следа не оставляет. `detach()` в коде означает «только числа, без записи вычислений».
+# Пусть в тензоре `a` лежат 25 точек от 0 до $2\pi$, и в каждой из них вычислено $d = 2\sin a + 1$. Метод `backward()` вызывают для одного числа, поэтому 25 значений сначала складываются. Элемент $i$ тензора `a` влияет только на элемент $i$ тензора `d`, так что производная суммы по $a_i$ равна производной одного слагаемого: $2\cos a_i$. Константа 1 на производную не влияет. Вызов `detach()` в коде означает «только числа, без записи вычислений».
 # %%
 a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
 d = 2 * torch.sin(a) + 1
@@ -213,17 +213,17 @@ plt.show()
 
 
 # %% [markdown] tags=["en"]
-# Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`. Lesson 01 has more on it.
+# Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`, hence `detach()` in the code. Lesson 01 has more on it.
 #
 # ## Derivative of what, by what?
 #
 # `backward()` is called on *one* tensor, the root. What it adds to a `.grad` is the derivative of that root. In the next function `retain_grad()` asks torch to keep the gradient of a tensor that was computed, too. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="8b9b3c28"
-# Там, где у `d` максимум, `a.grad` равен 0; там, где `d` убывает, `a.grad` отрицателен. Matplotlib превращает тензоры в массивы NumPy, а для тензора с `requires_grad=True` torch этого не разрешает. Подробнее об этом в уроке 01.
+# %% [markdown] tags=["ru"] of="17b6b315"
+# Там, где у `d` максимум, значение `a.grad` равно 0, а там, где `d` убывает, значение `a.grad` отрицательно. Matplotlib превращает тензоры в массивы NumPy, но для тензора с `requires_grad=True` torch этого не разрешает, поэтому в коде и нужен `detach()`. Подробнее об этом — в уроке 01.
 #
 # ## Производная чего и по чему?
 #
-# `backward()` вызывают у *одного* тензора, у корня. В каждый `.grad` он прибавляет производную именно этого корня. В следующей функции `retain_grad()` просит torch сохранить и градиент промежуточного тензора. Прочтите функцию, но пока не вызывайте её.
+# Метод `backward()` вызывают для *одного* тензора — корня. К каждому `.grad` прибавляется производная именно этого корня. В следующей функции благодаря `retain_grad()` сохраняется и градиент промежуточного тензора. Прочтите функцию, но пока не вызывайте её.
 # %%
 def chain():
     x = torch.ones(2, 2, requires_grad=True)
@@ -250,7 +250,7 @@ def chain():
 # ### Упражнение `predict_chain`: чья производная лежит в `.grad`
 # *предсказать · ●○○ · 5 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `chain()`: число. Из каждой матрицы берётся один элемент: все четыре равны между собой.
+# Вместо каждого `...` поставьте число, которое вернёт `chain()`. Из каждой матрицы берётся один элемент: все четыре равны между собой.
 # %% answer="predict_chain"
 predict_chain = {
     "x.grad": 4.5,
@@ -274,17 +274,17 @@ assert predict_chain == chain()
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите её.
+# А теперь вызовите эту функцию.
 # %%
 chain()
 # %% [markdown] tags=["en"]
-# `z.grad` is 1/4 because the mean divides by the number of entries, `z.numel()`, and not by `z.shape[0]`, which is 2. `y.grad` is $6y/4 = 4.5$, and `x.grad` is the same, since $y = x + 2$ moves as much as $x$ does. Published notes write "dz/dy = 6y" beside `z.grad`. That is the derivative of one line. The chain rule multiplies such numbers from the root down, and `.grad` holds the product.
+# `z.grad` is 1/4 because the mean divides by the number of entries, `z.numel()`, and not by `z.shape[0]`, which is 2. `y.grad` is $6y/4 = 4.5$, and `x.grad` is the same, since $y = x + 2$ moves as much as $x$ does. Published notes write "dz/dy = 6y" beside `z.grad`. That is the derivative of one step only, of $z$ by $y$. The chain rule multiplies such numbers from the root down, and `.grad` holds the product.
 #
 # Two more from the same notes, worked out, both with $x = 1$ in every entry: the mean of $2y^3$ with $y = x + 2$ over four entries gives $6y^2/4 = 13.5$, and the mean of $8y^2$ with $y = 4x + 2$ over nine entries gives $16y \cdot 4/9 = 42.67$.
-# %% [markdown] tags=["ru"] of="8a50471d"
-# `z.grad` равен 1/4, потому что при усреднении делят на число элементов, `z.numel()`, а не на `z.shape[0]`, то есть не на 2. `y.grad` равен $6y/4 = 4.5$, и `x.grad` такой же: $y = x + 2$ меняется ровно на столько же, на сколько $x$. В опубликованных заметках рядом с `z.grad` написано «dz/dy = 6y». Это производная одной строки кода. Цепное правило перемножает такие числа, начиная от корня, и в `.grad` лежит произведение.
+# %% [markdown] tags=["ru"] of="b382766e"
+# Градиент `z.grad` равен 1/4, потому что при усреднении делят на число элементов, `z.numel()`, а не на `z.shape[0]`, то есть не на 2. Градиент `y.grad` равен $6y/4 = 4.5$, и `x.grad` такой же: $y = x + 2$ меняется ровно на столько же, на сколько $x$. В одном из опубликованных конспектов рядом с `z.grad` написано «dz/dy = 6y». Это производная только одного шага, $z$ по $y$. По правилу дифференцирования сложной функции (цепному правилу) такие числа перемножаются, начиная от корня, и в `.grad` лежит их произведение.
 #
-# Вот ещё два примера из тех же заметок, уже решённые; в обоих $x = 1$ во всех элементах. Среднее от $2y^3$ при $y = x + 2$ по четырём элементам даёт $6y^2/4 = 13.5$, а среднее от $8y^2$ при $y = 4x + 2$ по девяти элементам даёт $16y \cdot 4/9 = 42.67$.
+# Вот ещё два примера из того же конспекта, уже решённые; в обоих для каждого элемента $x = 1$. Среднее от $2y^3$ при $y = x + 2$ по четырём элементам даёт $6y^2/4 = 13.5$, а среднее от $8y^2$ при $y = 4x + 2$ по девяти элементам даёт $16y \cdot 4/9 = 42.67$.
 # %% tags=["fact"]
 ones = torch.ones(2, 2, requires_grad=True)
 (2 * (ones + 2) ** 3).mean().backward()
@@ -300,9 +300,9 @@ pair = torch.ones(2, requires_grad=True)
 (3 * (pair + 2) ** 2).mean().backward()
 assert pair.grad.tolist() == [9, 9] and 0.5 * 3 * 2 * 3 * 1 == 9
 # %% [markdown] tags=["en"]
-# You can watch this multiplication. `steps` goes through the backward pass one rule at a time: press ▶ in the output of the cell. Here are the same lines with two numbers in `x` instead of four, so the mean divides by 2. The factors are $1/2$ from the mean, 3, then $2y = 6$ from the square, and 1 from the sum: 9 in all.
-# %% [markdown] tags=["ru"] of="28e1a9ec"
-# Это умножение можно увидеть. `steps` идёт по обратному проходу, правило за правилом: нажимайте ▶ в выводе ячейки. Ниже те же строки, но в `x` не четыре числа, а два, поэтому при усреднении делят на 2. Множители: $1/2$ от среднего, 3, затем $2y = 6$ от квадрата и 1 от суммы; всего 9.
+# You can watch this multiplication. `steps` goes through the backward pass one rule at a time: press ▶ in the output of the cell. Here are the same lines with two numbers in `x` instead of four, so the mean divides by 2. The factors are $1/2$ from the mean, 3, then $2y = 6$ from the square, and 1 from the sum: their product is 9. (What the output says of `retain_graph` and of freeing is explained in lesson 02.)
+# %% [markdown] tags=["ru"] of="4c10b295"
+# За этим перемножением можно проследить: `steps` показывает обратный проход по шагам, правило за правилом. Нажимайте ▶ в выводе ячейки. Ниже те же строки, но в `x` не четыре числа, а два, поэтому при усреднении делят на 2. Множители таковы: $1/2$ от среднего, 3, затем $2y = 6$ от квадрата и 1 от суммы; их произведение — 9. (Что в выводе означают `retain_graph` и слово «освобождено», объяснено в уроке 02.)
 # %% tags=["picture"]
 from autograder import steps
 
@@ -314,11 +314,11 @@ steps(out)
 # %% [markdown] tags=["en"]
 # ## A network of one layer
 #
-# Five inputs, three outputs, 15 weights and 3 biases. The loss is binary cross-entropy, taken from the raw outputs `z`: it is small when `z` is far from 0 on the correct side, below 0 for the label 0 and above 0 for the label 1. One call of `backward()` fills the gradients of all 18 parameters.
-# %% [markdown] tags=["ru"] of="aa5d792f"
+# Five inputs, three outputs, 15 weights and 3 biases. The loss is binary cross-entropy, taken from the logits `z`: it is small when `z` is far from 0 with the right sign, minus for the label 0 and plus for the label 1. One call of `backward()` fills the gradients of all 18 parameters.
+# %% [markdown] tags=["ru"] of="9d34076e"
 # ## Сеть из одного слоя
 #
-# Пять входов, три выхода, 15 весов и 3 смещения. Функция потерь — бинарная перекрёстная энтропия, вычисленная по «сырым» выходам `z`. Она мала, когда `z` далеко от 0 с нужной стороны: ниже 0 для метки 0, выше 0 для метки 1. Один вызов `backward()` вычисляет градиенты всех 18 параметров.
+# У этой сети пять входов, три выхода, 15 весов и 3 смещения. Функция потерь — бинарная перекрёстная энтропия, вычисленная по логитам `z`. Она мала, когда `z` по модулю велико, а знак правильный: минус для метки 0, плюс для метки 1. Один вызов `backward()` вычисляет градиенты по всем 18 параметрам.
 # %%
 torch.manual_seed(0)
 x = torch.ones(5)
@@ -339,27 +339,45 @@ assert all(torch.equal(row, b.grad) for row in w.grad)
 assert loss.grad_fn.name() == "BinaryCrossEntropyWithLogitsBackward0" and z.grad_fn.name() == "AddBackward0"
 assert x.grad is None and y.grad is None
 assert w.numel() == 15 and b.numel() == 3
+v = torch.tensor(1.0, requires_grad=True)
+(v**2).backward()
+with torch.no_grad():
+    v -= 0.1 * v.grad
+v.grad = None
+assert v.is_leaf and v.requires_grad and round(v.item(), 6) == 0.8
 assert (b.grad > 0).all()
 
 
 # %% [markdown] tags=["en"]
 # `b.grad` is $(\sigma(z) - y)/3$, where $\sigma$ is the sigmoid, and every row of `w.grad` equals it because every input is 1. All these derivatives are positive: move any of the 18 parameters up a little, and the loss grows. `x` and `y` were made without `requires_grad=True`, so their `.grad` stays `None`.
 #
-# Descent moves every parameter against its derivative, by the *learning rate* times the derivative. The step is not part of the loss, so it is done under `torch.no_grad()`, where torch does not record. It must change the tensor itself, *in place*: `w -= ...` does, while `w = w - ...` makes a new tensor and moves the name `w` to it. And since the next `backward()` adds to what is in `.grad`, the gradients are cleared after the step (or before the next `backward()`).
+# Descent moves every parameter against its derivative, by the *learning rate* times the derivative. The step is not part of the loss, so it is done under `torch.no_grad()`, where torch does not record. It must change the tensor itself, *in place*: `w -= ...` does, while `w = w - ...` makes a new tensor and moves the name `w` to it. And since the next `backward()` adds to what is in `.grad`, the gradients are cleared after the step (or before the next `backward()`). For one parameter `v`, with a gradient in `v.grad` and the learning rate 0.1:
+#
+# ```python
+# with torch.no_grad():
+#     v -= 0.1 * v.grad
+# v.grad = None
+# ```
 #
 # ### Exercise `descend`: one step of descent
 # *complete · ●●○ · 7 minutes · 5 points*
 #
 # `w` of shape $(n, m)$ and `b` of shape $(m,)$ have `requires_grad=True`, and their `.grad` is `None`. `x` has shape $(n,)$, `y` has shape $(m,)$, `lr` is a `float`. Compute the loss `bce(x @ w + b, y)` and take one step: afterwards `w` and `b` themselves, changed in place, hold their values minus `lr` times the gradient, they still have `requires_grad=True`, and both `.grad` are `None` or zero. Return the loss before the step, as a `float` or as a tensor of one number.
-# %% [markdown] tags=["ru"] of="49c3558c"
-# `b.grad` равен $(\sigma(z) - y)/3$, где $\sigma$ — сигмоида, и каждая строка `w.grad` такая же, потому что все входы равны 1. Все эти производные положительны: увеличьте немного любой из 18 параметров, и значение функции потерь вырастет. `x` и `y` созданы без `requires_grad=True`, поэтому их `.grad` остаётся `None`.
+# %% [markdown] tags=["ru"] of="8d36e202"
+# Градиент `b.grad` равен $(\sigma(z) - y)/3$, где $\sigma$ — сигмоида, и каждая строка `w.grad` такая же, потому что все входы равны 1. Все эти производные положительны: если немного увеличить любой из 18 параметров, значение функции потерь вырастет. Тензоры `x` и `y` созданы без `requires_grad=True`, поэтому их `.grad` остаётся равным `None`.
 #
-# Спуск вычитает из каждого параметра его производную, умноженную на *скорость обучения*. Сам шаг в функцию потерь не входит, поэтому его делают внутри `torch.no_grad()`, где torch не ведёт запись. Изменить нужно сам тензор, *на месте*: так делает `w -= ...`, а `w = w - ...` создаёт новый тензор и переносит на него имя `w`. И поскольку следующий `backward()` прибавит новый градиент к тому, что лежит в `.grad`, после шага (или перед следующим `backward()`) градиенты обнуляют.
+# На шаге спуска из каждого параметра вычитают производную функции потерь по этому параметру, умноженную на *скорость обучения*. Сам шаг в функцию потерь не входит, поэтому его делают внутри `torch.no_grad()`, где вычисления не записываются. Изменить нужно сам тензор, *на месте*: так делает `w -= ...`, а `w = w - ...` создаёт новый тензор и связывает с ним имя `w`. И поскольку следующий `backward()` прибавит новый градиент к тому, что лежит в `.grad`, после шага (или перед следующим `backward()`) градиенты обнуляют. Для одного параметра `v` с градиентом в `v.grad` и скорости обучения 0.1 это выглядит так:
+#
+# ```python
+# with torch.no_grad():
+#     v -= 0.1 * v.grad
+# v.grad = None
+# ```
 #
 # ### Упражнение `descend`: один шаг спуска
 # *дописать · ●●○ · 7 минут · 5 баллов*
 #
-# У тензоров `w` формы $(n, m)$ и `b` формы $(m,)$ флаг `requires_grad=True`, а `.grad` равен `None`. `x` имеет форму $(n,)$, `y` — форму $(m,)$, `lr` — число типа `float`. Вычислите значение функции потерь `bce(x @ w + b, y)` и сделайте один шаг. После него сами `w` и `b`, изменённые на месте, равны прежним значениям минус градиент, умноженный на `lr`; у них по-прежнему `requires_grad=True`, а оба `.grad` равны `None` или нулю. Верните значение функции потерь до шага: `float` или тензор из одного числа.
+# У тензоров `w` формы $(n, m)$ и `b` формы $(m,)$ флаг `requires_grad=True`, а `.grad` равен `None`. Тензор `x` имеет форму $(n,)$, `y` — форму $(m,)$, `lr` — число типа `float`. Вычислите значение функции потерь `bce(x @ w + b, y)` и сделайте один шаг. После него сами тензоры `w` и `b`, изменённые на месте, равны своим прежним значениям минус градиент, умноженный на `lr`; у них по-прежнему `requires_grad=True`, а оба `.grad` равны `None` или нулю. Верните значение функции потерь до шага: `float` или тензор из одного числа.
 # %% answer="descend"
 def descend(w, b, x, y, lr):
     """One step of gradient descent on `w` and `b`, in place; the loss before it."""
@@ -410,9 +428,9 @@ from autograder import check
 
 check("descend")
 # %% [markdown] tags=["en"]
-# An optimizer does these lines for you. Twenty steps of the same network:
-# %% [markdown] tags=["ru"] of="cd831117"
-# Эти строки за вас выполняет оптимизатор. Вот двадцать шагов той же сети:
+# An optimizer does these lines for you. Here are twenty steps of training the same network:
+# %% [markdown] tags=["ru"] of="fdf28c51"
+# Эти строки за вас выполняет оптимизатор. Вот двадцать шагов обучения той же сети:
 # %%
 optimizer = torch.optim.SGD([w, b], lr=0.5)
 for step in range(20):
@@ -429,7 +447,7 @@ assert loss.item() < 0.1
 # %% [markdown] tags=["en"]
 # The learning rate decides whether this works at all. The function below is a loop from published notes, without an optimizer: two layers, 1000 inputs, the rate $10^{-5}$. There it ran for two steps and printed the first loss only. Six steps, all printed, tell another story.
 # %% [markdown] tags=["ru"] of="c66a7f82"
-# От скорости обучения зависит, сработает ли это вообще. Функция ниже — цикл из опубликованных заметок, без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Там он делал два шага и печатал только первое значение функции потерь. Если сделать шесть шагов и напечатать все значения, картина окажется другой.
+# От скорости обучения зависит, будет ли модель вообще обучаться. Функция ниже повторяет цикл из опубликованного конспекта, без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Там делали два шага и печатали только первое значение функции потерь. Если сделать шесть шагов и напечатать все значения, картина окажется другой.
 # %%
 def six_losses(lr):
     torch.manual_seed(0)
@@ -454,19 +472,23 @@ too_fast, slow = six_losses(1e-5), six_losses(1e-6)
 assert too_fast[0] < too_fast[1] < too_fast[2] < too_fast[3] and not math.isfinite(too_fast[5])
 assert sorted(slow, reverse=True) == slow
 # %% [markdown] tags=["en"]
+# With $10^{-5}$ the loss grows with every step until float32 cannot hold it; with $10^{-6}$ it falls with every step. A loss that grows is a reason to try a smaller learning rate first.
+# %% [markdown] tags=["ru"] of="8aa39683"
+# При скорости обучения $10^{-5}$ значение функции потерь растёт от шага к шагу, пока не выйдет за пределы float32, а при $10^{-6}$ оно на каждом шаге уменьшается. Если значение функции потерь растёт, прежде всего уменьшите скорость обучения.
+# %% [markdown] tags=["en"]
 # ## What to keep
 #
-# * `root.backward()` adds to `t.grad` the derivative of the *root* by `t`, and not that of one line.
+# * `root.backward()` adds to `t.grad` the derivative of the *root* by `t`, and not that of one step.
 # * A central difference checks it without trusting any rule.
 # * A step: loss, `backward()`, change the parameters in place under `torch.no_grad()`, clear `.grad`.
 #
 # To hand in, save the notebook and call `ready()`: it runs the saved file from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="4803afc6"
+# %% [markdown] tags=["ru"] of="27f5b37c"
 # ## Что стоит запомнить
 #
-# * `root.backward()` прибавляет к `t.grad` производную *корня* по `t`, а не производную одной строки.
-# * Центральная разность проверяет её, не полагаясь ни на какие правила.
-# * Шаг: функция потерь, `backward()`, изменение параметров на месте внутри `torch.no_grad()`, обнуление `.grad`.
+# * `root.backward()` прибавляет к `t.grad` производную *корня* по `t`, а не производную одного шага вычислений.
+# * С помощью центральной разности её можно проверить, не полагаясь ни на какие правила.
+# * Шаг спуска состоит из четырёх действий: вычислить функцию потерь, вызвать `backward()`, изменить параметры на месте внутри `torch.no_grad()`, обнулить `.grad`.
 #
 # Чтобы сдать работу, сохраните тетрадь и вызовите `ready()`: эта функция выполнит сохранённый файл сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["en"] reading=21
 # # Leaf tensors
 #
-# Somebody wants small weights and writes `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` is True, the loss is computed, `backward()` runs without complaint. And `w.grad` is None.
+# To get small weights, somebody writes `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` is True, the loss is computed, `backward()` runs without an error. And `w.grad` is None.
 #
 # What is missing is one word: `w` is not a *leaf*. This lesson is about that word, because it decides who gets a gradient.
 #
@@ -13,19 +13,19 @@
 # * change a weight in place so that autograd knows about it, and tell when it cannot know.
 #
 # You need lesson 00: `backward()`, `.grad`, one step of gradient descent.
-# %% [markdown] tags=["ru"] of="2fb49c98"
+# %% [markdown] tags=["ru"] of="5edc4d22"
 # # Листовые тензоры
 #
-# Нужны небольшие веса, и в коде стоит `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` равен True, значение функции потерь вычисляется, `backward()` выполняется без возражений. А в `w.grad` лежит None.
+# Чтобы начальные веса были небольшими, пишут `w = torch.randn(3, requires_grad=True) * 0.01`. Флаг `w.requires_grad` равен True, значение функции потерь вычисляется, `backward()` выполняется без ошибок, а в `w.grad` всё-таки лежит None.
 #
-# Всё дело в одном слове: `w` — не *лист*. Этому слову и посвящён урок: от того, лист ли тензор, зависит, получит ли он градиент.
+# Всё дело в одном слове: тензор `w` — не *лист*. Этому слову и посвящён урок: от того, лист ли тензор, зависит, получит ли он градиент.
 #
 # После урока вы сможете:
 #
 # * сказать о любом тензоре, лист ли он и требует ли градиента;
 # * сказать, что лежит в его `.grad` после `backward()`, и получить градиент тензора, который его не хранит;
 # * умножить вес на число, сменить его тип, перенести на другое устройство и не потерять лист;
-# * изменить вес на месте так, чтобы autograd это заметил, и сказать, когда заметить он не может.
+# * изменить вес на месте так, чтобы autograd это заметил, и сказать, когда он этого заметить не может.
 #
 # Понадобится урок 00: `backward()`, `.grad`, один шаг градиентного спуска.
 # %% tags=["en"]
@@ -44,11 +44,11 @@ import torch
 # %% [markdown] tags=["en"]
 # ## What a tensor knows about its past
 #
-# Two tensors require grad, a third does not. What do their sums know?
-# %% [markdown] tags=["ru"] of="36ab8981"
+# Two tensors require grad, a third does not. What do their sums inherit?
+# %% [markdown] tags=["ru"] of="5bfd4b50"
 # ## Что тензор знает о своём прошлом
 #
-# Два тензора требуют градиента, третий — нет. Что знают их суммы?
+# Два тензора требуют градиента, третий — нет. Что унаследуют их суммы?
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
@@ -79,7 +79,7 @@ assert not hasattr((x + y).grad_fn, "forward") and (x + y).tolist() == [11, 22, 
 
 
 # %% [markdown] tags=["en"]
-# An operation is *recorded* when recording is on (`no_grad()` switches it off) and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result is a constant like any other.
+# An operation is *recorded*, or tracked, when recording is on (`no_grad()` switches it off) and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result is a constant like any other.
 #
 # A tensor is a **leaf** when it has no `grad_fn`. You will often read that a leaf is a tensor “created directly and not as a result of any arithmetic operation”. The last row refutes it: `b + b` is arithmetic, and a leaf. “Every computed tensor carries a history” falls with it.
 #
@@ -87,25 +87,25 @@ assert not hasattr((x + y).grad_fn, "forward") and (x + y).tolist() == [11, 22, 
 # |---|---|---|
 # | True | True | a weight: it gets `.grad` |
 # | True | False | a constant: data, or a result without history |
-# | False | True | a result with a history |
+# | False | True | a non-leaf tensor: a result with a history |
 #
-# The fourth row is missing because it does not exist: a tensor that does not require grad has no history, so it is a leaf. To the rest there is one exception, which comes after the next exercise.
-# %% [markdown] tags=["ru"] of="61037b8e"
-# Операция *записывается*, если отслеживание включено (его выключает `no_grad()`) и хотя бы один её вход требует градиента. Тогда и результат требует градиента, а его `grad_fn` указывает на узел, который умеет вычислять производную: `AddBackward0` — это производная сложения, а не само сложение. Иначе ничего не записывается, и результат — такая же константа, как любая другая.
+# The fourth row is missing because it does not exist: a tensor that does not require grad has no history, so it is a leaf. To these rules there is one exception, which comes after the next exercise.
+# %% [markdown] tags=["ru"] of="339891be"
+# Операция *записывается* в граф (отслеживается), если отслеживание вычислений включено (выключить его можно с помощью `no_grad()`) и хотя бы один вход операции требует градиента. Тогда и результат требует градиента, а его `grad_fn` указывает на узел, вычисляющий производную: `AddBackward0` — это производная сложения, а не само сложение. Иначе ничего не записывается, и результат — обычная константа.
 #
-# Тензор называется **листовым** (листом), если у него нет `grad_fn`. Часто пишут, что лист — это тензор, «созданный напрямую, а не в результате арифметической операции». Последняя строка вывода это опровергает: `b + b` — арифметика и при этом лист. Неверно и другое утверждение: «каждый вычисленный тензор хранит свою историю».
+# Тензор называется **листовым** (листом), если у него нет `grad_fn`. Часто пишут, что лист — это тензор, «созданный напрямую, а не в результате арифметической операции». Последняя строка вывода это опровергает: `b + b` — арифметика и при этом лист. Неверно и другое утверждение: «каждый вычисленный тензор хранит свою историю».
 #
 # | `is_leaf` | `requires_grad` | что это |
 # |---|---|---|
 # | True | True | вес: он получает `.grad` |
 # | True | False | константа: данные или результат без истории |
-# | False | True | результат с историей |
+# | False | True | нелистовой тензор: результат с историей |
 #
-# Четвёртой строки нет, потому что так не бывает: у тензора, который не требует градиента, нет истории, значит, он лист. Из остального есть одно исключение; о нём — после следующего упражнения.
+# Четвёртой строки нет, потому что так не бывает: у тензора, который не требует градиента, нет истории, значит, он лист. Из этих правил есть одно исключение, о нём — после следующего упражнения.
 # %% [markdown] tags=["en"]
 # Now the cases in which people disagree. Read the function; do not call it yet.
 # %% [markdown] tags=["ru"] of="57d6f05d"
-# Теперь случаи, о которых спорят. Прочтите функцию, но пока не вызывайте её.
+# А теперь — спорные случаи. Прочтите функцию, но пока не вызывайте её.
 # %%
 def leaf_table():
     def flags(tensor):
@@ -142,7 +142,7 @@ def leaf_table():
 # ### Упражнение `predict_leaf`: какие из них листовые
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `leaf_table()`: в первых десяти строках пару `(is_leaf, requires_grad)`, например `(True, False)`; в последних двух имя `grad_fn` строкой, например `"AddBackward0"`, или `None`.
+# Вместо каждого `...` поставьте то, что вернёт `leaf_table()`: в первых десяти строках пару `(is_leaf, requires_grad)`, например `(True, False)`; в последних двух имя `grad_fn` в виде строки, например `"AddBackward0"`, или `None`.
 # %% answer="predict_leaf"
 predict_leaf = {
     "torch.ones(2) + 1": (True, False),
@@ -190,9 +190,9 @@ leaf_table()
 #
 # “The output requires grad if any input does” holds for operations that have a derivative. Comparisons, `argmax` and `.long()` have none and give constants. `round` has one, and it is zero, so it stays in the graph. `detach()` and `no_grad()` cut the graph on purpose; `Parameter` starts a new leaf. Here is the exception: a view of a leaf taken under `no_grad()`, such as `w[0]`, keeps the flag and has no `grad_fn`. It is no constant, and it looks like a weight; yet a pass that comes to it leaves nothing in its `.grad`, nor in the `.grad` of the leaf.
 # %% [markdown] tags=["ru"] of="c163c146"
-# `.double()` и `.to` — такие же операции, как все остальные: если им есть что делать, они создают новый тензор, и это записывается. Если делать нечего, они возвращают сам тензор, и потеря листа обнаружится только на GPU. `view` возвращает *представление*: это новый тензор с той же памятью и результат с историей.
+# Методы `.double()` и `.to` — обычные операции: если им есть что делать, они создают новый тензор, и это записывается. Если же делать нечего, они возвращают сам тензор, и потеря листа обнаружится только на GPU. Метод `view` возвращает *представление*: это новый тензор в той же памяти, и у него есть история.
 #
-# Правило «выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет: они дают константы. У `round` она есть и равна нулю, поэтому его результат остаётся в графе. `detach()` и `no_grad()` обрывают граф намеренно; `Parameter` заводит новый лист. А вот и исключение: представление листа, взятое внутри `no_grad()`, например `w[0]`, сохраняет флаг и не имеет `grad_fn`. Это не константа; с виду это вес, но обратный проход, который до него доходит, ничего не оставляет ни в его `.grad`, ни в `.grad` самого листа.
+# Правило «выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет: они дают константы. У `round` она есть и равна нулю, поэтому его результат остаётся в графе. С помощью `detach()` и `no_grad()` граф обрывают намеренно, а `Parameter` создаёт новый лист. Вот и обещанное исключение: у представления листа, взятого внутри `no_grad()`, например `w[0]`, флаг сохраняется, а `grad_fn` нет. Это не константа. С виду это вес, но обратный проход, который до него доходит, ничего не оставляет ни в его `.grad`, ни в `.grad` самого листа.
 # %% tags=["fact"]
 w = torch.rand(2, requires_grad=True)
 assert w.to("cpu") is w and w.double() is not w
@@ -218,9 +218,9 @@ assert part.grad is None and w.grad is None
 # %% [markdown] tags=["ru"] of="80da1e04"
 # ## Как тензор начинает требовать градиента
 #
-# `torch.tensor`, `torch.zeros`, `torch.randn` и подобные принимают `requires_grad=True`. `torch.as_tensor` и `torch.from_numpy` не принимают, старый конструктор `torch.FloatTensor` тоже. После них вызывают `t.requires_grad_()` или пишут `t.requires_grad = True`.
+# Функции `torch.tensor`, `torch.zeros`, `torch.randn` и подобные принимают `requires_grad=True`. Функции `torch.as_tensor` и `torch.from_numpy` не принимают, старый конструктор `torch.FloatTensor` тоже. После них вызывают `t.requires_grad_()` или пишут `t.requires_grad = True`.
 #
-# Три вещи запрещены. Ячейка пробует каждую и печатает, что отвечает torch.
+# Трёх действий torch не разрешает. Ячейка ниже пробует каждое и печатает сообщение об ошибке.
 # %%
 def attempt(action):
     """The name of the error that `action()` raises, or "accepted" when there is none."""
@@ -255,12 +255,14 @@ for complaint in ("Only Tensors of floating point and complex dtype", "flags of 
     assert complaint in printed.getvalue()
 assert torch.tensor([1, 2]).dtype == torch.int64
 torch.optim.SGD([torch.ones(2)], lr=0.1)  # accepted
+(keeps := x * 2).retain_grad()
+torch.optim.SGD([keeps], lr=0.1)  # accepted, though it is no leaf
 
 
 # %% [markdown] tags=["en"]
-# Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer takes leaves only (any leaf: a constant, too, without a word). Where a weight was lost, that `ValueError` is good news: `backward()` would have said nothing.
-# %% [markdown] tags=["ru"] of="87e462b3"
-# Производную берут только по числам, которые можно изменить чуть-чуть: с плавающей точкой и комплексным. Флаг результата определяется входами операции, и выключить его нельзя. А оптимизатор принимает только листья (любые, даже константы, и молча). Если вес потерян, этот `ValueError` — хорошая новость: `backward()` промолчал бы.
+# Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer refuses a result, unless `retain_grad()` was called on it; it takes any leaf, even a constant, without a warning. Where a weight was lost, that `ValueError` is good news: `backward()` would have said nothing.
+# %% [markdown] tags=["ru"] of="5d5985bf"
+# Производную можно взять только по величине, которую можно изменить сколь угодно мало, то есть по вещественной или комплексной. Флаг результата определяется входами операции, и выключить его нельзя. А нелистовой тензор оптимизатор не принимает, если для этого тензора не вызван `retain_grad()`; листья же принимает любые, даже константы, причём без предупреждения. Если вес потерян, этот `ValueError` — хорошая новость: `backward()` выполнился бы без единого сообщения.
 # %% [markdown] tags=["en"]
 # ## Who gets a gradient
 #
@@ -270,9 +272,9 @@ torch.optim.SGD([torch.ones(2)], lr=0.1)  # accepted
 # %% [markdown] tags=["ru"] of="e1dd31a3"
 # ## Кто получит градиент
 #
-# `backward()` вычисляет производные тензора, у которого его вызвали, по всем тензорам с `requires_grad`, которые встретятся на пути. Сохраняет он лишь некоторые из них. Если прочесть `.grad` у результата, получится `None` и предупреждение, которое начинается словами «The .grad attribute of a Tensor that is not a leaf Tensor is being accessed»; функция ниже его подавляет, чтобы оно не мешало читать вывод.
+# Метод `backward()` вычисляет производные тензора, для которого он вызван, по всем тензорам с `requires_grad`, которые встретятся на пути, но сохраняет лишь некоторые из них. Если прочесть `.grad` у результата, получится `None` и предупреждение, которое начинается со слов «The .grad attribute of a Tensor that is not a leaf Tensor is being accessed»; функция ниже его подавляет, чтобы оно не мешало читать вывод.
 #
-# Прочтите вторую функцию, но пока не вызывайте её. Ошибка autograd — это `RuntimeError`, ошибка оптимизатора — `ValueError`.
+# Прочтите вторую функцию, но пока не вызывайте её. Об ошибке autograd сообщает исключение `RuntimeError`, об ошибке оптимизатора — `ValueError`.
 # %%
 def grad_of(tensor):
     """What `tensor.grad` holds, without the warning that torch gives for a non-leaf."""
@@ -318,7 +320,7 @@ def who_gets_grad():
 # ### Упражнение `predict_grad`: кто получит градиент
 # *предсказать · ●○○ · 10 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `who_gets_grad()`: число, список из двух чисел, `None`, `"accepted"` или имя ошибки строкой.
+# Вместо каждого `...` поставьте то, что вернёт `who_gets_grad()`: число, список из двух чисел, `None`, `"accepted"` или имя ошибки в виде строки.
 # %% answer="predict_grad"
 predict_grad = {
     "x.grad": 66.0,
@@ -360,9 +362,9 @@ with warnings.catch_warnings(record=True) as warned:
     assert (w * 2).grad is None
 assert str(warned[0].message).startswith("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed")
 # %% [markdown] tags=["en"]
-# Now call `who_gets_grad()`. The picture below it shows the same lines after `backward()`. Cylinders are leaves that require grad, rounded boxes are results, and `.grad` is the last line of each: a number, a dash, or *not kept*. The square boxes are the nodes, `grad_fn`; arrows show the way of the gradients. A dashed arrow ends where none has to go: at `k`, and at plain numbers. Which leaf did get its gradient and cannot be asked for it?
-# %% [markdown] tags=["ru"] of="fb1975b1"
-# А теперь вызовите `who_gets_grad()`. На рисунке под выводом — те же строки кода после `backward()`. Цилиндры — листья, которые требуют градиента, блоки с закруглёнными углами — результаты; последняя строка в каждом — `.grad`: число, прочерк или слова «не хранится». Прямоугольники — узлы, `grad_fn`; стрелки показывают путь градиентов. Штриховая стрелка обрывается там, куда градиенту идти незачем: у `k` и у обычных чисел. Какой лист свой градиент получил, а спросить его об этом нельзя?
+# Now call `who_gets_grad()`. The picture below it shows the same lines after `backward()`. Cylinders are leaves that require grad, rounded boxes are results, and `.grad` is the last line of each: a number, a dash, or *not kept*. The square boxes are the nodes, `grad_fn`; arrows show the way of the gradients. A dashed arrow ends where none has to go: at `k`, and at plain numbers. Which leaf did get its gradient, although no name leads to it any more?
+# %% [markdown] tags=["ru"] of="7c776a47"
+# А теперь вызовите `who_gets_grad()`. На рисунке под выводом — те же строки кода после `backward()`. Цилиндры — листья, которые требуют градиента, блоки с закруглёнными углами — результаты; последняя строка в каждом — `.grad`: число, прочерк или слова «не хранится». Прямоугольники — узлы, `grad_fn`; стрелки показывают путь градиентов. Штриховая стрелка обрывается там, куда градиенту идти незачем: у `k` и у обычных чисел. Какой лист получил градиент, прочитать который уже нельзя?
 # %%
 who_gets_grad()
 # %% tags=["picture"]
@@ -388,9 +390,9 @@ draw(loss)
 #
 # That `backward()` will “calculate all the gradients”, as one notebook promises, is half of the truth: it computes them and drops most. So two tensors of that notebook print `None`. Another one computes `y = x + 2`, `z = y * y * 3`, `out = z.mean()` for a 2 × 2 `x` of ones, and comments `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. All three print `None`. And if these gradients are kept, they are other numbers.
 # %% [markdown] tags=["ru"] of="ba43c73a"
-# `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, для которых `retain_grad()` вызван до `backward()`. Вызов после `backward()` в уже законченном проходе ничего не меняет; он относится к следующему. Представление вроде `v[0]` — результат: его градиент идёт дальше, в лист. А имя `lost` связано с произведением; лист, который стоит перед ним и свой градиент получил, остался без имени.
+# Поле `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, для которых `retain_grad()` вызван до `backward()`. Вызов после `backward()` в уже законченном проходе ничего не меняет; он относится к следующему. Представление вроде `v[0]` — тоже результат: его градиент идёт дальше, в лист. А имя `lost` связано с произведением; исходный же лист, которому и достался градиент, ни с каким именем больше не связан.
 #
-# Обещание одной тетради, что `backward()` «вычисляет все градиенты», верно лишь наполовину: он их вычисляет, но большинство выбрасывает. Поэтому для двух тензоров в той тетради и печатается `None`. В другой вычисляют `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для `x` размера 2 × 2 из одних единиц и пишут комментарии `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Все три строки печатают `None`. А если сохранить эти градиенты, числа окажутся другими.
+# Утверждение одной из тетрадей, будто `backward()` «вычисляет все градиенты», верно лишь наполовину: они вычисляются, но большинство из них выбрасывается. Поэтому для двух тензоров в той тетради и печатается `None`. В другой вычисляют `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для `x` размера 2 × 2 из одних единиц и пишут комментарии `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Во всех трёх случаях печатается `None`. А если сохранить эти градиенты, числа окажутся другими.
 # %%
 x = torch.ones(2, 2, requires_grad=True)
 y = x + 2
@@ -430,33 +432,33 @@ z1, z2 = x1 * x2, x3 * x4
 (z1 + z2).backward()
 assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1) is None and grad_of(z2) is None
 # %% [markdown] tags=["en"]
-# After one `backward()`, `t.grad` is the derivative, with respect to `t`, of the tensor on which it was called: of `out`. With respect to `z` it is $1/4$, because the mean divides by the number of entries, 4, and not by `z.shape[0]`, 2. With respect to `y` it is $6y/4 = 4.5$. With respect to `out` itself it is 1: with 1 a backward pass from one number begins, unless you hand it another.
-# %% [markdown] tags=["ru"] of="f50dfb5e"
-# После одного `backward()` в `t.grad` лежит производная по `t` того тензора, у которого его вызвали; здесь это `out`. По `z` она равна $1/4$: при усреднении делят на число элементов, 4, а не на `z.shape[0]`, то есть не на 2. По `y` она равна $6y/4 = 4.5$. По самому `out` она равна 1: с единицы и начинается обратный проход от одного числа, если не передать другое значение.
+# After one `backward()`, `t.grad` is the derivative, with respect to `t`, of the tensor on which it was called: of `out`. With respect to `z` it is $1/4$, because the mean divides by the number of entries, 4, and not by `z.shape[0]`, 2. With respect to `y` it is $6y/4 = 4.5$. With respect to `out` itself it is 1: a backward pass from a scalar begins with 1, unless you hand it another gradient.
+# %% [markdown] tags=["ru"] of="3ca77464"
+# После одного вызова `backward()` в `t.grad` лежит производная по `t` того тензора, для которого он вызван; здесь это `out`. По `z` она равна $1/4$: при усреднении делят на число элементов, 4, а не на `z.shape[0]`, то есть не на 2. По `y` она равна $6y/4 = 4.5$. По самому `out` она равна 1: именно с единицы начинается обратный проход, если выход — скаляр, а начальный градиент не передан.
 
 
 # %% [markdown] tags=["en"]
 # ## A leaf lost on the way
 #
-# Weights start small, in the right precision, on the right device. Each of the three wishes is an operation.
+# Weights start small, in the right precision, on the right device. Each of the three needs an operation.
 #
 # ### Exercise `trainable_weight`: a weight that is never trained
 # *find the bug · ●○○ · 8 minutes · 4 points*
 #
-# `trainable_weight(values, dtype, device)` returns a weight to be trained: 0.01 times `values`, with the shape of `values`, of the given dtype (a `torch.dtype`), on the given device (text such as `"cpu"`). The weight must be a leaf that requires grad, so that an optimizer takes it. `values` is a constant and stays as it is.
+# `trainable_weight(values, dtype, device)` returns a weight to be trained: 0.01 times `values`, with the shape of `values`, of the given dtype (a `torch.dtype`), on the given device (text such as `"cpu"`). The weight must be a leaf that requires grad, so that it can be trained. `values` is a constant and stays as it is.
 #
 # The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers, and moving there is as much an operation as moving to a GPU.
-# %% [markdown] tags=["ru"] of="d5630331"
+# %% [markdown] tags=["ru"] of="5bfa92ae"
 # ## Лист, потерянный по дороге
 #
-# В начале обучения веса должны быть малы, иметь нужную точность и лежать на нужном устройстве. Каждое из этих требований выполняет отдельная операция.
+# В начале обучения веса должны быть малы, иметь нужную точность и находиться на нужном устройстве. Для каждого из этих требований нужна отдельная операция.
 #
 # ### Упражнение `trainable_weight`: вес, который не обучается
 # *найти ошибку · ●○○ · 8 минут · 4 балла*
 #
-# `trainable_weight(values, dtype, device)` возвращает вес, который будут обучать: тензор `values`, умноженный на 0.01, с той же формой, что у `values`, с заданным dtype (это `torch.dtype`) и на заданном устройстве (строка, например `"cpu"`). Вес должен быть листом и требовать градиента, чтобы оптимизатор его принял. `values` — константа, менять её нельзя.
+# Функция `trainable_weight(values, dtype, device)` возвращает вес, который будут обучать: тензор `values`, умноженный на 0.01, с той же формой, что у `values`, с заданным dtype (это `torch.dtype`) и на заданном устройстве (строка, например `"cpu"`). Вес должен быть листом и требовать градиента, чтобы его можно было обучать. Тензор `values` — константа, менять её нельзя.
 #
-# Проверка использует и устройство `"meta"`. Оно есть на любой машине. У тензоров на нём есть форма и dtype, но нет чисел, а перенос на него — такая же операция, как перенос на GPU.
+# Проверка использует и устройство `"meta"`, которое есть на любой машине: у тензоров на нём есть форма и dtype, но нет чисел, а перенос на него — такая же операция, как перенос на GPU.
 # %% answer="trainable_weight"
 def trainable_weight(values, dtype, device):
     """A leaf that requires grad: 0.01 times `values`, of `dtype`, on `device`."""
@@ -521,7 +523,7 @@ assert torch.randn(3, device="meta", requires_grad=True).is_leaf
 # %% [markdown] tags=["ru"] of="5f6a9a11"
 # ## Градиенты, которые никто не хранит
 #
-# «Имейте в виду: градиенты вычисляются только для листьев», — сказано в одном учебнике; «для всех остальных узлов градиенты недоступны», — в другом. Неверно и то и другое. Пусть `h` вычислен из `x`, а функция потерь — из `h`. Без градиента `h` не было бы и градиента `x`. Первый из них вычисляется при каждом обратном проходе, а потом выбрасывается. Вот четыре способа его получить.
+# «Имейте в виду: градиенты вычисляются только для листьев», — сказано в одном руководстве; «для всех остальных узлов градиенты недоступны», — в другом. Неверно и то и другое. Пусть тензор `h` вычислен из `x`, а функция потерь — из `h`. Без градиента по `h` не было бы и градиента по `x`. Первый из них вычисляется при каждом обратном проходе, а потом выбрасывается. Вот четыре способа его получить.
 # %%
 x = torch.tensor(2.0, requires_grad=True)
 
@@ -569,9 +571,9 @@ h.retain_grad()
 torch.autograd.grad(loss_of(h), x)
 assert h.grad == 3 and x.grad is None  # of a result that keeps its own
 # %% [markdown] tags=["en"]
-# Where is this gradient while a pass runs? `steps` makes a real backward pass, one node at a time, and then puts every `.grad` back. Use the arrow keys: before the gradient of `x` there is that of `h`. It is used once and goes no further.
-# %% [markdown] tags=["ru"] of="93e3cf05"
-# Где этот градиент во время прохода? `steps` выполняет настоящий обратный проход, узел за узлом, а потом возвращает каждый `.grad` в прежнее состояние. Листайте клавишами со стрелками: раньше градиента `x` появляется градиент `h`. Он нужен один раз, и дальше его не хранят.
+# Where is this gradient kept while a pass runs? `steps` makes a real backward pass, one node at a time, and then puts every `.grad` back. Use the arrow keys: before the gradient of `x` there is that of `h`. It is used once and goes no further.
+# %% [markdown] tags=["ru"] of="c7de038b"
+# Где хранится этот градиент во время прохода? Функция `steps` выполняет настоящий обратный проход, узел за узлом, а потом восстанавливает прежнее значение каждого `.grad`. Листайте шаги клавишами со стрелками: раньше градиента по `x` появляется градиент по `h`. Он нужен один раз, и дальше его не хранят.
 # %% tags=["picture"]
 from autograder import steps
 
@@ -589,16 +591,16 @@ steps(loss)
 #
 # `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
 #
-# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode.
-# %% [markdown] tags=["ru"] of="dc3994db"
-# `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. `backward(inputs=[...])` прибавляет к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` пользуются проходом, который вы делаете и так.
+# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`; what `torch.func.vjp` returns makes a pass of its own at each call. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode. Some weights may be frozen.
+# %% [markdown] tags=["ru"] of="634d0dce"
+# Функция `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. Вызов `backward(inputs=[...])` прибавляет градиенты к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` используют тот обратный проход, который вы и так выполняете.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
 # *спроектировать · ●●○ · 16 минут · 5 баллов*
 #
-# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. У первого слоя есть веса, поэтому выход каждого слоя требует градиента. Верните список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
+# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. У первого слоя есть веса, поэтому выход каждого слоя требует градиента. Верните список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
 #
-# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Допускается не больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`. А модель и `x` оставьте такими же, какими получили: веса, каждый `.grad`, флаги, хуки, режим.
+# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Допускается не больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`; то, что возвращает `torch.func.vjp`, при каждом вызове выполняет отдельный проход. А модель и `x` оставьте такими же, какими получили: веса, каждый `.grad`, флаги, хуки, режим. Некоторые веса могут быть заморожены.
 # %% answer="hidden_gradients"
 def hidden_gradients(model, x):
     """The derivative of the loss `model(x)` with respect to the output of each layer, as a list."""
@@ -672,7 +674,7 @@ check("hidden_gradients")
 # %% [markdown] tags=["ru"] of="434dded1"
 # ## Как изменить вес
 #
-# Шаг спуска меняет вес. Как это записать? Четыре попытки на одном числе: $w = 1$, его градиент равен 2, скорость обучения 0.1. Значит, правильный ответ 0.8.
+# На шаге спуска вес меняется. Как это записать? Вот четыре попытки на одном числе: $w = 1$, градиент равен 2, скорость обучения 0.1. Значит, правильный ответ — 0.8.
 # %%
 def new_name(w):
     w = w - 0.1 * w.grad
@@ -728,21 +730,21 @@ assert replaced.is_leaf and not replaced.requires_grad
 #
 # The last attempt, `.data`, is in many old notebooks. The number is right. What differs is `_version`, the version counter. With it autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
 # %% [markdown] tags=["ru"] of="62925e04"
-# `w = w - ...` создаёт новый тензор и связывает с ним имя; вес, который хранит модель, остаётся прежним. `w -= ...` меняет сам тензор, и autograd не даёт сделать это с листом, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
+# Строка `w = w - ...` создаёт новый тензор и связывает с ним имя; вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
 #
-# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число получается верное. Отличается `_version` — счётчик версий. По нему autograd считает изменения тензора на месте и так замечает, что значения, которое ему ещё нужно, больше нет. Что бывает, когда заметить это нельзя, показано в следующем разделе.
+# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число получается верное, но `_version`, счётчик версий, другой. В нём autograd считает, сколько раз тензор изменили на месте, и так узнаёт, что нужное значение затёрто. Что бывает, когда узнать об этом нельзя, показано в следующем разделе.
 
 
 # %% [markdown] tags=["en"]
 # ### Exercise `update`: a step that changes nothing
 # *find the bug · ●●○ · 8 minutes · 5 points*
 #
-# `weights` is a list of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero. What is returned does not matter.
-# %% [markdown] tags=["ru"] of="683ce648"
+# `weights` is a list of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (the gradient is in `w.grad`), in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero, and operations are recorded as before. What is returned does not matter.
+# %% [markdown] tags=["ru"] of="ac66903f"
 # ### Упражнение `update`: шаг, который ничего не меняет
 # *найти ошибку · ●●○ · 8 минут · 5 баллов*
 #
-# `weights` — список листьев, которые требуют градиента. `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся прежним. После шага каждый `.grad` равен None или нулю. Что функция возвращает, неважно.
+# Здесь `weights` — список листьев, которые требуют градиента. Функция `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (градиент лежит в `w.grad`), на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся прежним. После шага каждый `.grad` равен None или нулю, а операции записываются, как и прежде. Что функция возвращает, неважно.
 # %% answer="update"
 def update(weights, lr):
     """One step of gradient descent on the leaves in `weights`, in place."""
@@ -805,11 +807,11 @@ check("update")
 # %% [markdown] tags=["en"]
 # ## What autograd cannot see
 #
-# The loss below is $h_0^2 + h_1^2 + h_2^2$, so its derivative is $2h$, and the graph keeps `h` until `backward()`. Between the forward and the backward pass, somebody writes 100 into `h[0]`. There is no right answer any more; the honest one is an error.
-# %% [markdown] tags=["ru"] of="2278f5ac"
+# The loss below is $h_0^2 + h_1^2 + h_2^2$, so its derivative is $2h$, and the graph keeps `h` until `backward()`. Between the forward and the backward pass, somebody writes 100 into `h[0]`. There is no right answer any more; all that is left is to report an error.
+# %% [markdown] tags=["ru"] of="8e1272cb"
 # ## Чего autograd не видит
 #
-# Функция потерь ниже — $h_0^2 + h_1^2 + h_2^2$, её производная равна $2h$, и граф хранит `h` до `backward()`. Между прямым и обратным проходом в `h[0]` записывают 100. Верного ответа больше нет; честно будет сообщить об ошибке.
+# Функция потерь ниже — $h_0^2 + h_1^2 + h_2^2$, её производная равна $2h$, и граф хранит `h` до `backward()`. Между прямым и обратным проходом в `h[0]` записывают 100. Верного ответа больше нет, и остаётся только сообщить об ошибке.
 # %%
 def edited(write):
     """The gradient after `write(h)` has changed `h` between the forward and the backward pass."""
@@ -865,7 +867,7 @@ assert t._version == 2 and t.tolist() == [5, 3]
 # %% [markdown] tags=["en"]
 # Two losses of this kind, `h` edited by `under_no_grad` and `q` by `in_data`. Both hold 100 now. In the picture, compare what the two `PowBackward0` have saved.
 # %% [markdown] tags=["ru"] of="d3d90d15"
-# Вот две такие функции потерь; `h` изменила `under_no_grad`, а `q` — `in_data`. В обоих тензорах теперь лежит 100. Сравните на рисунке, что сохранили два узла `PowBackward0`.
+# Вот две такие функции потерь; тензор `h` изменён функцией `under_no_grad`, а `q` — функцией `in_data`. В обоих тензорах теперь лежит 100. Сравните на рисунке, что сохранили два узла `PowBackward0`.
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 h, q = x * 1, x * 1
@@ -876,19 +878,19 @@ draw(noticed, silent)
 
 
 # %% [markdown] tags=["en"]
-# The loss was $1 + 4 + 9$ and its gradient is $(2, 4, 6)$. Edited through `.data`, it comes out as $(200, 4, 6)$: the gradient of a loss that nobody computed, without a word. `no_grad()` stops recording, not counting, and what `detach()` returns shares its counter with the original. `.data` starts a new counter, and NumPy knows of none.
+# The loss was $1 + 4 + 9$ and its gradient is $(2, 4, 6)$. Edited through `.data`, it comes out as $(200, 4, 6)$: the gradient of a loss that nobody computed, without a warning. `no_grad()` stops recording, not counting, and what `detach()` returns shares its counter with the original. `.data` starts a new counter, and NumPy knows of none.
 #
 # ### Exercise `overwrite`: edits that autograd sees, and does not
 # *complete · ●●○ · 8 minutes · 4 points*
 #
-# Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
-# %% [markdown] tags=["ru"] of="a0f23c70"
-# Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: градиент функции потерь, которую никто не вычислял, и без единого предупреждения. `no_grad()` выключает отслеживание, но не счётчик версий, и у того, что вернул `detach()`, счётчик общий с исходным тензором. У `.data` счётчик новый, а NumPy о счётчиках вообще не знает.
+# Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` has one dimension or more; it is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
+# %% [markdown] tags=["ru"] of="37a83a79"
+# Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: это градиент функции потерь, которую никто не вычислял, причём без единого предупреждения. Внутри `no_grad()` выключено отслеживание, но не счётчик версий, а у тензора, который вернул `detach()`, счётчик общий с исходным. У `.data` счётчик новый, а при записи через NumPy никакой счётчик не меняется.
 #
 # ### Упражнение `overwrite`: изменения, которые autograd видит и не видит
 # *дописать · ●●○ · 8 минут · 4 балла*
 #
-# Напишите `overwrite(h, values, noticed)`: функция записывает числа из `values` в сам тензор `h`, у которого остаётся своя память; `values` не меняется. `h` — результат с историей, по нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той ошибкой, которую выше получила `under_no_grad`. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Чтобы проверить, замечает ли программа испорченные значения, нужны оба вида изменений.
+# Напишите функцию `overwrite(h, values, noticed)`: она записывает числа из `values` в сам тензор `h`, у которого остаётся своя память; тензор `values` не меняется. У тензора `h` хотя бы одно измерение; это результат с историей, по нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той же ошибкой, что и после `under_no_grad` выше. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Чтобы проверить, замечает ли программа испорченные значения, нужны оба вида изменений.
 # %% answer="overwrite"
 def overwrite(h, values, noticed):
     """Put `values` into `h`, so that a backward pass that needs the old `h` is refused (`noticed`) or not."""
@@ -929,11 +931,11 @@ check("overwrite")
 # %% [markdown] tags=["en"]
 # ## `detach()` is not a copy
 #
-# “`detach()` creates a copy of the tensor that is detached from the computation history”, says a well-known tutorial. Half of it is so.
-# %% [markdown] tags=["ru"] of="7d2acd50"
+# “`detach()` creates a copy of the tensor that is detached from the computation history”, says a well-known tutorial. Only the second half is true: it is detached from the history.
+# %% [markdown] tags=["ru"] of="e16f225d"
 # ## `detach()` — не копия
 #
-# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — сказано в известном учебнике. Верна только вторая половина.
+# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — сказано в известном руководстве. Верна только вторая половина: от истории тензор действительно отсоединён.
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = x.detach()
@@ -947,12 +949,12 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 # ### Extra exercise `snapshot`: a snapshot that changes
 # *find the bug · ●○○ · 3 minutes · 3 points · extra*
 #
-# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, and edits of the snapshot do not show in `x`. `x` itself stays as it is, its history and its flag, too. `x` may be a weight, a result or a constant.
-# %% [markdown] tags=["ru"] of="ab661837"
+# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, edits of the snapshot do not show in `x`, and a later snapshot leaves an earlier one as it is. `x` itself stays as it is, its history and its flag, too. `x` may be a weight, a result or a constant.
+# %% [markdown] tags=["ru"] of="5f85a0b6"
 # ### Дополнительное упражнение `snapshot`: снимок, который меняется
 # *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это константа. Последующие изменения `x` в снимке не видны, а изменения снимка не видны в `x`. Сам `x` остаётся прежним, его история и флаг тоже. `x` может быть весом, результатом или константой.
+# Функция `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это должна быть константа. Последующие изменения `x` в снимке не видны, изменения снимка не видны в `x`, а новый снимок не меняет прежних. Сам тензор `x` остаётся прежним, его история и флаг тоже. Аргумент `x` может быть весом, результатом или константой.
 # %% answer="snapshot"
 def snapshot(x):
     """What `x` holds now, as a constant with memory of its own."""
@@ -994,7 +996,7 @@ check("snapshot")
 # %% [markdown] tags=["ru"] of="08a495c9"
 # ## Тензоры и массивы NumPy
 #
-# Часто объясняют так: тензор — это массив с графом внутри, поэтому перед `numpy()` *обязательно* вызывают `detach()`. На самом деле граф не внутри: тензор на него лишь указывает. И `detach()` нужен только там, где тензор требует градиента и отслеживание включено: действия с массивом не попали бы в граф. А что ещё общего у тензора и массива? Прочтите функцию, но пока не вызывайте её.
+# Часто объясняют так: тензор — это массив с графом внутри, поэтому перед `numpy()` *обязательно* вызывают `detach()`. На самом деле граф не внутри: тензор лишь ссылается на него. И `detach()` нужен только там, где тензор требует градиента и отслеживание включено: действия с массивом не попали бы в граф. А что ещё общего у тензора и массива? Прочтите функцию, но пока не вызывайте её.
 # %%
 def numpy_bridge():
     import numpy
@@ -1035,7 +1037,7 @@ def numpy_bridge():
 # ### Дополнительное упражнение `predict_bridge`: тензоры и массивы NumPy
 # *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
 #
-# Вместо каждого `...` поставьте то, что вернёт `numpy_bridge()`: dtype строкой, например `"torch.float32"`, число, `"accepted"` или имя ошибки строкой.
+# Вместо каждого `...` поставьте то, что вернёт `numpy_bridge()`: dtype в виде строки, например `"torch.float32"`, число, `"accepted"` или имя ошибки в виде строки.
 # %% answer="predict_bridge"
 predict_bridge = {
     "torch.from_numpy(array).dtype": "torch.float64",
@@ -1097,20 +1099,20 @@ numpy_bridge()
 # ### Extra exercise `sum_gradients`: a sum that starts from garbage
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
-# `losses` is a list, not empty, of functions without arguments; each call returns a tensor of one number that depends on the leaf `w`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
-# %% [markdown] tags=["ru"] of="4af61098"
-# При преобразовании в обе стороны память остаётся общей, а dtype сохраняется; `torch.tensor` копирует. Так что массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, `x @ y` отказывается их смешивать (`x + y` не отказывается), а `numpy()` работает только на CPU.
+# `losses` is a list, not empty, of functions without arguments; each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
+# %% [markdown] tags=["ru"] of="a8842568"
+# При преобразовании в обе стороны память остаётся общей, а dtype сохраняется; `torch.tensor` же создаёт копию. Так что массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, в `x @ y` смешивать их нельзя (в `x + y` можно), а `numpy()` работает только на CPU.
 #
 # ## Память, которую никто не заполнил
 #
-# Две тетради, из которых вырос этот курс, начинаются с `torch.LongTensor(3, 4)` и `torch.Tensor(3, 5)` и печатают числа вроде 140338896403408 так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В выделенную память ничего не записывается: в ней лежит то, что было там раньше. `torch.LongTensor([3, 4])`, со списком, содержит числа 3 и 4.
+# Две тетради, из которых вырос этот курс, начинаются с `torch.LongTensor(3, 4)` и `torch.Tensor(3, 5)`, и числа вроде 140338896403408 печатаются в них так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В выделенную память ничего не записывается: в ней лежит то, что было там раньше. `torch.LongTensor([3, 4])`, со списком, содержит числа 3 и 4.
 #
-# `torch.use_deterministic_algorithms(True)` помогает увидеть такие ошибки: torch заполняет новую память значением NaN, а целочисленную — наибольшим целым. Проверка этого упражнения тоже её заполняет, значениями NaN и другими числами.
+# Вызов `torch.use_deterministic_algorithms(True)` помогает увидеть такие ошибки: после него torch заполняет новую память значением NaN, а целочисленную — наибольшим целым. Проверка этого упражнения тоже заполняет её значениями NaN и другими числами.
 #
 # ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
 # *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
-# `losses` — непустой список функций без аргументов; каждый вызов возвращает тензор из одного числа, зависящего от листа `w`. `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. `w`, его флаг и `w.grad` остаются прежними.
+# Здесь `losses` — непустой список функций без аргументов; каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Функция `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. Сам тензор `w`, его флаг и `w.grad` остаются прежними.
 # %% answer="sum_gradients"
 def sum_gradients(losses, w):
     """The sum of the gradients of `losses` with respect to `w`."""
@@ -1166,7 +1168,7 @@ torch.use_deterministic_algorithms(False)
 # %% [markdown] tags=["ru"] of="dcc6d1e8"
 # ## `Variable`
 #
-# До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы он отслеживался. Заметки тех времён читают до сих пор. Сегодня `Variable(t)` возвращает тензор, без всякого предупреждения. Тот же ли это тензор?
+# До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы вычисления с ним отслеживались. Конспекты тех времён читают до сих пор. Сегодня `Variable(t)` без всякого предупреждения возвращает тензор. Тот же ли это тензор?
 # %%
 from torch.autograd import Variable
 
@@ -1193,12 +1195,12 @@ assert X.requires_grad and X.is_leaf
 #
 # `two_layer_loss(x, w, u)` returns the loss of a small network, a tensor of shape `()` in the dtype of the weights. The value is right. After `loss.backward()`, which the caller runs, both leaves `w` and `u` must have their gradients in `.grad`.
 # %% [markdown] tags=["ru"] of="6e182701"
-# Это то же, что даёт `detach()`: константа с той же памятью, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
+# Получается то же, что после `detach()`: константа в той же памяти, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
 #
 # ### Дополнительное упражнение `two_layer_loss`: учится половина весов
 # *найти ошибку · ●○○ · 4 минуты · 3 балла · дополнительно*
 #
-# `two_layer_loss(x, w, u)` возвращает значение функции потерь небольшой сети: тензор формы `()` с dtype весов. Значение верно. После `loss.backward()` (его вызовут уже снаружи) у обоих листьев `w` и `u` в `.grad` должны лежать их градиенты.
+# Функция `two_layer_loss(x, w, u)` возвращает значение функции потерь небольшой сети: тензор формы `()` с dtype весов. Само значение вычисляется правильно. После `loss.backward()` (его вызовут уже снаружи) у обоих листьев `w` и `u` в `.grad` должны лежать их градиенты.
 # %% answer="two_layer_loss"
 def two_layer_loss(x, w, u):
     """The mean square of a network with two layers."""
@@ -1246,8 +1248,8 @@ check("two_layer_loss")
 # ### Extra exercise `leaf_without_gradient`: a leaf that matters and gets nothing
 # *write the counter-example · ●●● · 12 minutes · 3 points · extra*
 #
-# Return a pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss` with which `loss(t)` is a tensor of one number. `loss(t).backward()` runs without an error, and `t.grad` is None afterwards. Yet the loss depends on the numbers of `t`: it is the same each time while they are the same, and another once 1 has been added to every entry of `t` in place.
-# %% [markdown] tags=["ru"] of="836e02b1"
+# Return a pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss` with which `loss(t)` is a tensor of one number. `loss(t).backward()` runs without an error, and `t.grad` is None afterwards. Yet the loss depends on the numbers of `t`: it is the same each time while they are the same, and another once 1 has been added to every entry of `t` in place. No method or attribute of a tensor is replaced.
+# %% [markdown] tags=["ru"] of="edecd684"
 # ## Каждый ли вес получает градиент?
 #
 # «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение уже названо: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
@@ -1255,7 +1257,7 @@ check("two_layer_loss")
 # ### Дополнительное упражнение `leaf_without_gradient`: лист, который важен и ничего не получает
 # *построить контрпример · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Верните пару `(t, loss)`: лист `t`, который требует градиента и до вычислений, и после них, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: пока они те же, её значение от вызова к вызову не меняется, а если на месте прибавить 1 к каждому элементу `t`, оно становится другим.
+# Верните пару `(t, loss)`: лист `t`, который требует градиента и до вычислений, и после них, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: пока они те же, её значение от вызова к вызову не меняется, а если на месте прибавить 1 к каждому элементу `t`, оно становится другим. Методы и атрибуты тензоров не подменяются.
 # %% answer="leaf_without_gradient"
 def leaf_without_gradient():
     """A leaf that requires grad and a loss that depends on it and leaves its `.grad` empty."""
@@ -1311,11 +1313,11 @@ assert loss(t).item() != before
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. The cell shows all three on a GPU, this machine's or one on which they were recorded.
-# %% [markdown] tags=["ru"] of="85ebe384"
+# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. If this machine has a GPU, the cell shows all three.
+# %% [markdown] tags=["ru"] of="59757988"
 # ## На GPU
 #
-# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор, и это записывается. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. Ячейка показывает все три случая на GPU: на вашем или на том, где их записали.
+# Методы `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор, и это записывается. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. Если на вашей машине есть GPU, ячейка покажет все три случая.
 # %%
 from autograder import on_gpu
 
@@ -1336,19 +1338,19 @@ on_gpu(leaf_on_gpu)
 # * Scale, cast and move first; `requires_grad_()` comes last.
 # * After one `backward()`, `t.grad` is the derivative, with respect to `t`, of the tensor on which it was called. Weights get it, and results on which `retain_grad()` was called before.
 # * Gradients of results are computed, not kept: `torch.autograd.grad`, `backward(inputs=[...])`, a hook or `retain_grad()` gets them.
-# * Change weights in place under `no_grad()`. `.data` and NumPy write past the version counter, and a wrong gradient comes out without an error.
+# * Change weights in place under `no_grad()`. `.data` and NumPy bypass the version counter, and a wrong gradient comes out without an error.
 # * `detach()` shares memory; a copy is `detach().clone()`.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="a7eec76a"
+# %% [markdown] tags=["ru"] of="d4025181"
 # ## Что стоит запомнить
 #
-# * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
-# * Сначала умножить, сменить тип и перенести; `requires_grad_()` — в конце.
-# * После одного `backward()` в `t.grad` лежит производная по `t` того тензора, у которого его вызвали. Её получают веса и те результаты, для которых заранее вызвали `retain_grad()`.
-# * Градиенты результатов вычисляются, но не хранятся: их достают `torch.autograd.grad`, `backward(inputs=[...])`, хук или `retain_grad()`.
-# * Меняйте веса на месте внутри `no_grad()`. `.data` и NumPy пишут мимо счётчика версий, и неверный градиент получается без сообщения об ошибке.
-# * У `detach()` память общая с исходным тензором; копия — это `detach().clone()`.
+# * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
+# * Сначала умножайте на число, меняйте тип и переносите; `requires_grad_()` вызывайте в конце.
+# * После одного вызова `backward()` в `t.grad` лежит производная по `t` того тензора, для которого он вызван. Её получают веса и те результаты, для которых заранее вызвали `retain_grad()`.
+# * Градиенты по результатам вычисляются, но не хранятся; получить их можно с помощью `torch.autograd.grad`, `backward(inputs=[...])`, хука или `retain_grad()`.
+# * Меняйте веса на месте внутри `no_grad()`. Через `.data` и NumPy данные меняются в обход счётчика версий, и неверный градиент получается без сообщения об ошибке.
+# * У `detach()` память общая с исходным тензором; копия — это `detach().clone()`.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["en"] reading=18
 # # The graph and the backward pass
 #
-# `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind. What is in that graph, who walks it, and when does it go away?
+# `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind: the *computational graph*. What is in that graph, how is it walked, and when does it go away?
 #
 # Most odd behaviour of `backward()` has its answer there: the error about a second pass, a gradient that doubled, memory that grows, a NaN in a branch nobody took. After this lesson you can:
 #
@@ -11,16 +11,16 @@
 # * find the node in which a NaN was born.
 #
 # You need lesson 01: leaf tensors, `requires_grad`, `.grad`.
-# %% [markdown] tags=["ru"] of="b7738752"
+# %% [markdown] tags=["ru"] of="28d449ff"
 # # Граф и обратный проход
 #
-# `loss.backward()` ничего не знает о вашем коде. Ему известен только граф, который остался после прямого прохода. Что лежит в этом графе, кто его обходит и когда граф исчезает?
+# Методу `loss.backward()` ничего не известно о вашем коде. Ему известен только *вычислительный граф* (граф вычислений), который остался после прямого прохода. Что лежит в этом графе, как его обходят и когда он исчезает?
 #
-# Почти все странности `backward()` объясняются графом: ошибка при втором проходе, удвоившийся градиент, растущая память, NaN из ветви, которую никто не выбирал. После урока вы сможете:
+# Почти все странности `backward()` объясняются графом: ошибка при втором проходе, удвоившийся градиент, растущий расход памяти, NaN из ветви, которую никто не выбирал. После урока вы сможете:
 #
 # * прочесть граф любого тензора и обойти его своим кодом;
 # * выполнить обратный проход вручную, в правильном порядке, вызвав каждый узел один раз;
-# * сказать, когда второй проход заканчивается ошибкой, когда незаметно удваивает градиент и что держит граф в памяти;
+# * сказать, когда второй проход заканчивается ошибкой, когда незаметно удваивает градиент и из-за чего граф остаётся в памяти;
 # * найти узел, в котором возник NaN.
 #
 # Понадобится урок 01: листовые тензоры, `requires_grad`, `.grad`.
@@ -47,7 +47,7 @@ from torch.nn.functional import mse_loss
 # %% [markdown] tags=["ru"] of="1bd3a8ce"
 # ## Что остаётся после прямого прохода
 #
-# Пять матриц, четыре строки арифметики, шесть операций. Каждый результат хранит в `grad_fn` узел, от которого можно идти назад. `show` печатает этот узел, а под ним с отступом — узлы, которые за ним стоят. Выполните ячейку и найдите в выводе каждую строку `forward`.
+# Возьмём пять матриц, четыре строки арифметики, шесть операций. В поле `grad_fn` каждого результата лежит узел, от которого можно идти назад. Функция `show` печатает этот узел, а под ним с отступом — узлы, на которые он ссылается. Выполните ячейку и найдите в выводе каждую строку функции `forward`.
 # %%
 def show(node, indent="", **leaves):
     """Print a node and, indented, everything behind it; `leaves` gives names to leaf tensors."""
@@ -99,27 +99,27 @@ for without in (torch.rand(2), torch.rand(2) + 1, a.detach() * 2, a > 0.5, a.arg
 with torch.no_grad():
     assert (a * 2).grad_fn is None
 # %% [markdown] tags=["en"]
-# The same as a picture. `draw` shows the graph behind any tensor of yours, with the names of your variables, what each node keeps for backward and where a gradient will land. It only reads: call it whenever you like, and `print` it to get the facts as text. What else it can show is in the [gallery](gallery.ipynb), a notebook beside this one.
-# %% [markdown] tags=["ru"] of="6ee748be"
-# То же на рисунке. `draw` показывает граф любого вашего тензора: с именами ваших переменных, с тем, что каждый узел хранит для обратного прохода, и с тем, куда придёт градиент. Она только читает, поэтому вызывайте её когда угодно; `print` выведет то же самое текстом. Всё остальное, что можно увидеть на таких рисунках, собрано в [галерее](gallery.ipynb) — это тетрадь рядом с этой.
+# The same as a picture. `draw` shows the graph behind any tensor of yours, with the names of your variables, what each node keeps for backward and where a gradient will land. It only reads: call it whenever you like, and `print` it to get the facts as text. What else it can show is in the [gallery](gallery.ipynb), a notebook in the same folder.
+# %% [markdown] tags=["ru"] of="0fd6f4a9"
+# А теперь то же самое на рисунке. Функция `draw` показывает граф любого вашего тензора: имена ваших переменных, то, что каждый узел хранит для обратного прохода, и места, куда придёт градиент. Она ничего не меняет, поэтому вызывать её можно когда угодно; `print` выведет то же самое текстом. Всё остальное, что можно увидеть на таких рисунках, собрано в [галерее](gallery.ipynb); эта тетрадь лежит в той же папке.
 # %% tags=["picture"]
 from autograder import draw
 
 draw(L)
 # %% [markdown] tags=["en"]
-# Four things to read off.
+# The output shows the following.
 #
 # * The nodes are functions, not tensors. A tensor holds a pointer to one node, its `grad_fn`. A leaf has `None` there; in the graph its place is held by an `AccumulateGrad` node, which adds what arrives to `.grad`.
 # * `AddBackward0` is not the addition. It is the *derivative* of an addition: you can call it with a gradient and it gives one gradient for each operand. It cannot add, it has no `forward`, and no `apply`.
 # * The edges go backward, from a result to what it was computed from.
 # * Nobody has called `backward()` yet. The forward pass built the graph, operation by operation, wherever an input required grad and gradient tracking was on (no `no_grad`).
-# %% [markdown] tags=["ru"] of="50cab484"
-# Из вывода видно четыре вещи.
+# %% [markdown] tags=["ru"] of="047eb502"
+# Из вывода видно следующее.
 #
-# * Узлы — это функции, а не тензоры. Тензор хранит указатель на один узел, свой `grad_fn`. У листа там `None`; в графе его место занимает узел `AccumulateGrad`, который прибавляет пришедший градиент к `.grad`.
+# * Узлы — это функции, а не тензоры. Тензор хранит указатель на один узел, свой `grad_fn`. У листа там `None`; в графе его место занимает узел `AccumulateGrad`, который прибавляет пришедший градиент к `.grad`.
 # * `AddBackward0` — не сложение. Это *производная* сложения: такой узел можно вызвать с градиентом, и он выдаст по одному градиенту на каждое слагаемое. Складывать он не умеет, у него нет ни `forward`, ни `apply`.
 # * Рёбра идут назад: от результата к тому, из чего он вычислен.
-# * `backward()` ещё никто не вызывал. Граф построил прямой проход: операция за операцией, всюду, где хотя бы один вход требовал градиента, а отслеживание вычислений было включено (то есть вне `no_grad`).
+# * Метод `backward()` ещё не вызывали. Граф построен во время прямого прохода, операция за операцией, всюду, где хотя бы один вход требовал градиента, а отслеживание вычислений было включено (то есть вне `no_grad`).
 # %% [markdown] tags=["en"]
 # ## One step at a time
 #
@@ -127,7 +127,7 @@ draw(L)
 # %% [markdown] tags=["ru"] of="a042ec06"
 # ## Шаг за шагом
 #
-# В `next_functions` перечислены рёбра узла: по одной паре на каждый входной тензор. Первое в паре — узел, второе — номер выхода операции прямого прохода. Пройдём вручную по короткой цепочке $d = 2 \sin a + 1$. Чем она заканчивается?
+# В `next_functions` перечислены рёбра узла: по одной паре на каждый входной тензор. Первый элемент пары — узел, второй — номер выхода операции прямого прохода. Пройдём вручную по короткой цепочке $d = 2 \sin a + 1$. Чем она заканчивается?
 # %%
 a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
 b = torch.sin(a)
@@ -156,19 +156,19 @@ assert [number for _, number in (first * second).grad_fn.next_functions] == [0, 
 
 
 # %% [markdown] tags=["en"]
-# The chain ends at `AccumulateGrad`, whose list is empty and whose `variable` is the leaf itself. `(None, 0)` stands where no gradient has to go. Here a plain number, 1 or 2, was wrapped into a tensor; sometimes it is not, as in `10 - d`, which has one pair. The number in a pair matters only for operations with several outputs, such as `unbind`: all of its results share one node.
+# The chain ends at `AccumulateGrad`, whose list is empty and whose `variable` is the leaf itself. `(None, 0)` stands where no gradient has to go. In this chain the numbers 1 and 2 were wrapped into tensors, so there are two pairs. Sometimes a number is not wrapped, as in `10 - d`, which has one pair. The number in a pair matters only for operations with several outputs, such as `unbind`: all of its results share one node.
 #
 # This walk took the first edge each time; the second, if there was one, led to `None`. And if both lead to nodes?
-# %% [markdown] tags=["ru"] of="1bb19c87"
-# Цепочка заканчивается узлом `AccumulateGrad`: список рёбер у него пуст, а `variable` — это сам лист. `(None, 0)` стоит там, куда градиенту идти незачем. Здесь обычное число, 1 или 2, превращено в тензор; так бывает не всегда: у `10 - d` пара всего одна. Номер в паре важен только для операций с несколькими выходами, таких как `unbind`: у всех результатов такой операции узел общий.
+# %% [markdown] tags=["ru"] of="0f7bc978"
+# Цепочка заканчивается узлом `AccumulateGrad`: список рёбер у него пуст, а `variable` — это сам лист. Пара `(None, 0)` стоит там, куда градиенту идти незачем. В этой цепочке числа 1 и 2 превращены в тензоры, поэтому пар две; так бывает не всегда: у `10 - d` пара одна. Номер в паре важен только для операций с несколькими выходами, таких как `unbind`: у всех результатов такой операции узел общий.
 #
 # Мы каждый раз шли по первому ребру: второе, если было, вело в `None`. А если оба ведут к узлам?
 # %% [markdown] tags=["en"]
-# ## Not a tree
+# ## The graph is not a tree
 #
 # Double a number fifteen times: `t = t + t`. How many nodes does the graph have, and how many visits does a walk make that treats it as a tree?
-# %% [markdown] tags=["ru"] of="5365a976"
-# ## Не дерево
+# %% [markdown] tags=["ru"] of="4e814e66"
+# ## Граф — не дерево
 #
 # Удвоим число пятнадцать раз: `t = t + t`. Сколько узлов в графе? И сколько раз их посетит обход, который принимает граф за дерево?
 # %%
@@ -191,19 +191,19 @@ assert len(nodes_behind(x * x)) == 2
 
 
 # %% [markdown] tags=["en"]
-# 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. Taken for a tree, the graph makes `backward()` look exponential. It is not: each node runs once. Let your own code find the 17.
+# There are 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. Taken for a tree, the graph makes `backward()` look exponential. It is not: each node runs once. Let your own code find the 17.
 #
 # ### Exercise `count_nodes`: how many nodes
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. The walk must not follow every path: the check takes a graph of ten doublings and allows at most 80 reads of `next_functions`. To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
-# %% [markdown] tags=["ru"] of="befaa452"
-# 98 303 посещения и 17 узлов: одно умножение, пятнадцать сложений, один лист. Число *путей* удваивается с каждой строкой, число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Пусть ваш код тоже найдёт эти 17.
+# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. How you count is up to you, but the walk must not follow every path: the check takes a graph of ten doublings and allows at most 80 reads of `next_functions`. To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
+# %% [markdown] tags=["ru"] of="e29f8643"
+# Посещений получилось 98 303, а узлов всего 17: одно умножение, пятнадцать сложений, один лист. С каждой строкой число *путей* удваивается, а число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Пусть ваш код тоже найдёт эти 17.
 #
 # ### Упражнение `count_nodes`: сколько узлов
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в графе этого тензора. Считаются и его собственный узел, и `AccumulateGrad` каждого листа, причём каждый узел — один раз. `None` — не узел. Обход не должен идти по каждому пути: проверка берёт граф из десяти удвоений и допускает не больше 80 чтений `next_functions`. Чтобы увидеть граф, на котором ваш ответ не прошёл проверку, вызовите `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
+# Тензор `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в графе этого тензора. Считаются и его собственный узел, и `AccumulateGrad` каждого листа, причём каждый узел — один раз. `None` — не узел. Как считать, решаете вы, но обход не должен идти по каждому пути: проверка берёт граф из десяти удвоений и допускает не больше 80 чтений `next_functions`. Чтобы увидеть граф, на котором ваш ответ не прошёл проверку, вызовите `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
 # %% answer="count_nodes"
 def count_nodes(tensor):
     """The number of distinct nodes in the graph behind `tensor`."""
@@ -265,7 +265,7 @@ check("count_nodes")
 # %% [markdown] tags=["ru"] of="41c10ef0"
 # ## Обратный проход вручную
 #
-# Узел встроенной операции — это функция, и её можно вызвать. Возьмём $y = h^2 + 5h$, где $h = 2x$, в точке $x = 3$, то есть $h = 6$. Каждый узел получает градиент и выдаёт по одному градиенту на каждый свой вход. Ячейка выполняет весь обратный проход: по одному вызову на узел.
+# Узел встроенной операции — это функция, и её можно вызвать. Возьмём $y = h^2 + 5h$, где $h = 2x$, в точке $x = 3$, то есть $h = 6$. Каждый узел получает градиент и выдаёт по одному градиенту на каждый свой вход. В ячейке выполняется весь обратный проход, по одному вызову на узел.
 # %%
 def call(node, gradient):
     """Run one node: a tuple with one gradient (or None) for each entry of its `next_functions`."""
@@ -311,7 +311,7 @@ assert torch.autograd.grad((one * wide).sum(), one)[0].shape == ()
 # %% [markdown] tags=["en"]
 # Three edges lead to the node of `h`, and they bring 6, 6 and 5. Does the engine call that node three times? `steps` makes a real backward pass through your `y`, one node at a time, and leaves everything as it was. Go on with the arrow keys, and watch what is written as the gradient of `h`.
 # %% [markdown] tags=["ru"] of="301b278a"
-# К узлу `h` ведут три ребра, по ним приходят 6, 6 и 5. Вызовет ли движок этот узел трижды? `steps` выполняет настоящий обратный проход по вашему `y`, узел за узлом, и оставляет всё как было. Листайте клавишами со стрелками и следите, какой градиент записан у `h`.
+# К узлу тензора `h` ведут три ребра, по ним приходят 6, 6 и 5. Вызовет ли движок этот узел трижды? Функция `steps` выполняет настоящий обратный проход от вашего `y`, узел за узлом, и оставляет всё как было. Листайте клавишами со стрелками и следите, какой градиент записан у `h`.
 # %% tags=["picture"]
 from autograder import steps
 
@@ -319,23 +319,23 @@ steps(y)
 
 
 # %% [markdown] tags=["en"]
-# After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it (topological order).
+# After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it (topological order).
 #
 # ### Exercise `run_backward`: the backward pass by hand
 # *find the bug · ●●● · 25 minutes · 5 points*
 #
 # The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own.
 #
-# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, a tensor of the leaf's own and without a graph. Each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element and may be float64; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to a `.grad` of the leaf's own and gives `()`. You may also set `.grad` yourself, without that call.
-# %% [markdown] tags=["ru"] of="1251f694"
-# После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с числом 17, и только когда пришли все три градиента. Обратный проход держится на двух правилах: встретившиеся градиенты *складываются*, а узел ждёт градиентов со *всех* ведущих к нему рёбер (топологический порядок).
+# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, a tensor of the leaf's own and without a graph. Each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element, of shape `()` or another, such as `(1,)`, and may be float64; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad`, which shares no memory with another tensor, and returns `()`. You may also set `.grad` yourself, without that call.
+# %% [markdown] tags=["ru"] of="383272ca"
+# После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с числом 17, и только когда пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам (топологический порядок).
 #
 # ### Упражнение `run_backward`: обратный проход вручную
 # *найти ошибку · ●●● · 25 минут · 5 баллов*
 #
-# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ она находит у $h$ градиент 5, а у $x$ — ничего. В ней три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно.
+# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ она вычисляет для $h$ градиент 5, а для $x$ — ничего. В ней три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно.
 #
-# Исправьте её: `run_backward(root)` должна оставить в `.grad` каждого листа то же, что оставил бы `root.backward()`, причём у каждого листа это отдельный тензор без графа. Каждый узел вызывается один раз; `backward()` и `torch.autograd.grad` не используются. В `root` один элемент, его тип может быть и float64; до вызова все `.grad` равны `None`. Транслирования нет, у каждого узла один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть `variable` — его лист; вызов такого узла прибавляет переданный градиент к собственному `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и присвоить `.grad` самим.
+# Исправьте её: `run_backward(root)` должна оставить в `.grad` каждого листа то же, что оставил бы `root.backward()`, причём у каждого листа это отдельный тензор без графа. Каждый узел вызывается один раз; `backward()` и `torch.autograd.grad` не используются. В `root` один элемент, форма — `()` или другая, например `(1,)`, тип может быть и float64; до вызова все `.grad` равны `None`. Транслирование (broadcasting) не используется, у каждого узла один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет переданный градиент к полю `.grad` листа, причём в отдельной памяти, и возвращает `()`. Можно обойтись без этого вызова и присвоить `.grad` самим.
 # %% answer="run_backward"
 def run_backward(root):
     order, seen = [], set()
@@ -482,17 +482,17 @@ assert x.grad.item() == 34
 
 
 # %% [markdown] tags=["en"]
-# That is what the engine does, in C++ and with threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. This last point is the next subject. One rule of the engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
+# That is what the engine does, in C++ and in several threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. This last point is the next subject. One rule of the engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
 #
-# ## Backward, once more
+# ## A second backward pass
 #
-# "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="b4c479dd"
-# То же делает и движок autograd, только на C++ и с потоками выполнения: вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Кроме того, если вход был транслирован, движок суммирует градиент до формы этого входа; он вызывает хуки и освобождает то, что сохранил узел, как только тот отработал. Об этом освобождении и пойдёт речь дальше. Здесь важно одно правило движка: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
+# "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="a8b8c5bc"
+# То же делает и движок autograd, только на C++ и в несколько потоков: вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Кроме того, если форма входа была расширена транслированием, движок суммирует градиент до исходной формы; он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Об этом освобождении и пойдёт речь дальше. Здесь важно одно правило движка: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
-# ## Обратный проход ещё раз
+# ## Второй обратный проход
 #
-# «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Вот три графа, и по каждому делают два прохода. Прочтите функцию, но пока не вызывайте её.
+# «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Вот три графа, и по каждому делают два прохода; при `retain_graph=True` проход ничего не освобождает. Прочтите функцию, но пока не вызывайте её.
 # %%
 def outcome(action):
     """None when `action()` runs through, the name of the error when it raises."""
@@ -532,7 +532,7 @@ def second_backward():
 #
 # Put what `second_backward()` returns in place of each `...`: a number, and for the keys with `second` either `None`, when the pass runs, or `"RuntimeError"`.
 # %% [markdown] tags=["ru"] of="2b886ed9"
-# ### Упражнение `predict_second_backward`: обратный проход ещё раз
+# ### Упражнение `predict_second_backward`: второй обратный проход
 # *предсказать · ●○○ · 5 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `second_backward()`: число, а для ключей с `second` — `None`, если проход выполнился, или `"RuntimeError"`.
@@ -574,11 +574,11 @@ assert ran == ["AddBackward0", "AccumulateGrad", "ExpBackward0", "AccumulateGrad
 # %%
 second_backward()
 # %% [markdown] tags=["en"]
-# A backward pass does not remove the graph. It frees the values that nodes have saved. `x * x` saved `x`, and its node raises when it is run again. `x + w` saved nothing: the second pass runs without a word and adds the whole gradient once more. And when a pass does raise, it may be half done: `w` had already got its share, since its `AccumulateGrad` was ready and ran first. After such an error the gradients are worth nothing; clear them and compute the forward pass again.
+# A backward pass does not remove the graph. It frees the values that nodes have saved. `x * x` saved `x`, and its node raises when it is run again. `x + w` saved nothing: the second pass runs without an error and adds the whole gradient once more. And when a pass does raise, it may be half done: the gradient was already added to `w.grad`, since the `AccumulateGrad` of `w` was ready and ran first. After such an error the gradients are worth nothing; clear them and compute the forward pass again.
 #
 # The nodes themselves stay as long as a tensor refers to them. You can still walk them; the full text of the error says as much: the saved values have been freed, not the graph.
-# %% [markdown] tags=["ru"] of="f80a8998"
-# Обратный проход не удаляет граф. Он освобождает значения, которые узлы сохранили. Узел `x * x` сохранил `x`, и его повторный вызов заканчивается ошибкой. Узел `x + w` не сохранил ничего: второй проход выполняется без возражений и прибавляет весь градиент ещё раз. А если проход прервала ошибка, часть работы уже может быть сделана: `w` получил свою долю, потому что его `AccumulateGrad` был готов и выполнился первым. После такой ошибки градиентам доверять нельзя; обнулите их и повторите прямой проход.
+# %% [markdown] tags=["ru"] of="b362930e"
+# Обратный проход не удаляет граф, а лишь освобождает значения, сохранённые в узлах. В узле `x * x` сохранён `x`, и повторный вызов этого узла заканчивается ошибкой. В узле `x + w` ничего не сохранено: второй проход выполняется без ошибки и прибавляет весь градиент ещё раз. А если проход прервала ошибка, часть работы уже может быть сделана: к `w.grad` градиент прибавлен, потому что узел `AccumulateGrad` листа `w` был готов и выполнился первым. После такой ошибки градиентам доверять нельзя; обнулите их и повторите прямой проход.
 #
 # Сами узлы остаются, пока на них ссылается какой-нибудь тензор. По ним по-прежнему можно пройти; в полном тексте ошибки так и сказано: освобождены сохранённые значения, а не граф.
 # %%
@@ -601,9 +601,9 @@ except RuntimeError as error:
     assert "Saved intermediate values of the graph are freed" in str(error)
 assert x.grad.item() == 6
 # %% [markdown] tags=["en"]
-# The picture of this `y`: the node is there, and so are both edges to `x`. What the node had saved is *freed*. And `x` holds the 6 of the first pass.
-# %% [markdown] tags=["ru"] of="c84ac505"
-# Вот рисунок для этого `y`. Узел на месте, оба ребра к `x` тоже. То, что узел сохранил, *освобождено*. А в `x` лежит 6 — градиент первого прохода.
+# In the picture of this `y` the node is there, and so are both edges to `x`. What the node had saved is *freed*. And in `x` there is the 6 of the first pass.
+# %% [markdown] tags=["ru"] of="a1acd294"
+# На рисунке для этого `y` узел на месте, оба ребра к `x` тоже, но всё, что было в узле сохранено, *освобождено*. А у листа `x` в градиенте стоит 6 — результат первого прохода.
 # %% tags=["picture"]
 draw(y)
 
@@ -613,17 +613,17 @@ draw(y)
 #
 # Two losses share a hidden layer. Two `backward()` calls fail: the first frees what the second needs. The usual remedy, `retain_graph=True` in both calls, makes the error go away. What does it cost?
 #
-# The shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the losses does: 4,000 bytes for a `float32` vector of 1000 numbers, a whole network's activations in real life.
+# The shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the two loss tensors does: 4,000 bytes for a `float32` vector of 1000 numbers, a whole network's activations in real life.
 #
-# Gradients are linear, so one pass will do: call `backward()` on a sum, or hand several outputs to `torch.autograd.backward([first, second])`. The optional second list gives the gradient to start from at each output, like the argument of `y.backward(v)`; an output of one element may have `None` there.
-# %% [markdown] tags=["ru"] of="2b873f98"
+# The gradient of a sum is the sum of the gradients, so one pass will do: call `backward()` on a sum, or hand several outputs to `torch.autograd.backward([first, second])`. The optional second list gives the gradient to start from at each output, like the argument of `y.backward(v)`; an output of one element may have `None` there.
+# %% [markdown] tags=["ru"] of="f1389559"
 # ## Две функции потерь на одном графе
 #
-# У двух функций потерь общий скрытый слой. Если вызвать `backward()` у каждой, второй вызов закончится ошибкой: первый освободил то, что нужно второму. Обычное средство — `retain_graph=True` в обоих вызовах, и ошибка исчезает. Во что это обходится?
+# У двух функций потерь общий скрытый слой. Если вызвать `backward()` для каждой, второй вызов закончится ошибкой: первый освободил то, что нужно второму. Обычно в оба вызова добавляют `retain_graph=True`, и ошибка исчезает. Во что это обходится?
 #
-# По общей части графа обратный проход идёт дважды. А после последнего вызова всё сохранённое остаётся в памяти, пока хранится значение хотя бы одной из функций потерь: для вектора из 1000 чисел типа `float32` это 4000 байт, а на практике — активации целой сети.
+# По общей части графа обратный проход идёт дважды. А после последнего вызова всё сохранённое остаётся в памяти, пока существует тензор хотя бы одной из функций потерь: для вектора из 1000 чисел типа `float32` это 4000 байт, а на практике — активации целой сети.
 #
-# Градиент линеен, поэтому хватит одного прохода: вызовите `backward()` у суммы или передайте сразу несколько выходов в `torch.autograd.backward([first, second])`. Необязательный второй список задаёт для каждого выхода начальный градиент, как аргумент в `y.backward(v)`; для выхода из одного элемента там может стоять `None`.
+# Градиент суммы равен сумме градиентов, поэтому хватит одного прохода: вызовите `backward()` для суммы или передайте сразу несколько выходов в `torch.autograd.backward([first, second])`. Необязательный второй список задаёт для каждого выхода начальный градиент, как аргумент в `y.backward(v)`; для выхода из одного элемента там может стоять `None`.
 # %%
 a = torch.ones(3, requires_grad=True)
 torch.autograd.backward([(2 * a).sum(), (3 * a).sum()])
@@ -650,12 +650,12 @@ assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
 # ### Exercise `fix_two_losses`: two losses, one graph
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# Mend the habit. `w` is a leaf whose `.grad` is `None`; `share` is a `float`. Leave in `w.grad` the gradient of `fit + share * size`, with one backward pass of autograd, and return the pair `(fit, size)` as tensors or numbers. `w`, `x` and `y` do not change. After the call nothing that the graph has saved may be in memory, even while the caller holds the pair.
-# %% [markdown] tags=["ru"] of="02625541"
+# The function below has this habit; mend it. `w` is a leaf whose `.grad` is `None`; `share` is a `float`. Leave in `w.grad` the gradient of `fit + share * size`, with one backward pass of autograd, and return the pair `(fit, size)` as tensors or numbers. `w`, `x` and `y` do not change. After the call nothing that the graph has saved may be in memory, even while the caller holds the pair.
+# %% [markdown] tags=["ru"] of="d1a253af"
 # ### Упражнение `fix_two_losses`: две функции потерь, один граф
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция ниже написана именно так. Исправьте её. `w` — лист, его `.grad` равен `None`; `share` — число типа `float`. Сделайте один обратный проход autograd, оставьте в `w.grad` градиент `fit + share * size` и верните пару `(fit, size)`: тензоры или числа. `w`, `x` и `y` не меняются. После вызова в памяти не должно остаться ничего из того, что сохранил граф, даже если вызывающий код хранит эту пару.
+# Функция ниже написана именно так. Исправьте её. Здесь `w` — лист, его `.grad` равен `None`; `share` — число типа `float`. Сделайте один обратный проход autograd, оставьте в `w.grad` градиент суммы `fit + share * size` и верните пару `(fit, size)`: тензоры или числа. Тензоры `w`, `x` и `y` не меняются. После вызова в памяти не должно остаться ничего из того, что сохранено в графе, даже если пара ещё где-то хранится.
 # %% answer="fix_two_losses"
 def fix_two_losses(w, x, y, share):
     h = torch.tanh(x @ w)
@@ -708,9 +708,9 @@ check("fix_two_losses")
 #
 # A graph lives as long as something refers to it: a tensor computed from it, a list, a running total. In a validation loop nothing goes backward, so nothing is freed early. How much stays after 20 batches when the losses are added up as tensors? `live_bytes` counts the bytes of tensors made inside the block and still alive; what existed before does not count.
 # %% [markdown] tags=["ru"] of="5033b33f"
-# ## Что держит граф в памяти
+# ## Почему граф остаётся в памяти
 #
-# Граф живёт, пока на него хоть что-нибудь ссылается: результат вычислений, список, накопленная сумма. При валидации модель только оценивают: обратного прохода нет, и досрочно ничего не освобождается. Сколько памяти останется занято после 20 батчей, если складывать значения функции потерь как тензоры? `live_bytes` считает байты тензоров, которые созданы внутри блока и ещё живы; созданные раньше не в счёт.
+# Граф остаётся в памяти, пока на него хоть что-нибудь ссылается: результат вычислений, список, накопленная сумма. При валидации обратного прохода нет, поэтому досрочно ничего не освобождается. Сколько памяти останется занято после 20 батчей, если складывать значения функции потерь как тензоры? Функция `live_bytes` считает байты тензоров, которые созданы внутри блока и всё ещё лежат в памяти; созданные раньше не в счёт.
 # %%
 from autograder.measure import live_bytes
 
@@ -744,20 +744,20 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # ### Exercise `mean_and_worst`: one graph to keep, the others to let go
 # *design · ●●○ · 12 minutes · 4 points*
 #
-# `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor from which the caller can still call `backward()`.
+# `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor on which the caller can still call `backward()`, even if every loss is 0.
 #
-# However many batches there are, at no moment may more than three graphs be in memory: the worst, the one before still under its name, and the one being built. No backward pass is made inside the function, and the model, its mode, `.grad` and `batches` stay as they are.
-# %% [markdown] tags=["ru"] of="50ab103d"
-# Граф каждого батча сохранил 4000 байт для обратного прохода, которого не было, и сумма удержала всё это в памяти. `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф: `torch.no_grad()`.
+# However many batches there are, at no moment may more than three graphs be in memory: the worst one, that of the previous batch, to which a variable still refers, and the one being built. No backward pass is made inside the function, and the model, its mode, `.grad` and `batches` stay as they are.
+# %% [markdown] tags=["ru"] of="e1f0402b"
+# В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
 #
-# Теперь случай, когда один граф нужен, а остальные нет.
+# Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
 #
 # ### Упражнение `mean_and_worst`: один граф оставить, остальные отпустить
 # *спроектировать · ●●○ · 12 минут · 4 балла*
 #
-# `batches` — список пар `(x, y)`, все батчи одного размера; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на худшем батче, то есть наибольшее: тензор, у которого вызывающий код ещё может вызвать `backward()`.
+# Здесь `batches` — список пар `(x, y)`, все батчи одного размера; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на худшем батче, то есть наибольшее: тензор, для которого снаружи ещё можно вызвать `backward()`, даже если все значения равны 0.
 #
-# Сколько бы ни было батчей, в памяти никогда не должно быть одновременно больше трёх графов: худшего, предыдущего (на него ещё указывает переменная) и того, который строится. Не выполняйте внутри функции обратный проход и не меняйте ни модель, ни её режим, ни `.grad`, ни `batches`.
+# Сколько бы ни было батчей, в памяти никогда не должно быть одновременно больше трёх графов: графа худшего батча, графа предыдущего (на него ещё ссылается переменная) и того, который строится. Не выполняйте внутри функции обратный проход и не меняйте ни модель, ни её режим, ни `.grad`, ни `batches`.
 # %% answer="mean_and_worst"
 def mean_and_worst(model, batches):
     """The mean loss, a float, and the greatest loss, a tensor with its graph."""
@@ -814,7 +814,7 @@ check("mean_and_worst")
 # %% [markdown] tags=["ru"] of="34a1e40a"
 # ## Каждый раз новый граф
 #
-# Граф — это запись одного выполнения. Циклов и ветвлений Python в нём нет; есть только операции, которые выполнились. Функция ниже делит аргумент пополам, пока он больше 1. Что напечатает `show` для 3, а что — для 20?
+# Граф — это запись одного выполнения. Циклов и ветвлений Python в нём нет; есть только операции, которые выполнились. Функция ниже делит аргумент пополам, пока он больше 1. Что напечатает `show` для 3, а что — для 20?
 # %%
 def halve(x):
     while x > 1:
@@ -841,13 +841,13 @@ x = torch.tensor(3.0, requires_grad=True)
 once, again = x * 2, x * 2
 assert once.grad_fn is not again.grad_fn
 # %% [markdown] tags=["en"]
-# Two divisions for 3, five for 20: the derivative is $1/4$ in one case and $1/32$ in the other. The comparison `x > 1` leaves no node, so the derivative knows nothing of the steps of this function; it belongs to the branch that was taken.
+# There are two divisions for 3, five for 20: the derivative is $1/4$ in one case and $1/32$ in the other. The comparison `x > 1` leaves no node, so the jumps of this function are not in the derivative; it belongs to the branch that was taken.
 #
 # It is often said that `backward()` starts a new graph. It does not: each forward pass builds one, whether or not anything goes backward. Two forward passes make two graphs.
-# %% [markdown] tags=["ru"] of="0f067a51"
-# Два деления для 3, пять для 20: производная равна $1/4$ в одном случае и $1/32$ в другом. Сравнение `x > 1` не оставляет узла, поэтому о скачках этой функции производная ничего не знает: она относится к той ветви, по которой прошло выполнение.
+# %% [markdown] tags=["ru"] of="10c13653"
+# Для 3 получилось два деления, для 20 — пять, поэтому производная равна $1/4$ в одном случае и $1/32$ в другом. Для сравнения `x > 1` узла в графе нет, поэтому скачки этой функции в производной не учитываются: она относится к той ветви, по которой прошло выполнение.
 #
-# Часто говорят, что новый граф начинается с вызова `backward()`. Это не так: каждый прямой проход строит свой граф, будет после него обратный или нет. Два прямых прохода — два графа.
+# Часто говорят, что новый граф начинается с вызова `backward()`. Это не так: новый граф строится при каждом прямом проходе, будет после него обратный или нет. После двух прямых проходов графов два.
 # %% [markdown] tags=["en"]
 # ## NaN from a branch nobody took
 #
@@ -855,7 +855,7 @@ assert once.grad_fn is not again.grad_fn
 # %% [markdown] tags=["ru"] of="561d7561"
 # ## NaN из ветви, которую никто не выбирал
 #
-# Производная `sqrt` в нуле бесконечна, поэтому `sqrt` оборачивают в `where`: там, где $x > 0$, берут корень, в остальных местах — 0. Значение получается верное. А градиент?
+# Производная функции `sqrt` в нуле бесконечна, поэтому `sqrt` оборачивают в `where`: при $x > 0$ берут корень, а в остальных точках — 0. Значение получается верное. А градиент?
 # %%
 x = torch.tensor([0.0, 4.0], requires_grad=True)
 y = torch.where(x > 0, x.sqrt(), 0.0)
@@ -868,7 +868,7 @@ assert math.isnan(x.grad[0]) and x.grad[1] == 0.25
 # %% [markdown] tags=["en"]
 # In which step does the NaN appear? The same lines again, with a name for the root: find the step that gets no NaN and gives one.
 # %% [markdown] tags=["ru"] of="1d5a5540"
-# На каком шаге появляется NaN? Вот те же строки ещё раз, только у корня есть имя. Найдите шаг, который получает градиент без NaN, а выдаёт NaN.
+# На каком шаге появляется NaN? Вот те же строки ещё раз, только у корня есть имя. Найдите шаг, на вход которого приходит градиент без NaN, а на выходе получается NaN.
 # %% tags=["picture"]
 x = torch.tensor([0.0, 4.0], requires_grad=True)
 root = x.sqrt()
@@ -879,16 +879,18 @@ steps(loss)
 #
 # In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, the warning ends with the line of code that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
 # %% [markdown] tags=["ru"] of="0f5751b1"
-# `where` — такой же узел, как и другие. Вычислены обе ветви, и обе есть в графе. `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
+# Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
 #
-# В большом графе виден только конец этой истории: NaN в каком-нибудь `.grad`. *Режим обнаружения аномалий* проверяет, что выдаёт каждый узел, и прерывает проход на первом NaN. Если в этом режиме выполнен и прямой проход, предупреждение заканчивается строкой кода, которая создала узел. Режим всё замедляет, а бесконечность пропускает, поэтому включайте его только при отладке.
+# В большом графе виден только конечный результат: NaN в каком-нибудь `.grad`. В *режиме обнаружения аномалий* проверяется, что выдаёт каждый узел, и проход прерывается на первом NaN. Если в этом режиме выполнен и прямой проход, предупреждение заканчивается строкой кода, в которой создан узел. Всё это замедляет вычисления, а бесконечность ошибкой не считается, поэтому включайте режим только при отладке.
 # %%
 x = torch.tensor([0.0, 4.0], requires_grad=True)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     try:
         with torch.autograd.set_detect_anomaly(True):
-            torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
+            root = x.sqrt()
+            loss = torch.where(x > 0, root, 0.0).sum()
+            loss.backward()
     except RuntimeError as error:
         print("error:  ", error)
 said, _, trace = str(caught[0].message).partition(" Traceback")
@@ -913,7 +915,7 @@ x = torch.tensor([0.0, 4.0], requires_grad=True)
 said, warned = anomaly(lambda: torch.where(x > 0, x.sqrt(), 0.0).sum())
 assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 assert warned[0].startswith("Error detected in SqrtBackward0. Traceback of forward call")
-assert "x.sqrt()" in str(caught[0].message).partition("(Triggered")[0].strip().splitlines()[-1]
+assert str(caught[0].message).partition("(Triggered")[0].strip().splitlines()[-1].strip() == "root = x.sqrt()"
 outside = torch.where(x > 0, x.sqrt(), 0.0).sum()
 assert "No forward pass information available" in anomaly(lambda: outside)[1][0]
 zero = torch.zeros(1, requires_grad=True)
@@ -934,12 +936,12 @@ assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 # ### Exercise `safe_sqrt`: a root that gives NaN
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, $10^{-30}$ too: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`.
-# %% [markdown] tags=["ru"] of="ab793bed"
+# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`.
+# %% [markdown] tags=["ru"] of="acc7cea2"
 # ### Упражнение `safe_sqrt`: корень, который даёт NaN
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ там, где $x > 0$, и 0 в остальных местах, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ там, где $x > 0$, и 0 в остальных местах. Это касается и малых положительных чисел, даже $10^{-30}$: значение и производная должны быть верны с точностью до округления. Сам `x` остаётся прежним: числа те же, хуков нет. Его dtype — `float32` или `float64`.
+# Функция `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. Это касается и малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`: значение и производная должны быть верны с точностью до округления. Сам тензор `x` остаётся прежним: числа те же, хуков нет. Его dtype — `float32` или `float64`.
 # %% answer="safe_sqrt"
 def safe_sqrt(x):
     inside = torch.where(x > 0, x, 1.0)
@@ -999,27 +1001,27 @@ check("safe_sqrt")
 #
 # That is the core of the lesson. Everything below is extra and gives no points toward the grade.
 #
-# ## Who made the NaN
+# ## Where the NaN was born
 #
 # Anomaly detection stops the run. You can also watch: `node.register_hook(f)` calls `f(given, received)` after the node has run. Both are tuples of gradients, what the node gave to its inputs and what it received; entries may be `None`, and an `AccumulateGrad` gives an empty tuple. `f` returns nothing.
 #
 # ### Extra exercise `nan_node`: the node that makes the NaN
 # *complete · ●●● · 20 minutes · 3 points · extra*
 #
-# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added. Return the name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN. You may run the backward pass, and the graph need not survive; what is left in `.grad` does not matter, and the function must not raise.
-# %% [markdown] tags=["ru"] of="eec64757"
-# Правило такое: опасное число не должно *попадать* в функцию; выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которую создал `sqrt`.)
+# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added. Return the name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN, even one that holds `inf` and `-inf`. You may run the backward pass, and the graph need not survive; what is left in `.grad` does not matter, and the function must not raise.
+# %% [markdown] tags=["ru"] of="0cc68d3e"
+# Правило такое: опасное число не должно *попадать* в функцию, а выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которая возникла в `sqrt`.)
 #
 # На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
 #
-# ## Кто создал NaN
+# ## Где возник NaN
 #
-# Режим обнаружения аномалий прерывает выполнение. Можно и просто наблюдать. `node.register_hook(f)` регистрирует хук: когда узел отработал, вызывается `f(given, received)`. Оба аргумента — кортежи градиентов: что узел выдал входам и что получил сам. Среди градиентов бывает `None`, а `AccumulateGrad` выдаёт пустой кортеж. Сама `f` ничего не возвращает.
+# Режим обнаружения аномалий прерывает выполнение. Можно и просто наблюдать. `node.register_hook(f)` регистрирует хук: когда узел отработал, вызывается `f(given, received)`. Оба аргумента — кортежи градиентов: что узел выдал входам и что получил сам. Среди градиентов бывает `None`, а `AccumulateGrad` выдаёт пустой кортеж. Сама `f` ничего не возвращает.
 #
 # ### Дополнительное упражнение `nan_node`: узел, в котором возникает NaN
 # *дописать · ●●● · 20 минут · 3 балла · дополнительно*
 #
-# `loss` — тензор из одного элемента, у которого есть граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает. Верните имя этого узла, строку `node.name()`; если ни один градиент не стал NaN, верните `None`. Бесконечный градиент — это не NaN. Обратный проход выполнять можно, сохранять граф не обязательно; что останется в `.grad`, неважно. Ошибкой функция заканчиваться не должна.
+# Здесь `loss` — тензор из одного элемента, у которого есть граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает. Верните имя этого узла, строку `node.name()`; если ни один градиент не стал NaN, верните `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. Обратный проход выполнять можно, сохранять граф не обязательно; что останется в `.grad`, неважно. Функция не должна завершаться ошибкой.
 # %% answer="nan_node"
 def nan_node(loss):
     """The name of the node that makes a NaN out of gradients without one, or None."""
@@ -1110,7 +1112,7 @@ check("nan_node")
 # %% [markdown] tags=["ru"] of="892aba8e"
 # ## Градиенты как возвращаемое значение
 #
-# `torch.autograd.grad(outputs, inputs)` делает тот же обратный проход, но возвращает градиенты и не трогает `.grad`. Даже для одного входа возвращается кортеж. А входами могут быть и нелистовые тензоры, например `z1` и `z2` ниже.
+# Функция `torch.autograd.grad(outputs, inputs)` делает тот же обратный проход, но возвращает градиенты и не меняет `.grad`. Даже для одного входа возвращается кортеж, а входами могут быть и нелистовые тензоры, например `z1` и `z2` ниже.
 # %%
 x1, x2, x3, x4 = (torch.tensor(number, requires_grad=True) for number in (2.0, 3.0, 1.0, 4.0))
 z1 = x1 * x2
@@ -1144,6 +1146,8 @@ to_p, to_q = torch.autograd.grad(p + q, [p, q], v)
 assert to_p is to_q is v
 (p + q).backward(v)
 assert p.grad is not v and p.grad.data_ptr() not in (v.data_ptr(), q.grad.data_ptr())
+(to_p,) = torch.autograd.grad(p.reshape(3, 1).reshape(3) + q, [p], v)
+assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 
 
 # %% [markdown] tags=["en"]
@@ -1154,16 +1158,16 @@ assert p.grad is not v and p.grad.data_ptr() not in (v.data_ptr(), q.grad.data_p
 # ### Extra exercise `fix_shared_gradients`: gradients that change together
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# Return a list or a tuple: the gradients of `y` with respect to each of `inputs` (the backward pass starts from `v`), each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape and dtype. No gradient shares memory with `v` or with another one, and none has a graph. `v` does not change, and `.grad` of the inputs stays `None`.
-# %% [markdown] tags=["ru"] of="4a6692c5"
-# Если выход от какого-то входа не зависит, `grad` вызывает ошибку. Вместо неё можно попросить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: вычислять с ним нельзя.
+# Return a list or a tuple: the gradients of `y` with respect to each of `inputs` (the backward pass starts from `v`), each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape and dtype. No gradient shares memory with `v` or with another one, and none has a graph; what comes back from autograd may also be a view of `v`. `v` does not change, and `.grad` of the inputs stays `None`.
+# %% [markdown] tags=["ru"] of="41dbaa27"
+# Если выход от какого-то входа не зависит, функция `grad` завершается ошибкой. Вместо ошибки можно получить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: вычислять с ним нельзя.
 #
-# И ещё одна ловушка: то, что вернулось, не всегда можно менять на месте. `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* `v`: три имени, один тензор. У `backward()` этой ловушки нет: он даёт каждому листу свой тензор.
+# И ещё одна ловушка: то, что вернулось, не всегда можно менять на месте. Узел `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* тензор `v`: имён три, а тензор один. У `backward()` этой ловушки нет: градиент каждого листа попадает в отдельный тензор.
 #
 # ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Верните список или кортеж: градиенты `y` по каждому тензору из `inputs` (обратный проход начинается с `v`); каждый умножен на свой множитель из `factors`. Для входа, от которого `y` не зависит, верните нули той же формы и с тем же dtype. У градиентов нет ни графа, ни общей памяти: ни с `v`, ни друг с другом. `v` не меняется, `.grad` входов остаётся `None`.
+# Верните список или кортеж: градиенты `y` по каждому тензору из `inputs` (обратный проход начинается с `v`); каждый умножен на свой множитель из `factors`. Для входа, от которого `y` не зависит, верните нули той же формы и с тем же dtype. У градиентов не должно быть ни графа, ни общей памяти с `v` или друг с другом; autograd может вернуть и представление тензора `v`. Сам тензор `v` не меняется, `.grad` входов остаётся равным `None`.
 # %% answer="fix_shared_gradients"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -1214,21 +1218,21 @@ check("fix_shared_gradients")
 # %% [markdown] tags=["en"]
 # ## A test that a wrong program passes
 #
-# The recursion from `run_backward`, mended at the leaves only, assigns $10$ to `x.grad` on $h^2 + 5h$, where 34 is right. Somebody tests it on `x + x`: it gives 1 instead of 2, and the bug is found. Somebody else is less lucky.
+# The recursion from `run_backward`, mended at the leaves only, assigns $10$ to `x.grad` on $h^2 + 5h$, where 34 is right. A test on `x + x` gives 1 instead of 2, and the bug is found. But a test can also be less lucky.
 #
 # ### Extra exercise `hide_the_bug`: a graph on which the wrong code is right
 # *write the counter-example · ●●● · 10 minutes · 2 points · extra*
 #
-# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element, without changing `x`, such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN, and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
-# %% [markdown] tags=["ru"] of="4be92189"
-# ## Тест, который неверная программа проходит
+# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element, without changing `x`, such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN (it may be infinite), and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
+# %% [markdown] tags=["ru"] of="145880f6"
+# ## Тест, который проходит и неверная программа
 #
-# Пусть рекурсию из `run_backward` исправили только в листьях. Для $h^2 + 5h$ она присваивает `x.grad` число $10$, а верный ответ — 34. Если проверить её на `x + x`, получится 1 вместо 2, и ошибка найдена. Но с тестом может и не повезти.
+# Пусть рекурсию из `run_backward` исправили только в листьях. Для $h^2 + 5h$ в `x.grad` оказывается число $10$, а верный ответ — 34. Если проверить её на `x + x`, получится 1 вместо 2, и ошибка найдена. Но с тестом может и не повезти.
 #
 # ### Дополнительное упражнение `hide_the_bug`: граф, на котором неверный код прав
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Ниже — рекурсия с присваиванием. Напишите `hide_the_bug(x)`: функция получает `x`, лист с одним положительным числом, и вычисляет из него тензор из одного элемента; сам `x` не меняется. К какому-то узлу графа должны вести два ребра или больше, а производная по `x` не должна быть ни 0, ни NaN. И всё же `assigning_backward` должна оставить в `x.grad` верную производную. Используйте только операции самого torch с одним выходом.
+# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)`: она получает `x`, лист с одним положительным числом, и вычисляет из него тензор из одного элемента; сам `x` не меняется. К какому-то узлу графа должны вести два ребра или больше, а производная по `x` не должна быть ни 0, ни NaN (бесконечной быть может). И всё же `assigning_backward` должна оставить в `x.grad` верную производную. Используйте только операции самого torch с одним выходом.
 # %%
 def assigning_backward(root):
     def backward(node, incoming_gradient):
@@ -1266,6 +1270,11 @@ def hide_the_bug(x):
     return (-x).relu() + x.sin() * 0 + x.exp()
 
 
+# %% alternative="hide_the_bug"
+def hide_the_bug(x):
+    return x / 0 + x / 0
+
+
 # %% check="hide_the_bug"
 from autograder import check
 
@@ -1282,13 +1291,13 @@ for root, assigned in ((2 * x) * (2 * x) + 5 * (2 * x), 10), (x + x, 1), (hide_t
 #
 # ## On a GPU
 #
-# The graph is a record of operations, and it is built and walked by the same rules there. The cell compares the names of the nodes on the first path with those on a GPU, this machine's or one on which it was recorded.
-# %% [markdown] tags=["ru"] of="1e5d4b96"
-# Тест на одном графе доказывает мало. Тест со случайными числами на графе, где пути сходятся, причём на разной глубине, обмануть трудно; проверка `run_backward` берёт три таких графа.
+# The graph is a record of operations, and it is built and walked by the same rules there. If this machine has a GPU, the cell compares the names of the nodes on the first path with those on the GPU.
+# %% [markdown] tags=["ru"] of="98c6d06d"
+# Тест на одном графе доказывает мало. Тест со случайными числами на графе, где пути сходятся, причём на разной глубине, обмануть трудно; в проверке `run_backward` используются три таких графа.
 #
 # ## На GPU
 #
-# Граф — это запись операций, и на GPU он строится и обходится по тем же правилам. Ячейка сравнивает имена узлов на первом пути с тем, что получается на GPU: на вашем или на том, где это записали.
+# Граф — это запись операций, и на GPU он строится и обходится по тем же правилам. Если на вашей машине есть GPU, ячейка сравнит имена узлов на первом пути с теми, что получаются на GPU.
 # %%
 from autograder import on_gpu
 
@@ -1313,20 +1322,20 @@ on_gpu(graph_on_gpu)
 #
 # * The forward pass builds the graph; its nodes are derivatives, its edges go from results to inputs, `AccumulateGrad` stands for a leaf.
 # * It is no tree. A node is called once, after everything that leads to it has delivered, with the sum.
-# * A backward pass frees saved values. A second one raises where they are missing, and elsewhere doubles without a word.
+# * A backward pass frees saved values. A second one raises where they have been freed, and elsewhere doubles without an error.
 # * Several losses: one pass for their sum. `retain_graph=True` is for a further pass that you really make.
 # * A tensor holds its whole history. Add up `loss.item()`.
 # * Keep bad numbers out of a function; `where` around its result protects the value only.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="746178f7"
+# %% [markdown] tags=["ru"] of="37f441c1"
 # ## Что стоит запомнить
 #
-# * Прямой проход строит граф. Узлы графа — производные, рёбра идут от результатов ко входам, вместо листа стоит `AccumulateGrad`.
-# * Граф — не дерево. Узел вызывается один раз, с суммой, когда все узлы, ведущие к нему, уже отработали.
-# * Обратный проход освобождает сохранённые значения. Второй проход заканчивается ошибкой там, где их не хватает, а в остальных местах незаметно удваивает градиент.
-# * Несколько функций потерь — один проход для их суммы. `retain_graph=True` нужен, только если следующий проход действительно будет.
-# * Тензор удерживает в памяти всю свою историю. Складывайте `loss.item()`.
+# * Граф строится во время прямого прохода. Узлы графа — производные, рёбра идут от результатов ко входам, вместо листа стоит узел `AccumulateGrad`.
+# * Граф — не дерево. Узел вызывается один раз, с суммой, когда все узлы, ведущие к нему, уже отработали.
+# * Обратный проход освобождает сохранённые значения. Второй проход заканчивается ошибкой там, где они уже освобождены, а в остальных местах незаметно удваивает градиент.
+# * Если функций потерь несколько, сделайте один проход для их суммы. Аргумент `retain_graph=True` нужен, только если следующий проход действительно будет.
+# * Вместе с тензором в памяти остаётся вся его история, поэтому складывайте `loss.item()`.
 # * Не давайте опасным числам попасть в функцию: `where` вокруг результата защищает только значение.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.

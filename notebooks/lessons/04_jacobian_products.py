@@ -1,7 +1,7 @@
 # %% [markdown] tags=["en"] reading=23
 # # Jacobian products
 #
-# A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` computes none of them one by one. They form a matrix, and it computes one product of a vector with it, at a small multiple of the price of a forward pass. Which vector, on which side, and what if you need another product?
+# A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` does not compute them one by one. They form a matrix, and one pass computes the product of a vector with it, at a small multiple of the price of a forward pass. Which vector, on which side, and what if you need another product?
 #
 # After this lesson you can:
 #
@@ -11,15 +11,15 @@
 # * check a derivative numerically, with a suitable step, and name what such a check does not see.
 #
 # You need lesson 02: the graph, `backward()`, `retain_graph`, `torch.autograd.grad`.
-# %% [markdown] tags=["ru"] of="e5e5a8f8"
+# %% [markdown] tags=["ru"] of="44890f13"
 # # Произведения с матрицей Якоби
 #
-# У функции с 1000 входов и 1000 выходов миллион частных производных. `backward()` не вычисляет их по одной: эти производные составляют матрицу, и за один проход он умножает на неё вектор. Стоит это не дороже нескольких прямых проходов. Что это за вектор, с какой стороны он стоит и что делать, если нужно другое произведение?
+# У функции с 1000 входов и 1000 выходов миллион частных производных. Метод `backward()` не вычисляет их по одной: эти производные составляют матрицу, и за один проход на неё умножается вектор. Обходится это не дороже нескольких прямых проходов. Что это за вектор, с какой стороны на него умножают и что делать, если нужно другое произведение?
 #
 # После урока вы сможете:
 #
-# * сказать, какой формы `v` в `backward(v)` и что окажется в `.grad`;
-# * получать $v^TJ$, $Jv$, строки, столбцы и произведение матрицы Гессе на вектор $Hv$, не строя матрицу, и подсчитать, чего это стоит;
+# * сказать, какой формы вектор `v` в `backward(v)` и что окажется в `.grad`;
+# * получать $v^TJ$, $Jv$, строки, столбцы и произведение матрицы Гессе на вектор $Hv$, не строя матрицу, и подсчитать, во что это обходится;
 # * отличить одно произведение от другого там, где они выглядят одинаково;
 # * проверить производную численно, с подходящим шагом, и назвать то, чего такая проверка не видит.
 #
@@ -62,15 +62,15 @@ assert forward.times == 2 and both.times == 4
 # %% [markdown] tags=["en"]
 # ## `v` has the output's shape
 #
-# Let $y = Wx$ with three inputs and two outputs. The *Jacobian matrix* $J$ of a function has a row for each output and a column for each input: $J_{ij}$ is the partial derivative of $y_i$ with respect to $x_j$. Here $J$ is $W$ itself, of shape (2, 3). Lecture notes often draw it n by n; that is the special case of as many outputs as inputs.
+# Let $y = Wx$ with three inputs and two outputs. The *Jacobian matrix* $J$ of a function has a row for each output and a column for each input: $J_{ij}$ is the partial derivative of $y_i$ with respect to $x_j$. Here $J$ is $W$ itself, of shape (2, 3). Lecture notes often draw it $n \times n$; that is the special case of as many outputs as inputs.
 #
-# `y.backward(v)` adds the *vector-Jacobian product* $v^TJ$ to `x.grad`, which is empty here: the rows of $J$, each times its entry of $v$, added up. It is the gradient of the number $v_1y_1 + v_2y_2$. Read the code; do not call `which_v()` yet.
-# %% [markdown] tags=["ru"] of="9d9eb1a1"
-# ## У `v` форма выхода
+# `y.backward(v)` adds the *vector-Jacobian product* (VJP) $v^TJ$ to `x.grad`, which is empty here: the rows of $J$, each times its entry of $v$, added up. It is the gradient of the scalar $v_1y_1 + v_2y_2$. Read the code; do not call `which_v()` yet.
+# %% [markdown] tags=["ru"] of="ddb29ff5"
+# ## Форма `v` — это форма выхода
 #
-# Пусть $y = Wx$, входов три, выходов два. В *матрице Якоби* $J$ (часто говорят «якобиан», хотя, строго говоря, это её определитель) на каждый выход приходится строка, на каждый вход — столбец: $J_{ij}$ — частная производная $y_i$ по $x_j$. Здесь $J$ — это сама $W$, её форма (2, 3). В конспектах матрицу Якоби часто рисуют квадратной, n на n; это частный случай, когда выходов столько же, сколько входов.
+# Пусть $y = Wx$, причём входов три, а выходов два. В *матрице Якоби* $J$ (часто говорят «якобиан», хотя, строго говоря, это её определитель) на каждый выход приходится строка, на каждый вход — столбец: $J_{ij}$ — частная производная $y_i$ по $x_j$. Здесь $J$ — это сама матрица $W$ формы (2, 3). В конспектах матрицу Якоби часто рисуют квадратной, $n \times n$; это частный случай, когда выходов столько же, сколько входов.
 #
-# `y.backward(v)` прибавляет к `x.grad` (здесь он пуст) *произведение вектора на матрицу Якоби* (VJP) $v^TJ$: сумму строк $J$, каждая из которых умножена на свой элемент $v$. Это градиент числа $v_1y_1 + v_2y_2$. Прочтите код, но `which_v()` пока не вызывайте.
+# Вызов `y.backward(v)` прибавляет к `x.grad` (здесь он пуст) *произведение вектора на матрицу Якоби* (VJP) $v^TJ$: сумму строк $J$, каждая из которых умножена на свой элемент $v$. Это градиент скаляра $v_1y_1 + v_2y_2$. Прочтите код, но `which_v()` пока не вызывайте.
 # %%
 W = torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
 A = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -149,7 +149,7 @@ assert predict_vjp == which_v()
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите её.
+# А теперь вызовите эту функцию.
 # %%
 which_v()
 
@@ -159,19 +159,19 @@ which_v()
 #
 # * "You can only call `backward()` on a scalar." No: on an output of any shape, if you say with `v` how much each of its entries counts. What fails is a missing `v` for more than one element.
 # * "`v` has the size of the tensor with respect to which we differentiate." No: `v` has the shape of the output.
-# * "`backward()` is the same as `backward(torch.tensor(1.))`." Only for an output without dimensions. For shape (1,) the first call works, and the second one raises an error.
+# * "`backward()` is the same as `backward(torch.tensor(1.))`." Only for an output without dimensions, a scalar. For shape (1,) the first call works, and the second one raises an error.
 # * "The gradient of the vector $y$ with respect to $x$ is the Jacobian product." The derivative is the matrix $J$. The product $v^TJ$ is what `backward` computes instead of it.
 #
 # For `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nothing would have raised an error. In the last row `v` has another dtype than the output: autograd converts it. Only the shape has to agree. Here are the texts of the two errors.
-# %% [markdown] tags=["ru"] of="2980f40a"
-# Четыре фразы из опубликованных тетрадей и то, что о них говорит таблица:
+# %% [markdown] tags=["ru"] of="f0fff683"
+# Вот четыре фразы из опубликованных тетрадей и то, что видно по таблице:
 #
 # * «`backward()` можно вызвать только для скаляра». Нет: можно и для выхода любой формы, если `v` задаёт веса, с которыми складываются элементы выхода. Ошибка возникает, когда элементов больше одного, а `v` нет.
 # * «Размер `v` такой же, как у тензора, по которому дифференцируют». Нет: форма `v` — это форма выхода.
-# * «`backward()` — то же самое, что `backward(torch.tensor(1.))`». Только для выхода без измерений. Для формы (1,) первый вызов работает, а второй заканчивается ошибкой.
-# * «Градиент вектора $y$ по $x$ — это произведение Якоби». Производная — это сама матрица $J$. Произведение $v^TJ$ — то, что `backward` вычисляет вместо неё.
+# * «`backward()` — то же самое, что `backward(torch.tensor(1.))`». Это верно только для нульмерного выхода (скаляра). Для формы (1,) первый вызов работает, а второй заканчивается ошибкой.
+# * «Градиент вектора $y$ по $x$ — это произведение Якоби». Производная — это сама матрица $J$. Произведение $v^TJ$ — то, что `backward` вычисляет вместо неё.
 #
-# Теперь об `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и подмена прошла бы без сообщения об ошибке. В последней строке dtype у `v` не такой, как у выхода: autograd его преобразует. Совпадать обязана только форма. Вот тексты двух ошибок.
+# Теперь о матрице `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и подмена прошла бы без сообщения об ошибке. В последней строке dtype у `v` не такой, как у выхода: autograd его преобразует. Совпадать должна только форма. Вот тексты двух ошибок.
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 for v in (None, torch.ones(3)):
@@ -203,7 +203,7 @@ assert third.dtype == torch.float64 and torch.equal(third, 2 * torch.full((3,), 
 # %% [markdown] tags=["en"]
 # The picture shows both products for `y`, whose Jacobian is `W`. From the left, $v$ weighs rows: here $[1, 0]$ picks the first one, as in the third row of the table. From the right it weighs columns: here $[0, 1, 10]$ mixes two of them. Look at the shapes of the results: on the left it is the input's, on the right the output's. `backward` computes what is on the left.
 # %% [markdown] tags=["ru"] of="4d36a43e"
-# На рисунке оба произведения для `y`; её матрица Якоби — `W`. Слева вектор $v$ взвешивает строки: здесь $[1, 0]$ выбирает первую, как в третьей строке таблицы. Справа он взвешивает столбцы: здесь $[0, 1, 10]$ смешивает два из них. Посмотрите на формы результатов: слева это форма входа, справа — форма выхода. `backward` вычисляет то, что слева.
+# На рисунке показаны оба произведения для функции `y`; её матрица Якоби — `W`. При умножении слева вектор $v$ задаёт веса строк: здесь $[1, 0]$ выбирает первую, как в третьей строке таблицы. При умножении справа он задаёт веса столбцов: здесь $[0, 1, 10]$ смешивает два из них. Посмотрите на формы результатов: слева это форма входа, справа — форма выхода. Метод `backward` вычисляет то, что слева.
 # %% tags=["picture"]
 from autograder import plot_jacobian
 
@@ -213,11 +213,11 @@ plot_jacobian(y, x, left=torch.tensor([1.0, 0.0]), right=torch.tensor([0.0, 1.0,
 # %% [markdown] tags=["en"]
 # ## An example that hides two mistakes
 #
-# The sentence that `v` has the size of the input comes with the code below. What does it show about `v`?
-# %% [markdown] tags=["ru"] of="8d46ee9d"
+# In its notebook, the sentence that `v` has the size of the input is followed by the code below. Is it any evidence for that?
+# %% [markdown] tags=["ru"] of="9fef61bb"
 # ## Пример, который скрывает две ошибки
 #
-# Фразу о том, что размер `v` — это размер входа, в тетради сопровождает код ниже. Что он говорит о `v`?
+# В тетради после фразы о том, что размер `v` — это размер входа, идёт такой код. Подтверждает ли он эту фразу?
 # %%
 inp = torch.eye(5, requires_grad=True)
 out = (inp + 1).pow(2)
@@ -226,9 +226,9 @@ print(f"First call\n{inp.grad}")
 out.backward(torch.ones_like(inp), retain_graph=True)
 print(f"\nSecond call\n{inp.grad}")
 # %% [markdown] tags=["en"]
-# It runs, because `inp` and `out` have the same shape. The second call shows 8 and 4 where the first shows 4 and 2. The arguments were the same; `.grad` has added up. And the function works on each entry alone, so its Jacobian is diagonal (inputs and outputs written as vectors of 25): $v^TJ$ and $Jv$ have the same entries. Nothing in this example could tell a right sentence from a wrong one.
-# %% [markdown] tags=["ru"] of="36288805"
-# Код работает, потому что у `inp` и `out` одна и та же форма. Второй вызов даёт 8 и 4 там, где первый дал 4 и 2. Аргументы были те же самые: это накопился `.grad`. К тому же функция действует на каждый элемент отдельно, и её матрица Якоби диагональна (если записать входы и выходы векторами из 25 чисел): элементы $v^TJ$ и $Jv$ одни и те же. По такому примеру верную фразу не отличить от неверной.
+# No. The first mistake is a `v` in the shape of the input: it runs, because `inp` and `out` have the same shape. The second is a `.grad` that adds up: the second call shows 8 and 4 where the first shows 4 and 2, although the arguments were the same. Besides, the function works on each entry alone, so its Jacobian is diagonal (inputs and outputs written as vectors of 25): $v^TJ$ and $Jv$ have the same entries. Nothing in this example could tell a right sentence from a wrong one.
+# %% [markdown] tags=["ru"] of="c15e2a25"
+# Нет. Первая ошибка — вектор `v` взят по форме входа: код работает лишь потому, что у `inp` и `out` одна и та же форма. Вторая ошибка — градиенты накапливаются в `.grad`: второй вызов даёт 8 и 4 там, где первый дал 4 и 2, хотя аргументы те же самые. К тому же функция действует на каждый элемент отдельно, поэтому её матрица Якоби диагональна (если записать входы и выходы векторами из 25 чисел), и элементы $v^TJ$ и $Jv$ одни и те же. По такому примеру верную фразу не отличить от неверной.
 # %% tags=["fact"]
 assert inp.grad[0, 0] == 8 and inp.grad[0, 1] == 4
 eye = torch.eye(5, requires_grad=True)
@@ -240,7 +240,7 @@ assert torch.equal(numbers @ flat, flat @ numbers)
 # %% [markdown] tags=["en"]
 # Here is that Jacobian, with one and the same `v` of 25 different numbers on both sides. Compare the strip below the left matrix with the strip beside the right one: the entries are the same, each from the one coloured cell in its row or column.
 # %% [markdown] tags=["ru"] of="9400e04b"
-# Вот эта матрица Якоби и один и тот же вектор `v` из 25 разных чисел с обеих сторон. Сравните полосу под левой матрицей с полосой сбоку от правой: элементы те же самые, и каждый получен из единственной закрашенной клетки своей строки или столбца.
+# На рисунке — эта матрица Якоби и один и тот же вектор `v` из 25 разных чисел с обеих сторон от неё. Сравните полосу под левой матрицей с полосой сбоку от правой: элементы те же самые, и каждый получен из единственной закрашенной клетки своей строки или столбца.
 # %% tags=["picture"]
 v = torch.arange(1.0, 26.0)
 plot_jacobian(lambda inp: (inp + 1).pow(2), inp, left=v, right=v)
@@ -259,7 +259,7 @@ plot_jacobian(lambda inp: (inp + 1).pow(2), inp, left=v, right=v)
 #
 # Вот тот же код в виде функции. Исправьте её: она должна вернуть пару тензоров формы `inp` — сначала произведение $v^TJ$, где `v` состоит из единиц, затем произведение с переданным `v`.
 #
-# `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; у `v` форма выхода. `inp` — листовой тензор, который требует градиента. В его `.grad` может уже лежать градиент или `None`: после вызова там должно лежать то же самое.
+# Функция `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; у `v` форма выхода. Тензор `inp` — лист, который требует градиента. В его `.grad` может уже лежать градиент или `None`: после вызова там должно лежать то же самое.
 # %% answer="fix_two_products"
 def fix_two_products(f, inp, v):
     out = f(inp)
@@ -313,11 +313,11 @@ check("fix_two_products")
 #
 # If you do want $J$: its rows are the products with the unit vectors (one entry is 1, the others are 0). `functional.jacobian` does exactly that. A notebook shows it on a function of two arguments:
 # %% [markdown] tags=["ru"] of="4489ec0c"
-# `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не трогает `.grad`. Результат — кортеж, по одному элементу на каждый вход; отсюда запятая в `(first,) =`. Произведения удобнее получать так; `backward` нужен для обучения сетей.
+# Функция `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не меняет `.grad`. Результат — кортеж, по одному элементу на каждый вход; отсюда запятая в `(first,) =`. Произведения удобнее получать так, а `backward` нужен для обучения сетей.
 #
 # ## Матрица целиком
 #
-# Если нужна сама $J$, её строки — это произведения с векторами стандартного базиса (одна единица, остальные нули). `functional.jacobian` именно так и поступает. В одной тетради её показывают на функции двух аргументов:
+# Если нужна сама матрица $J$, её строки можно получить как произведения с векторами стандартного базиса (одна единица, остальные нули). Функция `functional.jacobian` именно так и поступает. В одной тетради её показывают на функции двух аргументов:
 # %%
 def exp_adder(x, y):
     return 2 * x.exp() + 3 * y
@@ -330,7 +330,7 @@ functional.jacobian(exp_adder, inputs)
 # %% [markdown] tags=["en"]
 # Two matrices came back, one for each argument: $2e^{x_i}$ on the diagonal of the first, 3 on that of the second. Both are diagonal, because each output depends on the entry with the same index in each argument. `torch.func.jacrev(exp_adder)` would return the first matrix only: it differentiates with respect to argument 0 unless told otherwise by `argnums`.
 # %% [markdown] tags=["ru"] of="63b7408a"
-# Вернулись две матрицы, по одной на аргумент: на диагонали первой стоят $2e^{x_i}$, на диагонали второй — 3. Обе диагональны, потому что каждый выход зависит только от соответствующего элемента каждого аргумента. `torch.func.jacrev(exp_adder)` вернула бы только первую матрицу: она дифференцирует по аргументу 0, если в `argnums` не сказано иначе.
+# Вернулись две матрицы, по одной на аргумент: на диагонали первой стоят $2e^{x_i}$, на диагонали второй — 3. Обе диагональны, потому что каждый выход зависит только от соответствующего элемента каждого аргумента. Вызов `torch.func.jacrev(exp_adder)` дал бы только первую матрицу: если не задать `argnums`, производная берётся по аргументу 0.
 # %% tags=["fact"]
 by_x, by_y = functional.jacobian(exp_adder, inputs)
 assert torch.allclose(by_x, torch.diag(2 * inputs[0].exp())) and torch.equal(by_y, 3 * torch.eye(3))
@@ -342,12 +342,12 @@ assert torch.equal(torch.func.jacrev(exp_adder, argnums=1)(*inputs), by_y)
 # ### Exercise `jacobian_rows`: the Jacobian, row by row
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `y`, of shape (m,), was computed from the leaf `x`, of shape (n,); the function itself is not given to you. Return the Jacobian matrix: a tensor of shape (m, n) and of the dtype of `x`, whose row i is the gradient of `y[i]`. The tests are in float64. Leave `x.grad` as it was, whether something is in it or `None`.
-# %% [markdown] tags=["ru"] of="e1732c13"
+# `y`, of shape $(m,)$, was computed from the leaf `x`, of shape $(n,)$; the function itself is not given to you. Return the Jacobian matrix: a tensor of shape $(m, n)$ and of the dtype of `x`, whose row $i$ is the gradient of `y[i]`. The tests are in float64. Leave `x.grad` as it was, whether something is in it or `None`.
+# %% [markdown] tags=["ru"] of="d90ea3e3"
 # ### Упражнение `jacobian_rows`: матрица Якоби по строкам
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# `y` формы (m,) вычислен по листовому тензору `x` формы (n,); самой функции у вас нет. Верните матрицу Якоби: тензор формы (m, n) с тем же dtype, что у `x`, в котором строка i — градиент `y[i]`. Проверка идёт в float64. Оставьте `x.grad` таким, каким он был, будь там тензор или `None`.
+# Тензор `y` формы $(m,)$ вычислен по листовому тензору `x` формы $(n,)$; самой функции у вас нет. Верните матрицу Якоби: тензор формы $(m, n)$ с тем же dtype, что у `x`, в котором строка $i$ — градиент `y[i]`. Проверка идёт в float64. Оставьте `x.grad` таким, каким он был, будь там тензор или `None`.
 # %% answer="jacobian_rows"
 def jacobian_rows(y, x):
     """The Jacobian of `y`, shape (m,), with respect to the leaf `x`, shape (n,): a tensor of shape (m, n)."""
@@ -400,15 +400,15 @@ check("jacobian_rows")
 # %% [markdown] tags=["en"]
 # ## Forward mode: the other product
 #
-# What is the other product, $Jv$, good for? It says how all outputs change when the input moves along $v$: it is the derivative along a direction. With rows you need all of them before you can multiply: m backward passes.
+# What is the other product, $Jv$ (the *Jacobian-vector product*, JVP), good for? It says how all outputs change when the input moves along $v$: it is the derivative along a direction. With rows you need all of them before you can multiply: $m$ backward passes.
 #
 # *Forward mode* needs none. It computes with *dual numbers* $a + b\varepsilon$, where $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, and 6 is the derivative of $x^2$ at 3. Each operation carries the value and, beside it, the *tangent*, which starts as $v$ and comes out as $Jv$. One pass through `f`, no graph, no backward pass.
-# %% [markdown] tags=["ru"] of="27846a8a"
+# %% [markdown] tags=["ru"] of="38b10db6"
 # ## Прямой режим: другое произведение
 #
-# Зачем нужно другое произведение, $Jv$? Оно показывает, как изменятся все выходы, если вход сдвинуть вдоль $v$: это производная по направлению. Чтобы собрать его из строк, нужны сначала все строки, то есть m обратных проходов.
+# Зачем нужно другое произведение, $Jv$ (*произведение матрицы Якоби на вектор*, JVP)? Оно показывает, как изменятся все выходы, если вход сдвинуть вдоль $v$: это производная по направлению. Чтобы собрать его из строк, нужны сначала все строки, то есть $m$ обратных проходов.
 #
-# *Прямой режим* обходится без обратных проходов. Он считает в *дуальных числах* $a + b\varepsilon$, где $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, и 6 — это производная $x^2$ в точке 3. Каждая операция передаёт дальше значение и вместе с ним *касательный вектор*: на входе он равен $v$, на выходе — $Jv$. Достаточно одного прохода через `f`, без графа и без обратного прохода.
+# *Прямой режим* обходится без обратных проходов. В нём вычисления идут в *дуальных числах* $a + b\varepsilon$, где $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, и 6 — это производная функции $x^2$ в точке 3. Каждая операция передаёт дальше значение и вместе с ним *касательный вектор*: на входе он равен $v$, на выходе — $Jv$. Достаточно одного прохода через `f`, без графа и без обратного прохода.
 # %%
 x, v = torch.ones(2), torch.tensor([1.0, 10.0])
 
@@ -435,9 +435,9 @@ with forward_ad.dual_level():
 #
 # There is a second way, for functions that have no forward mode. $u^TJ$ is linear in $u$, and its Jacobian with respect to $u$ is $J^T$. A second product with a vector from the left, $v^TJ^T = (Jv)^T$, is what is wanted. Any $u$ will do, zeros too. For `A`:
 # %% [markdown] tags=["ru"] of="f140782b"
-# $[21, 43]$ — это $Av$. Обратите внимание на две вещи. Во-первых, касательный вектор живёт внутри уровня, то есть блока `with forward_ad.dual_level()`: после блока на его месте `None`, поэтому читайте его раньше. Во-вторых, `no_grad()` управляет только графом, а графа здесь нет, поэтому прямой режим он не выключает. `torch.func.jvp(f, (x,), (v,))` — обёртка над тем же механизмом; она возвращает пару: значение и произведение.
+# Получилось $[21, 43]$, то есть $Av$. Во-первых, обратите внимание на то, что касательный вектор существует только внутри уровня, то есть блока `with forward_ad.dual_level()`: после блока на его месте `None`, поэтому читайте его раньше. Во-вторых, `no_grad()` управляет только графом, а графа здесь нет, поэтому прямой режим он не выключает. Функция `torch.func.jvp(f, (x,), (v,))` — обёртка над тем же механизмом; она возвращает пару из значения и произведения.
 #
-# Есть и второй способ — для функций без прямого режима. Произведение $u^TJ$ линейно по $u$, и его матрица Якоби по $u$ — это $J^T$. Второе произведение с вектором слева, $v^TJ^T = (Jv)^T$, и есть то, что нужно. Подойдёт любой $u$, даже нулевой. Для `A`:
+# Есть и второй способ — для функций без прямого режима. Произведение $u^TJ$ линейно по $u$, и его матрица Якоби по $u$ — это $J^T$. Второе произведение с вектором слева, $v^TJ^T = (Jv)^T$, и есть то, что нужно. Подойдёт любой вектор $u$, даже нулевой. Вот как это выглядит для матрицы `A`:
 # %%
 def rows_mixed_by(u):  # u^T J, for the function x -> A @ x
     return u @ A
@@ -456,9 +456,9 @@ assert torch.autograd.grad(torch.autograd.grad(A @ x, x, u, create_graph=True)[0
 #
 # Costs are counted here, not timed: calls of `f`, backward passes, and the number of elements in the largest new tensor. The function has 64 inputs and 64 outputs, so a matrix has 4096 elements. Which of these build one?
 # %% [markdown] tags=["ru"] of="a5d63da5"
-# ## Сколько стоит произведение
+# ## Во что обходится произведение
 #
-# Стоимость здесь не измеряют по часам, а подсчитывают: сколько вызовов `f`, сколько обратных проходов и сколько элементов в самом большом новом тензоре. У функции 64 входа и 64 выхода, так что в матрице 4096 элементов. Какие из способов её строят?
+# Затраты здесь не измеряют по часам, а подсчитывают: сколько вызовов `f`, сколько обратных проходов и сколько элементов в самом большом новом тензоре. У функции 64 входа и 64 выхода, так что в матрице 4096 элементов. Какие из способов её строят?
 # %%
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
 
@@ -507,19 +507,19 @@ assert all(counts[name][3] == 4096 for name in ("functional.jacobian @ v", "jacr
 
 
 # %% [markdown] tags=["en"]
-# `functional.jvp` makes two backward passes: in spite of its name it is not forward mode, it is the trick with $u$. `jacrev` makes one backward pass, `jacfwd` none, and both still build the matrix. They use `vmap`, which turns a function of one vector into a function of a batch of them: one pass carries 64 vectors at once. So no single count is enough. Count passes *and* look at the largest tensor.
+# `functional.jvp` makes two backward passes: in spite of its name it is not forward mode, it is the trick with $u$. `jacrev` makes one backward pass, `jacfwd` none, and both still build the matrix. They use `vmap`, which turns a function of one vector into a function of a batch of them: one pass handles 64 vectors at once. So no single count is enough. Count passes *and* look at the largest tensor.
 #
 # ### Exercise `jvp`: J v without J
 # *design · ●○○ · 8 minutes · 4 points*
 #
-# Return $Jv$, a tensor of shape (m,) and of the dtype of `x`, for a function `f` that takes a tensor of shape (n,) and returns one of shape (m,). `x` and `v` have shape (n,) and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 3, whatever n and m, and no new tensor has more than 4·max(n, m) elements. No level of forward mode stays open: the function can be called again.
-# %% [markdown] tags=["ru"] of="228a4fcf"
-# `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. `jacrev` делает один обратный проход, `jacfwd` — ни одного, и всё же обе строят матрицу. Они используют `vmap`, которая превращает функцию одного вектора в функцию батча: один проход ведёт сразу 64 вектора. Поэтому одного числа мало. Считайте проходы *и* смотрите на самый большой тензор.
+# Return $Jv$, a tensor of shape $(m,)$ and of the dtype of `x`, for a function `f` that takes a tensor of shape $(n,)$ and returns one of shape $(m,)$. `x` and `v` have shape $(n,)$ and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 3, whatever $n$ and $m$, and no new tensor has more than $4\max(n, m)$ elements. No level of forward mode stays open: the function can be called again.
+# %% [markdown] tags=["ru"] of="7ae5dbb8"
+# Функция `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. Функция `jacrev` делает один обратный проход, `jacfwd` — ни одного, и всё же обе строят матрицу. В них используется `vmap`, которая превращает функцию от вектора в функцию от батча векторов: за один проход обрабатываются сразу 64 вектора. Поэтому одного показателя мало. Считайте проходы *и* смотрите на самый большой тензор.
 #
 # ### Упражнение `jvp`: J v без J
 # *спроектировать · ●○○ · 8 минут · 4 балла*
 #
-# Функция `f` принимает тензор формы (n,) и возвращает тензор формы (m,). Верните $Jv$: тензор формы (m,) с тем же dtype, что у `x`. У `x` и `v` форма (n,), градиента они не требуют; проверка идёт в float64. Произведение точно до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m, и ни в одном новом тензоре нет больше 4·max(n, m) элементов. После вызова не остаётся открытых уровней прямого режима: функцию можно вызвать снова.
+# Функция `f` принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$. Верните $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. У `x` и `v` форма $(n,)$, градиента они не требуют; проверка идёт в float64. Произведение должно быть верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 3 при любых $n$ и $m$, и ни в одном новом тензоре нет больше $4\max(n, m)$ элементов. После вызова не остаётся открытых уровней прямого режима: функцию можно вызвать снова.
 # %% answer="jvp"
 def jvp(f, x, v):
     """The product of the Jacobian of `f` at `x` with the direction `v`."""
@@ -577,15 +577,15 @@ check("jvp")
 #
 # $$g = (4, 1), \quad H = \begin{pmatrix} 4 & 2 \\ 2 & 0 \end{pmatrix}, \quad H \begin{pmatrix} 1 \\ 10 \end{pmatrix} = \begin{pmatrix} 24 \\ 2 \end{pmatrix}$$
 #
-# For a network with a million weights $H$ would have $10^{12}$ entries. A product with it needs none of them: $Hv$ is the gradient of the number $g \cdot v$, as long as $v$ is held fixed.
-# %% [markdown] tags=["ru"] of="95d67232"
+# For a network with a million weights $H$ would have $10^{12}$ entries. A *Hessian-vector product* (HVP) needs none of them: $Hv$ is the gradient of the scalar $g \cdot v$, as long as $v$ is held fixed.
+# %% [markdown] tags=["ru"] of="a37d8b88"
 # ## Произведение матрицы Гессе на вектор
 #
 # *Матрица Гессе* $H$ функции с одним выходом состоит из её вторых производных. Это матрица Якоби градиента, и она симметрична, так что оба произведения с ней совпадают. Для $f(x) = x_1^2x_2$ в точке $(1, 2)$:
 #
 # $$g = (4, 1), \quad H = \begin{pmatrix} 4 & 2 \\ 2 & 0 \end{pmatrix}, \quad H \begin{pmatrix} 1 \\ 10 \end{pmatrix} = \begin{pmatrix} 24 \\ 2 \end{pmatrix}$$
 #
-# У сети с миллионом весов в $H$ было бы $10^{12}$ элементов. Для произведения с вектором не нужен ни один из них: $Hv$ — это градиент числа $g \cdot v$, если $v$ считать постоянным.
+# У сети с миллионом весов в $H$ было бы $10^{12}$ элементов. Для *произведения матрицы Гессе на вектор* (HVP) не нужен ни один из них: $Hv$ — это градиент скаляра $g \cdot v$, если $v$ считать постоянным.
 # %%
 def f(x):
     return x[0] ** 2 * x[1]
@@ -620,9 +620,9 @@ except RuntimeError as error:
 #
 # The picture shows what that means. In the frame "only behind g" is what belongs to `g` alone, the recorded backward pass. Its arrows lead on to `x`: along them `g` can be differentiated once more. With `retain_graph=True` that frame would not be there.
 # %% [markdown] tags=["ru"] of="f262ade0"
-# `retain_graph=True` сохраняет граф `f`; у полученного градиента своего графа нет, и попытка его продифференцировать заканчивается ошибкой «element 0 of tensors does not require grad and does not have a grad_fn». С `create_graph=True` записывается и сам обратный проход.
+# С `retain_graph=True` граф функции `f` не освобождается, но у полученного градиента своего графа нет, и попытка его продифференцировать заканчивается ошибкой «element 0 of tensors does not require grad and does not have a grad_fn». С `create_graph=True` записывается и сам обратный проход.
 #
-# На рисунке видно, что это значит. В рамке «только для g» — то, что относится только к `g`, то есть записанный обратный проход. Его стрелки ведут дальше, к `x`: по ним `g` можно продифференцировать ещё раз. С `retain_graph=True` этой рамки бы не было.
+# На рисунке видно, что это значит. В рамке «только для g» находится то, что относится только к `g`, то есть записанный обратный проход. Стрелки из неё ведут дальше, к `x`: по ним `g` можно продифференцировать ещё раз. С `retain_graph=True` этой рамки бы не было.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -633,13 +633,13 @@ draw(value, g)
 
 
 # %% [markdown] tags=["en"]
-# The last two lines of the output above are mistakes that raise no error. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on x, too, and by the product rule $Hg$ counts twice.
+# The cell before the picture ended with two mistakes that raise no error. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on $x$, too, and by the product rule $Hg$ counts twice.
 #
-# Now the costs again, for three sizes. Each of the four ways below is too dear for large n, or inexact. Which count gives it away?
-# %% [markdown] tags=["ru"] of="dab9353b"
-# Последние две строки вывода выше — ошибки, о которых никто не сообщит. `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. `g @ g` даёт $(36, 16) = 2Hg$: там веса тоже зависят от x, и по правилу дифференцирования произведения $Hg$ входит дважды.
+# Now the costs again, for three sizes. Each of the four ways below is too dear for large $n$, or inexact. Which count shows it?
+# %% [markdown] tags=["ru"] of="e828d64f"
+# Ячейка перед рисунком заканчивалась двумя ошибками, о которых autograd не сообщает. Выражение `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. Выражение `g @ g` даёт $(36, 16) = 2Hg$: там веса тоже зависят от $x$, и по правилу дифференцирования произведения $Hg$ входит дважды.
 #
-# Теперь снова подсчитаем стоимость, для трёх размеров. Каждый из четырёх способов ниже либо слишком дорог при больших n, либо неточен. Какая величина его выдаёт?
+# Теперь снова подсчитаем затраты, для трёх размеров. Каждый из четырёх способов ниже либо слишком дорог при больших $n$, либо неточен. По какой величине это видно?
 # %%
 def rosenbrock(x):
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
@@ -700,19 +700,19 @@ assert 1e-12 < min(errors) < 1e-8
 
 
 # %% [markdown] tags=["en"]
-# Almost every one gives itself away in some column, but no column catches all of them. `functional.hessian` and the rows make n + 1 backward passes. The rows never make a matrix. `func.hessian` makes one pass and a constant number of operations, but a tensor of n times n. Finite differences show in no column: they fail in accuracy, and lose at least a third of the digits.
+# Almost every one is caught by some column, but no column catches all of them. `functional.hessian` and the rows make $n + 1$ backward passes. The rows never make a matrix. `func.hessian` makes one pass and a constant number of operations, but a tensor of $n \times n$. Finite differences show in no column: they fail in accuracy, and lose at least a third of the digits.
 #
 # ### Exercise `hvp`: H v without H
 # *design · ●●○ · 14 minutes · 5 points*
 #
-# Return $Hv$, of shape (n,) and of the dtype of `x`, for a function `f` that takes a tensor of shape (n,) and returns a number (a tensor without dimensions). `x` and `v` have shape (n,) and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 4, no new tensor has more than 4n elements, and the number of operations does not grow with n.
-# %% [markdown] tags=["ru"] of="b710a5e3"
-# Почти каждый способ выдаёт себя хотя бы в одном столбце, но ни один столбец не выявляет все сразу. `functional.hessian` и построчный способ делают n + 1 обратных проходов. Построчный при этом нигде не создаёт матрицу. У `func.hessian` один проход и постоянное число операций, зато тензор размера n на n. Конечные разности не видны ни в одном столбце: они проигрывают в точности и теряют не меньше трети знаков.
+# Return $Hv$, of shape $(n,)$ and of the dtype of `x`, for a function `f` that takes a tensor of shape $(n,)$ and returns a scalar (a tensor without dimensions). `x` and `v` have shape $(n,)$ and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 4, no new tensor has more than $4n$ elements, and the number of operations does not grow with $n$.
+# %% [markdown] tags=["ru"] of="9500d3ea"
+# Почти для каждого способа недостаток виден хотя бы по одному столбцу, но ни по одному столбцу не видно всех недостатков сразу. В функции `functional.hessian` и в построчном способе делается $n + 1$ обратных проходов, причём в построчном матрица нигде не создаётся. У `func.hessian` один проход и постоянное число операций, но она создаёт тензор $n \times n$. У конечных разностей недостаток не виден ни по одному столбцу: они проигрывают в точности и теряют не меньше трети знаков.
 #
 # ### Упражнение `hvp`: H v без H
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
-# Функция `f` принимает тензор формы (n,) и возвращает число (тензор без измерений). Верните $Hv$: тензор формы (n,) с тем же dtype, что у `x`. У `x` и `v` форма (n,), градиента они не требуют; проверка идёт в float64. Произведение точно до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 4, ни в одном новом тензоре нет больше 4n элементов, и число операций не растёт с n.
+# Функция `f` принимает тензор формы $(n,)$ и возвращает скаляр (нульмерный тензор). Верните $Hv$: тензор формы $(n,)$ с тем же dtype, что у `x`. У `x` и `v` форма $(n,)$, градиента они не требуют; проверка идёт в float64. Произведение должно быть верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 4, ни в одном новом тензоре нет больше $4n$ элементов, и число операций не растёт с $n$.
 # %% answer="hvp"
 def hvp(f, x, v):
     """The product of the Hessian of `f` at `x` with `v`."""
@@ -769,13 +769,13 @@ check("hvp")
 #
 # ## Which step?
 #
-# A derivative of a function that you cannot look into, or a check of one that you wrote, takes two values of the function. The error of a one-sided difference, $(f(x + h) - f(x)) / h$, shrinks like $h$; that of a central one, $(f(x + h) - f(x - h)) / 2h$, like $h^2$. So the smaller the step, the better?
-# %% [markdown] tags=["ru"] of="d34a1d81"
-# Есть и готовые функции. `functional.hvp(f, x, v)` возвращает значение и произведение и обходится одними обратными проходами. `torch.func.jvp(torch.func.grad(f), (x,), (v,))` — прямой режим поверх градиента: один вызов `f`, один обратный проход.
+# To find the derivative of a function that you cannot look into, or to check a derivative that you wrote, two values of the function are enough. The error of a one-sided difference, $(f(x + h) - f(x)) / h$, shrinks like $h$; that of a central one, $(f(x + h) - f(x - h)) / 2h$, like $h^2$. So the smaller the step, the better?
+# %% [markdown] tags=["ru"] of="f0ac20f2"
+# Есть и готовые функции: `functional.hvp(f, x, v)` возвращает значение и произведение и обходится одними обратными проходами, а `torch.func.jvp(torch.func.grad(f), (x,), (v,))` применяет прямой режим к градиенту: один вызов `f`, один обратный проход.
 #
 # ## Какой шаг?
 #
-# Чтобы найти производную функции, внутрь которой не заглянуть, или проверить производную, которую написали вы сами, хватит двух значений функции. У односторонней разности, $(f(x + h) - f(x)) / h$, погрешность убывает как $h$, у центральной, $(f(x + h) - f(x - h)) / 2h$, — как $h^2$. Значит, чем меньше шаг, тем лучше?
+# Чтобы найти производную функции, внутрь которой не заглянуть, или проверить производную, которую написали вы сами, хватит двух значений функции. У односторонней разности, $(f(x + h) - f(x)) / h$, погрешность убывает как $h$, у центральной, $(f(x + h) - f(x - h)) / 2h$, — как $h^2$. Значит, чем меньше шаг, тем лучше?
 # %%
 def step_errors(h, dtype=torch.float64):
     """Errors of the one-sided and the central difference for sin at 1."""
@@ -800,11 +800,11 @@ plot_differences(torch.sin, 1.0)
 # %% [markdown] tags=["en"]
 # No. Read the curves from left to right: each one falls to its star, the best step, and then climbs again, with a low point here and there by luck. Below the best step the two values agree in more and more digits, and only the error of rounding is left in the difference, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step between $10^{-2}$ and $10^{-3}$, and worthless at $10^{-7}$.
 #
-# Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ stored there is off by $2.5 \cdot 10^{-8}$ of its size; the relative error of the derivative is the same. `torch.zeros_like(x)` is as exact as `x`.
-# %% [markdown] tags=["ru"] of="c77dd269"
-# Нет. Проследите кривые слева направо: каждая спускается до своей звезды, лучшего шага, а потом снова растёт; отдельные низкие точки — случайность. При шаге меньше лучшего у двух значений совпадает всё больше знаков, и в разности остаётся одна погрешность округления, около $10^{-16}/h$. Лучший шаг уравновешивает две погрешности. В float64 для односторонней разности это около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге между $10^{-2}$ и $10^{-3}$, а при $10^{-7}$ не годится совсем.
+# Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ is stored there with a relative error of $2.5 \cdot 10^{-8}$; the relative error of the derivative is the same. `torch.zeros_like(x)` is as exact as `x`.
+# %% [markdown] tags=["ru"] of="eef96bf2"
+# Нет. Проследите кривые слева направо: каждая спускается до своей звезды, лучшего шага, а потом снова растёт; отдельные низкие точки — случайность. При шаге меньше лучшего у двух значений совпадает всё больше знаков, и в разности остаётся одна погрешность округления, около $10^{-16}/h$. При лучшем шаге две погрешности уравновешены. В float64 для односторонней разности это около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге между $10^{-2}$ и $10^{-3}$, а при $10^{-7}$ не годится совсем.
 #
-# Следите и за dtype шага. `torch.zeros(n)` — это float32, и записанное туда число $10^{-5}$ искажается на $2.5 \cdot 10^{-8}$ своей величины; такой же будет и относительная погрешность производной. `torch.zeros_like(x)` так же точен, как `x`.
+# Следите и за dtype шага. У тензора `torch.zeros(n)` dtype float32, и число $10^{-5}$ хранится в нём с относительной погрешностью $2.5 \cdot 10^{-8}$; такой же будет и относительная погрешность производной. Тензор `torch.zeros_like(x)` так же точен, как `x`.
 # %% tags=["fact"]
 sided = {power: step_errors(10.0**-power) for power in range(1, 13)}
 assert 1e-9 < min(error for error, _ in sided.values()) < 1e-8
@@ -821,12 +821,12 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 # ### Exercise `numerical_jacobian`: the Jacobian of a black box
 # *design · ●●○ · 15 minutes · 4 points*
 #
-# `f` takes a tensor of shape (n,) and returns one of shape (m,), computed without a graph: autograd cannot help. `x` has shape (n,), dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape (m, n), with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. Afterwards `x` holds what it held before, up to rounding.
-# %% [markdown] tags=["ru"] of="e76415b9"
+# `f` takes a tensor of shape $(n,)$ and returns one of shape $(m,)$, computed without a graph: autograd cannot help. `x` has shape $(n,)$, dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape $(m, n)$, with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. Afterwards `x` holds what it held before, up to rounding.
+# %% [markdown] tags=["ru"] of="9a6cc78b"
 # ### Упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
 # *спроектировать · ●●○ · 15 минут · 4 балла*
 #
-# `f` принимает тензор формы (n,) и возвращает тензор формы (m,), вычисленный без графа: autograd здесь не поможет. У `x` форма (n,), dtype float64 и элементы от 0.5 до 2.5; `f` и её производные гладкие, а значения порядка 10. Верните матрицу Якоби, тензор float64 формы (m, n), с погрешностью не больше $10^{-9}$ от её наибольшего элемента. Вызывать `f` можно сколько угодно раз. После вызова в `x` лежит то же, что и раньше, с точностью до округления.
+# Функция `f` принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$, вычисленный без графа: autograd здесь не поможет. У `x` форма $(n,)$, dtype float64 и элементы от 0.5 до 2.5; `f` и её производные гладкие, а значения порядка 10. Верните матрицу Якоби, тензор float64 формы $(m, n)$, с погрешностью не больше $10^{-9}$ от её наибольшего элемента. Вызывать `f` можно сколько угодно раз. После вызова в `x` лежит то же, что и раньше, с точностью до округления.
 # %% answer="numerical_jacobian"
 def numerical_jacobian(f, x):
     """The Jacobian of the black box `f` at `x`, by differences: a tensor of shape (m, n)."""
@@ -876,7 +876,7 @@ check("numerical_jacobian")
 # %% [markdown] tags=["en"]
 # `gradcheck(f, inputs)` does such a comparison for you: central differences with a step of $10^{-6}$ against autograd, at the inputs you give, entry by entry of the Jacobian. It wants float64; in float32 it fails even for `sin`, whose derivative is right.
 # %% [markdown] tags=["ru"] of="5905169d"
-# `gradcheck(f, inputs)` проверяет производную за вас: она сравнивает центральные разности с шагом $10^{-6}$ и то, что даёт autograd, в указанных вами точках, по всем элементам матрицы Якоби. Ей нужен float64; в float32 проверка не проходит даже для `sin`, хотя его производная верна.
+# Функция `gradcheck(f, inputs)` проверяет производную за вас: в указанных вами точках она поэлементно сравнивает матрицу Якоби от autograd с центральными разностями (шаг $10^{-6}$). Для неё нужен float64; в float32 проверка не проходит даже для `sin`, хотя производная синуса верна.
 # %%
 import warnings
 
@@ -903,13 +903,13 @@ assert inspect.signature(gradcheck).parameters["eps"].default == 1e-6
 #
 # ## A test that cannot fail
 #
-# Somebody wrote the function below and a test with `f = lambda x: (x + 1) ** 2`. The test passes. What would you have tried?
-# %% [markdown] tags=["ru"] of="934673b1"
+# The function below comes with a test on `f = lambda x: (x + 1) ** 2`. The test passes. On which function would you test it?
+# %% [markdown] tags=["ru"] of="7dcfa408"
 # На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
 #
-# ## Тест, который не может не пройти
+# ## Тест, который всегда проходит
 #
-# Для функции ниже написан тест с `f = lambda x: (x + 1) ** 2`. Тест проходит. А на чём проверили бы вы?
+# Для функции ниже написан тест с `f = lambda x: (x + 1) ** 2`, и этот тест проходит. А на какой функции проверили бы её вы?
 # %%
 def swapped(f, x, v):
     """v^T J of f at x, says its author."""
@@ -920,18 +920,18 @@ def swapped(f, x, v):
 # ### Extra exercise `expose_swap`: where a wrong product looks right
 # *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
 #
-# Return a pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length n, $n \ge 2$, the same at each call; `x` and `v` are tensors of that shape and of one dtype.
+# Return a pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length $n$, $n \ge 2$, the same at each call; `x` and `v` are tensors of that shape and of one dtype.
 #
 # * In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits, although every entry of $J$ and of `v` is at least a thousandth of the largest one in size.
 # * In the second, `swapped(f, x, v)` runs without an error, and the result is off from $v^TJ$ by more than 1 % of its largest entry.
-# %% [markdown] tags=["ru"] of="82c0ade1"
+# %% [markdown] tags=["ru"] of="e25f265f"
 # ### Дополнительное упражнение `expose_swap`: где неверное произведение выглядит верным
 # *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Верните пару примеров, каждый — тройка `(f, x, v)`. `f` принимает вектор длины n, $n \ge 2$, и возвращает вектор той же длины, при каждом вызове один и тот же; `x` и `v` — тензоры такой же формы и одного dtype.
+# Верните пару примеров, каждый — тройка `(f, x, v)`. Функция `f` принимает вектор длины $n$, $n \ge 2$, и возвращает вектор той же длины, при каждом вызове один и тот же; `x` и `v` — тензоры такой же формы и одного dtype.
 #
-# * В первом `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя каждый элемент $J$ и `v` по величине не меньше тысячной доли наибольшего.
-# * Во втором `swapped(f, x, v)` вычисляется без исключения, но результат отличается от $v^TJ$ больше чем на 1 % от наибольшего элемента.
+# * В первом примере `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя каждый элемент $J$ и `v` по величине не меньше тысячной доли наибольшего.
+# * Во втором примере `swapped(f, x, v)` вычисляется без ошибки, но результат отличается от $v^TJ$ больше чем на 1 % от наибольшего элемента.
 # %% answer="expose_swap"
 def expose_swap():
     """A pair of triples (f, x, v): where `swapped` looks right, and where it does not."""
@@ -990,18 +990,18 @@ assert torch.equal(swapped(elementwise, point, weights), torch.func.vjp(elementw
 # ### Extra exercise `jvp_by_backward`: J v by backward passes alone
 # *complete · ●●○ · 10 minutes · 3 points · extra*
 #
-# The contract of `jvp`, but `f` has no forward mode: return $Jv$, of shape (m,) and of the dtype of `x`, exact up to rounding ($10^{-12}$ of its largest entry), with at most 3 calls of `f` and backward passes together and no new tensor of more than 4·max(n, m) elements. The backward of `f` can be differentiated. `x` and `v` do not require grad.
-# %% [markdown] tags=["ru"] of="a3e85660"
-# У поэлементной функции, у градиента и вообще всюду, где матрица Якоби симметрична, два произведения совпадают при любом `v`. Поэтому проверяйте на функции, у которой выходов больше или меньше, чем входов; если нужна квадратная — на случайной матрице.
+# The contract of `jvp`, but `f` has no forward mode: return $Jv$, of shape $(m,)$ and of the dtype of `x`, exact up to rounding ($10^{-12}$ of its largest entry), with at most 3 calls of `f` and backward passes together and no new tensor of more than $4\max(n, m)$ elements. The backward of `f` can be differentiated. `x` and `v` do not require grad.
+# %% [markdown] tags=["ru"] of="165d0086"
+# У поэлементной функции, у градиента и вообще всюду, где матрица Якоби симметрична, два произведения совпадают при любом `v`. Поэтому проверяйте на функции, у которой выходов больше или меньше, чем входов, а если матрица Якоби должна быть квадратной, берите случайную.
 #
 # ## Функция без прямого режима
 #
-# Прямому режиму нужно правило для каждой операции. Пользовательская `Function` (урок 07), у которой есть только `backward`, приводит там к `NotImplementedError`, а `torch.func` её отвергает, если она не написана для `torch.func`. Остаются обратные проходы: двух хватает, чтобы получить $Jv$ с помощью вектора $u$, о котором шла речь выше.
+# Для прямого режима нужно правило для каждой операции. Пользовательская функция, то есть `Function` (урок 07), у которой есть только `backward`, приводит к ошибке `NotImplementedError`, а `torch.func` принимает её, только если она написана в особом виде, нужном для `torch.func`. Остаются обратные проходы: двух хватает, чтобы получить $Jv$ с помощью вектора $u$, о котором шла речь выше.
 #
 # ### Дополнительное упражнение `jvp_by_backward`: J v одними обратными проходами
 # *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Условия как в `jvp`, но у `f` нет прямого режима. Верните $Jv$: тензор формы (m,) с тем же dtype, что у `x`, точный до округления ($10^{-12}$ от наибольшего элемента). Вызовов `f` и обратных проходов вместе не больше 3, и ни в одном новом тензоре нет больше 4·max(n, m) элементов. Обратный проход `f` можно дифференцировать. `x` и `v` градиента не требуют.
+# Условия те же, что в `jvp`, но у функции `f` нет прямого режима. Верните $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`, точный до округления ($10^{-12}$ от наибольшего элемента). Вызовов `f` и обратных проходов вместе не больше 3, и ни в одном новом тензоре нет больше $4\max(n, m)$ элементов. Обратный проход `f` можно дифференцировать. `x` и `v` градиента не требуют.
 # %% answer="jvp_by_backward"
 def jvp_by_backward(f, x, v):
     """J v of a function without forward mode."""
@@ -1081,16 +1081,16 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # ### Extra exercise `fool_gradcheck`: where gradcheck is blind
 # *write the counter-example · ●●○ · 15 minutes · 2 points · extra*
 #
-# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the values of `f` are finite, the same at each call, and have a derivative, no kink and no jump, but autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number.
-# %% [markdown] tags=["ru"] of="cbc4832b"
+# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the values of `f` are finite and the same at each call, and `f` is differentiable, without a kink or a jump, but autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number.
+# %% [markdown] tags=["ru"] of="fe0cfac4"
 # ## Чего не видит `gradcheck`
 #
-# У `gradcheck` та же слабость, только уровнем выше: проверяются лишь те точки, которые вы дали.
+# Тот же недостаток есть и у `gradcheck`, только уровнем выше: проверяются лишь те точки, которые вы передали.
 #
 # ### Дополнительное упражнение `fool_gradcheck`: чего не видит gradcheck
 # *построить контрпример · ●●○ · 15 минут · 2 балла · дополнительно*
 #
-# Верните тройку `(f, x, elsewhere)`. `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов в каждом. `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` включит проверка, а сами вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` значения `f` конечны, при каждом вызове одни и те же, и у них есть производная: нет ни излома, ни скачка. Но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего элемента или не является числом.
+# Верните тройку `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов в каждом. Проверка `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` будет включено при проверке ответа, а сами вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` значения `f` конечны и при каждом вызове одни и те же, функция `f` дифференцируема, там нет ни излома, ни скачка. Но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего элемента или не является числом.
 # %% answer="fool_gradcheck"
 def fool_gradcheck():
     """A triple (f, x, elsewhere): gradcheck passes at x, and autograd is wrong at elsewhere."""
@@ -1168,17 +1168,17 @@ assert not gradcheck(torch.nn.Dropout(), (chance,), raise_exception=False)
 
 
 # %% [markdown] tags=["en"]
-# So give `gradcheck` points in every branch of the function: both signs, both sides of each threshold. At a kink it complains although nothing is wrong: for `relu` at 0 the central difference is 0.5, and autograd's choice is 0. A function that draws random numbers fails as well.
+# So pass to `gradcheck` points in every branch of the function: both signs, both sides of each threshold. At a kink it complains although nothing is wrong: for `relu` at 0 the central difference is 0.5, and autograd's choice is 0. A function that draws random numbers fails as well.
 #
 # ## Tall and wide matrices
 #
 # A backward pass gives a row of $J$, forward mode a column. So for many outputs and few inputs (a tall matrix) columns are cheap, for many inputs and few outputs (a wide one) rows are. A loss is the extreme case: one row. Which way will turn out cheap for which shape?
-# %% [markdown] tags=["ru"] of="a5bbe4a1"
-# Поэтому давайте `gradcheck` точки из каждой ветви функции: обоих знаков, по обе стороны от каждого порога. На изломе проверка не проходит, хотя ошибки нет: для `relu` в нуле центральная разность равна 0.5, а autograd выбирает 0. Функция, использующая случайные числа, тоже не проходит.
+# %% [markdown] tags=["ru"] of="f0f73293"
+# Поэтому передавайте в `gradcheck` точки из каждой ветви функции: с разными знаками и по обе стороны от каждого порога. В точке излома проверка не проходит, хотя ошибки нет: для `relu` в нуле центральная разность равна 0.5, а autograd выбирает 0. Функция, использующая случайные числа, тоже не проходит.
 #
 # ## Высокие и широкие матрицы
 #
-# Обратный проход даёт строку $J$, прямой режим — столбец. Поэтому при многих выходах и немногих входах (высокая матрица) дёшевы столбцы, а при многих входах и немногих выходах (широкая) — строки. Функция потерь — крайний случай: одна строка. Для какой формы какой способ дешевле?
+# Обратный проход даёт строку $J$, прямой режим — столбец. Поэтому при многих выходах и немногих входах (высокая матрица) дёшевы столбцы, а при многих входах и немногих выходах (широкая) — строки. Функция потерь — крайний случай: одна строка. Для какой формы какой способ дешевле?
 # %%
 def through_64(n, m):
     """A function from R^n to R^m through a layer of 64 numbers, and a point."""
@@ -1207,12 +1207,12 @@ assert tall["jacfwd"][3] == 2 * 64 and wide["jacfwd"][3] == 64 * 64
 # ### Extra exercise `cheap_jacobian`: tall and wide Jacobians
 # *design · ●●● · 12 minutes · 4 points · extra*
 #
-# Return the Jacobian, of shape (m, n) and of the dtype of `x`, of a function `f` from vectors of length n to vectors of length m, at `x`, which does not require grad. It is exact up to rounding: the error is at most $10^{-12}$ of its largest entry. Let k be the smaller of m and n. Calls of `f` and backward passes together are at most k + 3, and no new tensor has more than 64·k elements: inside `f` no vector is longer than 32, and twice that is allowed. You learn m by calling `f`.
-# %% [markdown] tags=["ru"] of="18170c75"
+# Return the Jacobian, of shape $(m, n)$ and of the dtype of `x`, of a function `f` from vectors of length $n$ to vectors of length $m$, at `x`, which does not require grad. It is exact up to rounding: the error is at most $10^{-12}$ of its largest entry. Let $k$ be the smaller of $m$ and $n$. Calls of `f` and backward passes together are at most $k + 3$, and no new tensor has more than $64k$ elements: inside `f` no vector is longer than 32, so $k$ products carried at once take up to $32k$ elements, and twice that is allowed. You learn $m$ by calling `f`.
+# %% [markdown] tags=["ru"] of="aa7b91ce"
 # ### Дополнительное упражнение `cheap_jacobian`: высокие и широкие матрицы Якоби
 # *спроектировать · ●●● · 12 минут · 4 балла · дополнительно*
 #
-# Функция `f` переводит вектор длины n в вектор длины m. Верните её матрицу Якоби в точке `x`, которая градиента не требует: тензор формы (m, n) с тем же dtype, что у `x`. Матрица точна до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Пусть k — меньшее из m и n. Вызовов `f` и обратных проходов вместе не больше k + 3, и ни в одном новом тензоре нет больше 64·k элементов: внутри `f` самый длинный вектор состоит из 32 элементов, и оставлен двукратный запас. Узнать m можно, вызвав `f`.
+# Функция `f` переводит вектор длины $n$ в вектор длины $m$. Верните её матрицу Якоби в точке `x`, которая градиента не требует: тензор формы $(m, n)$ с тем же dtype, что у `x`. Матрица должна быть верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Пусть $k$ — меньшее из $m$ и $n$. Вызовов `f` и обратных проходов вместе не больше $k + 3$, и ни в одном новом тензоре нет больше $64k$ элементов: внутри `f` самый длинный вектор состоит из 32 элементов, поэтому $k$ произведений, вычисляемых одновременно, занимают до $32k$ элементов, и оставлен двукратный запас. Узнать $m$ можно, вызвав `f`.
 # %% answer="cheap_jacobian"
 def cheap_jacobian(f, x):
     """The Jacobian of `f` at `x`, by rows or by columns, whichever are fewer."""
@@ -1258,13 +1258,13 @@ check("cheap_jacobian")
 
 
 # %% [markdown] tags=["en"]
-# ## A batch is not an input
+# ## These functions know nothing of batches
 #
-# None of these functions knows what a batch is. `row` below takes a vector of 3 numbers and returns one; applied to a batch of 4 it works on each sample alone. Read, then predict.
-# %% [markdown] tags=["ru"] of="0f918908"
-# ## Батч — это не вход
+# To these functions a batch is one input like any other. `row` below takes a vector of 3 numbers and returns one; applied to a batch of 4 it works on each sample alone. Read, then predict.
+# %% [markdown] tags=["ru"] of="afe221c2"
+# ## Эти функции не знают о батчах
 #
-# Ни одна из этих функций не знает, что такое батч. `row` ниже принимает вектор из 3 чисел и возвращает одно; применённая к батчу из 4 примеров, она действует на каждый отдельно. Прочтите и предскажите.
+# Для этих функций батч — такой же вход, как и любой другой. Функция `row` ниже принимает вектор из 3 чисел и возвращает одно; применённая к батчу из 4 примеров, она действует на каждый отдельно. Прочтите код и предскажите результат.
 # %%
 def row(x):
     return x.tanh().sum(dim=-1, keepdim=True)
@@ -1317,7 +1317,7 @@ batch_shapes()
 # %% [markdown] tags=["en"]
 # `functional.jacobian` differentiates every sample's output with respect to every sample's input: 48 numbers, of which 36 are zeros by construction. `vmap(jacrev(row))` writes the function for one sample and maps it. And for one output per sample a sum is enough: samples do not mix, so the gradient of the sum holds each sample's own gradient in its row.
 # %% [markdown] tags=["ru"] of="87dfe04a"
-# `functional.jacobian` дифференцирует выход каждого примера по входу каждого примера: получается 48 чисел, из которых 36 — заведомые нули. `vmap(jacrev(row))` берёт функцию для одного примера и применяет её к каждому. А если выход у примера один, хватит суммы: примеры не смешиваются, и в строках градиента суммы лежат градиенты отдельных примеров.
+# Функция `functional.jacobian` дифференцирует выход каждого примера по входу каждого примера: получается 48 чисел, из которых 36 — заведомые нули. С `vmap(jacrev(row))` функция для одного примера применяется к каждому из них. А если выход у примера один, хватит суммы: примеры не смешиваются, и в строках градиента суммы лежат градиенты отдельных примеров.
 # %% tags=["fact"]
 assert predict_shapes == batch_shapes()
 X = torch.linspace(-1, 1, 12).reshape(4, 3).requires_grad_()
@@ -1325,9 +1325,9 @@ each = torch.func.vmap(torch.func.jacrev(row))(X)
 assert torch.allclose(torch.autograd.grad(row(X).sum(), X)[0], each[:, 0])
 assert torch.equal(functional.jacobian(row, X)[0, :, 1:], torch.zeros(1, 3, 3))
 # %% [markdown] tags=["en"]
-# The same 48 numbers as a matrix: a row for each of the 4 outputs, a column for each of the 12 inputs, three to a sample. Where is colour? Only where a sample meets itself.
-# %% [markdown] tags=["ru"] of="6b130763"
-# Те же 48 чисел в виде матрицы: 4 выхода — 4 строки, 12 входов — 12 столбцов, по три на пример. Где здесь цвет? Только там, где пример встречается с самим собой.
+# Here are the same 48 numbers as a matrix: a row for each of the 4 outputs, a column for each of the 12 inputs, three to a sample. Which cells are coloured? Only those whose output and input belong to the same sample.
+# %% [markdown] tags=["ru"] of="ff2c1f7b"
+# Вот те же 48 чисел в виде матрицы: 4 выхода — 4 строки, 12 входов — 12 столбцов, по три на пример. Какие клетки закрашены? Только те, у которых выход и вход относятся к одному примеру.
 # %% tags=["picture"]
 X = torch.linspace(-1, 1, 12).reshape(4, 3)
 plot_jacobian(row, X)
@@ -1339,14 +1339,14 @@ plot_jacobian(row, X)
 # ### Extra exercise `per_sample_gradients`: gradients of single samples
 # *complete · ●●○ · 12 minutes · 3 points · extra*
 #
-# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape (n,), `x_i` shape (n,), `y_i` is a number (a tensor without dimensions). It does not take a batch. Given `w`, and `x` of shape (B, n) and `y` of shape (B,), none of which requires grad, return a tensor of shape (B, n) whose row i is the gradient of `loss(w, x[i], y[i])` with respect to `w`. Calls of `loss` and backward passes together are at most 3, whatever B.
-# %% [markdown] tags=["ru"] of="16fc747d"
-# Приём с суммой годится для входов: у каждого примера они свои. А веса общие: градиент суммы по ним — одна сумма по всем примерам. *Градиент по отдельному примеру* можно получить в цикле, ценой одного обратного прохода на каждый пример. `vmap` обходится одним проходом. `torch.func.grad(g)` — это градиент `g` по первому аргументу в виде функции, а `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента `g`; `None` значит, что первый общий.
+# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape $(n,)$, `x_i` shape $(n,)$, `y_i` is a scalar (a tensor without dimensions). It does not take a batch. Given `w`, and `x` of shape $(B, n)$ and `y` of shape $(B,)$, none of which requires grad, return a tensor of shape $(B, n)$ whose row $i$ is the gradient of `loss(w, x[i], y[i])` with respect to `w`. Calls of `loss` and backward passes together are at most 3, whatever $B$.
+# %% [markdown] tags=["ru"] of="24aa0c6d"
+# Приём с суммой годится для входов: у каждого примера они свои. А веса общие: градиент суммы по ним — одна сумма по всем примерам. *Градиент по отдельному примеру* можно получить в цикле, ценой одного обратного прохода на каждый пример, а с `vmap` хватает одного прохода. Вызов `torch.func.grad(g)` возвращает функцию — градиент `g` по первому аргументу, а `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента функции `g`; `None` означает, что первый аргумент общий.
 #
 # ### Дополнительное упражнение `per_sample_gradients`: градиенты по отдельным примерам
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма (n,), у `x_i` форма (n,), `y_i` — число (тензор без измерений). Батч она не принимает. Даны `w`, `x` формы (B, n) и `y` формы (B,), градиента они не требуют. Верните тензор формы (B, n), в котором строка i — градиент `loss(w, x[i], y[i])` по `w`. Вызовов `loss` и обратных проходов вместе не больше 3 при любом B.
+# Здесь `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма $(n,)$, у `x_i` форма $(n,)$, `y_i` — скаляр (нульмерный тензор). Батч она не принимает. Даны `w`, `x` формы $(B, n)$ и `y` формы $(B,)$, градиента они не требуют. Верните тензор формы $(B, n)$, в котором строка $i$ — градиент `loss(w, x[i], y[i])` по `w`. Вызовов `loss` и обратных проходов вместе не больше 3 при любом $B$.
 # %% answer="per_sample_gradients"
 def per_sample_gradients(loss, w, x, y):
     """The gradient of each sample's loss with respect to `w`: a tensor of shape (B, n)."""
@@ -1382,11 +1382,11 @@ check("per_sample_gradients")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. The cell does so for 2048 inputs and outputs on a GPU, this machine's or one on which it was recorded.
-# %% [markdown] tags=["ru"] of="571622d1"
+# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. If this machine has a GPU, the cell does so for 2048 inputs and outputs.
+# %% [markdown] tags=["ru"] of="332922b8"
 # ## На GPU
 #
-# Произведения и подсчёты на GPU те же. Матрица обходится там дорого прежде всего по памяти, а расход памяти измеряет сам распределитель. Ячейка делает это для 2048 входов и выходов на GPU: на вашем или на том, где это записали.
+# Произведения и подсчёты на GPU те же. Матрица там требует прежде всего много памяти, а расход памяти измеряет сам аллокатор. Если на вашей машине есть GPU, ячейка покажет его для 2048 входов и выходов.
 # %%
 from autograder import gpu_peak, on_gpu
 
@@ -1407,21 +1407,21 @@ on_gpu(products_on_gpu)
 #
 # * `backward(v)` gives $v^TJ$: `v` has the output's shape, the result the input's. One pass, no matrix.
 # * $Jv$ is forward mode: dual numbers, `torch.func.jvp`. Or two products from the left.
-# * A square example proves nothing about the side; a diagonal one proves nothing at all.
+# * An example with a symmetric Jacobian, such as a diagonal one, does not show on which side the vector stands. More outputs than inputs do.
 # * $Hv$ is the gradient of $g \cdot v$, with `create_graph=True` and a fixed $v$.
 # * No single count catches all expensive ways: count passes, operations and the largest tensor.
 # * Finite differences: both sides, float64, a step near $10^{-5}$. `gradcheck` sees the points that you give it.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="ef4b8150"
+# %% [markdown] tags=["ru"] of="73de8a35"
 # ## Что стоит запомнить
 #
-# * `backward(v)` даёт $v^TJ$: у `v` форма выхода, у результата — форма входа. Один проход, никакой матрицы.
-# * $Jv$ — это прямой режим: дуальные числа, `torch.func.jvp`. Или два произведения слева.
-# * Квадратный пример не показывает, с какой стороны стоит вектор; диагональный не показывает вообще ничего.
-# * $Hv$ — градиент $g \cdot v$, с `create_graph=True` и постоянным $v$.
-# * Ни один подсчёт в одиночку не выявляет все дорогие способы: считайте проходы, операции и самый большой тензор.
-# * Конечные разности: в обе стороны, float64, шаг около $10^{-5}$. `gradcheck` видит те точки, которые вы ей дали.
+# * `backward(v)` даёт $v^TJ$: у `v` форма выхода, у результата — форма входа. Хватает одного прохода, а матрица не нужна.
+# * $Jv$ можно получить в прямом режиме (дуальные числа, `torch.func.jvp`) или двумя произведениями слева.
+# * Пример с симметричной матрицей Якоби, например диагональной, не показывает, с какой стороны стоит вектор. Это показывает функция, у которой выходов больше, чем входов.
+# * $Hv$ — градиент скаляра $g \cdot v$ с `create_graph=True` и постоянным $v$.
+# * Ни один подсчёт в отдельности не выявляет все дорогие способы: считайте проходы, операции и самый большой тензор.
+# * Для конечных разностей берите значения по обе стороны, float64 и шаг около $10^{-5}$. Функция `gradcheck` проверяет только те точки, которые вы ей передали.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%

@@ -1,7 +1,7 @@
 # %% [markdown] tags=["en"] reading=16
 # # Grad modes and in-place edits
 #
-# A model is done with training and makes predictions. Its author has read that `detach()` “achieves the same result” as `no_grad()`, and writes `model(x).detach()`. The predictions are right. The memory is not: every activation was kept until the last line.
+# A model is done with training and makes predictions. Its author has read that `detach()` “achieves the same result” as `no_grad()`, and writes `model(x).detach()`. The predictions are right. The memory is not: every activation was kept until the call of `detach()`.
 #
 # This lesson is about what may be left out of the graph, and what may be changed under it.
 #
@@ -13,10 +13,10 @@
 # * find the weights that were changed between forward and backward.
 #
 # You need lesson 01: leaves, `no_grad()`, `.data` and the version counter.
-# %% [markdown] tags=["ru"] of="1d4de6a0"
-# # Режимы записи и изменения на месте
+# %% [markdown] tags=["ru"] of="5e91f723"
+# # Режимы отслеживания и изменения на месте
 #
-# Модель обучена и делает предсказания. Её автор прочёл, что `detach()` — «способ добиться того же», что и `no_grad()`, и пишет `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: каждая активация хранится до последней строки.
+# Обученная модель делает предсказания. Её автор прочёл, что `detach()` «даёт тот же результат», что и `no_grad()`, и пишет `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: все активации хранятся до самого вызова `detach()`.
 #
 # Этот урок о том, что можно не записывать в граф и что можно изменить, пока граф ещё нужен.
 #
@@ -45,11 +45,11 @@ from autograder.measure import live_bytes, saved_bytes
 # %% [markdown] tags=["en"]
 # ## The same flag at another price
 #
-# Two layers, 64 samples of 256 numbers. Three ways to a result that does not require grad; `live_bytes` takes the peak, the most bytes of new tensors that exist at one moment. One layer's output is 65 536 bytes (a layer here is a product and a ReLU; the result of each has that size).
-# %% [markdown] tags=["ru"] of="2c8581e0"
+# Take two layers and 64 samples of 256 numbers. There are three ways to a result that does not require grad; `live_bytes` takes the peak, the most bytes of new tensors that exist at one moment. One layer's output is 65,536 bytes (a layer here is a product and a ReLU; the result of each has that size).
+# %% [markdown] tags=["ru"] of="2b8075a0"
 # ## Тот же флаг, другая цена
 #
-# Два слоя, 64 примера по 256 чисел. Три способа получить результат, который не требует градиента; `live_bytes` измеряет пик — наибольшее число байтов, которые новые тензоры занимают одновременно. Выход одного слоя занимает 65 536 байт (слой здесь — умножение и ReLU; результат каждого из них такого размера).
+# Возьмём два слоя и 64 примера по 256 чисел. Получить результат, который не требует градиента, можно тремя способами; `live_bytes` измеряет пик — наибольшее число байтов, которые новые тензоры занимают одновременно. Выход одного слоя занимает 65 536 байт (слой здесь — умножение и ReLU; результат каждой из этих операций имеет такой размер).
 # %%
 x = torch.ones(64, 256)
 weights = [torch.ones(256, 256, requires_grad=True) for _ in range(2)]
@@ -91,27 +91,29 @@ assert [peak_bytes(f) for f in (detached, without_recording, for_inference)] == 
 assert forward().untyped_storage().nbytes() == 65_536
 with saved_bytes(known=[x, *weights]) as saved:
     detached()
+    graph_of = forward()
+    assert saved.now == 2 * 65_536 and graph_of.untyped_storage().nbytes() == 65_536
 assert saved.saves > 0
 with torch.no_grad(), saved_bytes(known=[x, *weights]) as saved:
     forward()
 assert saved.saves == 0
 # %% [markdown] tags=["en"]
-# What has been built when `detached()` comes to its `detach()`? The picture draws it. How many tensors of 65 536 bytes does the graph hold?
-# %% [markdown] tags=["ru"] of="03b0fd5a"
-# Что уже построено, когда `detached()` доходит до своего `detach()`? Это показывает рисунок. Сколько тензоров по 65 536 байт удерживает граф?
+# What has been built when `detached()` comes to its `detach()`? The picture draws it. How many tensors of 65,536 bytes does the graph hold?
+# %% [markdown] tags=["ru"] of="54fbaf1f"
+# Что уже построено к тому моменту, когда в `detached()` вызывают `detach()`? Это видно на рисунке. Сколько тензоров по 65 536 байт удерживает граф?
 # %% tags=["picture"]
 from autograder import draw
 
 result = forward()
 draw(result)
 # %% [markdown] tags=["en"]
-# Without recording (an operation gets no node in the graph, lesson 01) the peak is two such tensors: the product in a layer and its ReLU. With `detach()` there is a third, the output of the first layer, which has no name in the picture: the graph of the whole forward pass is built and holds it, and is dropped afterwards. With two layers the difference is one output; with twenty it is nineteen.
+# The graph holds two: the outputs of both layers. The first has no name in the picture, the second is the result. And what is the peak? Without recording (an operation gets no node in the graph, lesson 01) it is two such tensors: the product in a layer and the result of its ReLU. With `detach()` there is a third, the output of the first layer: the graph of the whole forward pass is built and holds it, and is dropped afterwards. With two layers the difference is one output; with twenty it is nineteen.
 #
 # So `detach()` does not “achieve the same result”. It cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, as in `target = net(later).detach()` and `loss = (net(x) - target) ** 2`.
-# %% [markdown] tags=["ru"] of="92a23557"
-# Без записи (операция не получает узла в графе, урок 01) в пике существуют два таких тензора: произведение и его ReLU. При `detach()` есть и третий, выход первого слоя (на рисунке он без имени): его удерживает граф всего прямого прохода, который сначала строится, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
+# %% [markdown] tags=["ru"] of="7c55b6c3"
+# Граф удерживает два таких тензора — выходы обоих слоёв; первый на рисунке без имени, второй и есть результат. А каков пик? Без отслеживания (для операции узел в графе не создаётся, урок 01) в момент пика в памяти лежат два таких тензора: произведение и результат ReLU. При `detach()` есть и третий, выход первого слоя: его удерживает граф всего прямого прохода, который сначала строится, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
 #
-# Так что `detach()` — вовсе не «способ добиться того же»: он отсоединяет один тензор. Внутри блока `no_grad()` не записывается вообще ничего. `detach()` нужен там, где граф требуется только по одну сторону от тензора. Например, когда целевые значения вычисляет сама обучаемая сеть: `target = net(later).detach()`, потом `loss = (net(x) - target) ** 2`.
+# Так что `detach()` вовсе не «даёт тот же результат»: он отсоединяет один тензор, а внутри блока `no_grad()` не записывается вообще ничего. Метод `detach()` нужен там, где граф требуется только по одну сторону от тензора, например когда целевые значения вычисляет сама обучаемая сеть: `target = net(later).detach()`, потом `loss = (net(x) - target) ** 2`.
 # %% tags=["fact"]
 deep = [torch.ones(256, 256, requires_grad=True) for _ in range(20)]
 
@@ -153,9 +155,9 @@ assert tracked - live.peak == 19 * 65_536 and live.peak == 2 * 65_536
 # | `torch.no_grad()` | новые операции внутри блока не записываются в граф (не отслеживаются) |
 # | `torch.enable_grad()` | новые операции внутри блока записываются, даже если сам блок вложен в `no_grad()` |
 # | `torch.inference_mode()` | новые операции не записываются, а каждый новый результат (кроме представлений обычных тензоров) становится *inference-тензором*: у него нет счётчика версий |
-# | `model.eval()` | слои вроде dropout и нормализации по батчу ведут себя иначе; на запись это не влияет |
+# | `model.eval()` | слои вроде dropout и нормализации по батчу ведут себя иначе; на отслеживание это не влияет |
 #
-# Первые три — менеджеры контекста (их пишут после `with`) и декораторы. `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, но, вызванный отдельной строкой, действует, пока его не отменят.
+# Первые три — контекстные менеджеры (их пишут после `with`) и декораторы. Вызов `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, но, записанный отдельной строкой, действует, пока его не отменят.
 #
 # Что из этого следует? Прочтите функцию, но пока не вызывайте её.
 # %%
@@ -210,7 +212,7 @@ def mode_table():
 # ### Упражнение `predict_modes`: что разрешает каждый режим
 # *предсказать · ●○○ · 10 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `mode_table()`: `True` или `False` там, где спрашивают о флаге, `"accepted"` или `"RuntimeError"` там, где пробуют что-то сделать. Для последних строк пригодится: произведение сохраняет множитель, если другой множитель требует градиента, а сумма не сохраняет ничего.
+# Вместо каждого `...` поставьте то, что вернёт `mode_table()`: `True` или `False` там, где речь о флаге, `"accepted"` или `"RuntimeError"` там, где пробуют выполнить действие. Для последних строк пригодится: произведение сохраняет множитель, если другой множитель требует градиента, а сумма не сохраняет ничего.
 # %% answer="predict_modes"
 predict_modes = {
     "w * 2 after a line torch.no_grad()": True,
@@ -254,11 +256,11 @@ mode_table()
 # %% [markdown] tags=["en"]
 # A mode is about the moment in which an operation runs. Results from before keep their history, a backward pass walks the graph that is there, and a factory function sets the flag it is asked for. A line `torch.no_grad()` without `with` makes an object and drops it.
 #
-# `enable_grad()` undoes `no_grad()`, but not `inference_mode()`: it sets grad mode, and nothing is recorded inside `inference_mode()` whatever grad mode says. Inference tensors pay for being cheaper later: outside `inference_mode()` such a tensor may not be edited in place, and it may not be saved for backward. Since it depends on the operation whether a tensor is saved, `f + w` works and `f * w` does not. `inference_mode` is for results that never come back to training.
-# %% [markdown] tags=["ru"] of="4e3a8983"
-# Важен режим, включённый в момент выполнения операции. Прежние результаты сохраняют свою историю, обратный проход идёт по готовому графу, а функция, создающая тензор, ставит тот флаг, о котором её попросили. Строка `torch.no_grad()` без `with` лишь создаёт объект, который тут же пропадает.
+# `enable_grad()` undoes `no_grad()`, but not `inference_mode()`: it sets grad mode, and nothing is recorded inside `inference_mode()` whatever grad mode says. The price for the savings comes later: outside `inference_mode()` an inference tensor may not be edited in place, and it may not be saved for backward. Since it depends on the operation whether a tensor is saved, `f + w` works and `f * w` does not. `inference_mode` is for results that never come back to training.
+# %% [markdown] tags=["ru"] of="71ecd070"
+# Важен режим, включённый в момент выполнения операции. У прежних результатов история остаётся, обратный проход идёт по готовому графу, а функция, создающая тензор, выставляет запрошенный флаг. Строка `torch.no_grad()` без `with` лишь создаёт объект, который тут же удаляется.
 #
-# `enable_grad()` отменяет `no_grad()`, но не `inference_mode()`: он переключает режим градиентов, а внутри `inference_mode()` ничего не записывается при любом режиме градиентов. За экономию приходится платить потом: вне `inference_mode()` inference-тензор нельзя изменить на месте, и его нельзя сохранить для обратного прохода. Сохраняется ли тензор, зависит от операции, поэтому `f + w` работает, а `f * w` нет. `inference_mode` — для результатов, которые никогда не вернутся в обучение.
+# Менеджер `enable_grad()` отменяет `no_grad()`, но не `inference_mode()`: он включает отслеживание, а внутри `inference_mode()` ничего не записывается, включено оно или нет. За экономию приходится платить потом: вне `inference_mode()` inference-тензор нельзя ни изменить на месте, ни сохранить для обратного прохода. Сохраняется ли тензор, зависит от операции, поэтому `f + w` работает, а `f * w` нет. Режим `inference_mode` нужен для результатов, которые никогда не используются при обучении.
 # %% tags=["fact"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 with torch.inference_mode():
@@ -308,10 +310,10 @@ assert (w * 2).requires_grad
 # ### Упражнение `evaluate`: предсказания без графа
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
-# Напишите функцию `evaluate(model, batches)`. Её вызывают вне `inference_mode()`. `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания `model` для всех примеров по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
+# Напишите функцию `evaluate(model, batches)`. Её вызывают вне `inference_mode()`. Здесь `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания модели `model` для всех примеров по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
 #
-# * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не inference-тензор.
-# * После вызова всё остаётся прежним. Каждый модуль — в том режиме, в каком был; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты, статистики и хуки те же, и список тоже; запись включена, если была включена, и выключена, если была выключена.
+# * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не inference-тензор.
+# * После вызова всё остаётся прежним. Каждый модуль — в том режиме, в каком был; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты, статистики и хуки те же, и список тоже; отслеживание включено, если было включено, и выключено, если было выключено.
 # * Не считая предсказаний, в памяти одновременно не больше 4 активаций (выходов слоёв) одного, самого большого батча: ни всех батчей сразу, ни графа там быть не должно.
 # %% answer="evaluate"
 def evaluate(model, batches):
@@ -376,13 +378,13 @@ check("evaluate")
 #
 # To fine-tune a model is to train a part of it. The rest is *frozen*: `requires_grad` of its parameters is switched off, and the optimizer leaves it alone. A reason given for it is memory. Notes from long ago say: “freeze the encoder”, the first layers. Would the last layers do as well?
 #
-# Four blocks, numbered from 1, of a linear layer and ReLU. The cell counts the bytes that a forward pass keeps for backward, the parameters aside. What do you expect of the last two lines?
-# %% [markdown] tags=["ru"] of="0bc3ff2f"
+# Take four blocks, numbered from 1, of a linear layer and ReLU. The cell counts the bytes that a forward pass keeps for backward, the parameters aside. What do you expect of the last two lines?
+# %% [markdown] tags=["ru"] of="6012575d"
 # ## Заморозка: с какого конца?
 #
-# Дообучать модель — значит обучать её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не трогает. Одной из причин называют экономию памяти. В старых заметках сказано: «заморозьте кодировщик», то есть начальные слои. А если заморозить последние?
+# Дообучать модель — значит обучать её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не меняет. Одной из причин называют экономию памяти. В старых конспектах сказано: «заморозьте кодировщик», то есть начальные слои. А если заморозить последние?
 #
-# Четыре блока (нумеруем с 1): линейный слой и ReLU. Ячейка считает байты, которые прямой проход хранит для обратного, не считая параметров. Чего вы ждёте от двух последних строк?
+# Возьмём четыре блока (нумеруем с 1), в каждом линейный слой и ReLU. В ячейке подсчитаны байты, которые после прямого прохода хранятся для обратного, не считая параметров. Какие числа вы ожидаете увидеть в двух последних строках?
 # %%
 def kept(frozen):
     """Bytes kept for backward when the layers with the numbers in `frozen` are frozen."""
@@ -406,13 +408,13 @@ assert kept([]) == kept(range(2, 8)) == 327_680 == 5 * 65_536
 assert kept(range(6)) == 131_072 == 2 * 65_536
 assert kept([0, 1, 4, 5, 6, 7]) == 4 * 65_536
 # %% [markdown] tags=["en"]
-# The gradient travels from the loss to the first layer that learns, and it has to pass everything in between, frozen or not. What lies *before* that layer is not recorded: its inputs do not require grad. So freezing the first three blocks keeps 131 072 bytes instead of 327 680, and freezing the last three keeps as much as freezing none (ReLU keeps its output anyway). With all but block 2 frozen, 262 144 bytes are kept: only the input of the first layer is dropped, the rest lies on the gradient's way.
+# The gradient travels from the loss to the first layer that learns, and it has to pass everything in between, frozen or not. What lies *before* that layer is not recorded: its inputs do not require grad. So freezing the first three blocks keeps 131,072 bytes instead of 327,680, and freezing the last three keeps as much as freezing none (ReLU keeps its output anyway). With all but block 2 frozen, 262,144 bytes are kept: only the input of the first layer is dropped, the rest lies on the gradient's way.
 #
 # The same notes say: “to train a part of a pretrained model, set `requires_grad = True` at the entrance of the subgraph to be trained”. The cell tries it with a frozen layer.
-# %% [markdown] tags=["ru"] of="a4c11ee4"
-# Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. То, что стоит *до* этого слоя, не записывается: его входы не требуют градиента. Поэтому заморозка первых трёх блоков оставляет 131 072 байта вместо 327 680, а при заморозке последних трёх хранится столько же, сколько без неё (ReLU всё равно хранит свой выход). Если заморожено всё, кроме блока 2, хранятся 262 144 байта: не хранится лишь вход первого слоя, остальное стоит на пути градиента.
+# %% [markdown] tags=["ru"] of="beb1ed75"
+# Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. То, что стоит *до* этого слоя, не записывается: его входы не требуют градиента. Поэтому при заморозке первых трёх блоков хранится 131 072 байта вместо 327 680, а при заморозке последних трёх — столько же, сколько без неё (для ReLU всё равно хранится выход). Если заморожено всё, кроме блока 2, хранится 262 144 байта: не хранится лишь вход первого слоя, остальное стоит на пути градиента.
 #
-# В тех же заметках сказано: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Ячейка проверяет это на замороженном слое.
+# В тех же конспектах сказано: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Проверим это на замороженном слое.
 # %%
 layer = Linear(2, 1).requires_grad_(False)
 entrance = torch.ones(1, 2, requires_grad=True)
@@ -441,28 +443,28 @@ assert norm.num_batches_tracked == 1
 # %% [markdown] tags=["en"]
 # Whether a parameter learns is decided by its own flag. The entrance got a gradient, for which the layer was recorded, and no weight did.
 #
-# Two things are beyond a flag. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
+# But the flag does not control everything. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
 #
 # ### Exercise `freeze`: a freeze without effect
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
-# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may be a block of layers) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
+# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may have a name, may be of any kind, and may be a block of layers or of blocks) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
 #
 # * All parameters of the first `k` layers stop requiring grad, and their `.grad` becomes `None`, so that an optimizer that holds them does not move them.
-# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; the other parameters keep what they have in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
+# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; every parameter behind the first `k` layers, that one included, keeps what it has in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
 # * A forward pass on data that does not require grad keeps nothing for the frozen layers.
-# %% [markdown] tags=["ru"] of="fe656a39"
-# Обучается ли параметр, решает его собственный флаг. Вход получил градиент (ради него слой и записан), а веса не получили ничего.
+# %% [markdown] tags=["ru"] of="5040cf48"
+# Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
 #
-# На две вещи флаг не влияет. Оптимизатор его не читает: он сдвигает каждый параметр, у которого в `.grad` что-то есть, и старый градиент сдвинет замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
+# Но флаг управляет не всем. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
 #
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
-# `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один слой, но не все; слой может сам состоять из слоёв) и возвращает список параметров `model`, которые по-прежнему обучаются, в порядке `model.parameters()`.
+# Функция `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один слой, но не все; слой может быть любым, иметь имя и сам состоять из слоёв или блоков) и возвращает список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`.
 #
-# * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не сдвигал.
-# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у остальных в `.grad` лежит то же, что и раньше; `training` каждого слоя прежний, а параметры — те же объекты.
+# * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не менял.
+# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у всех параметров после первых `k` слоёв, и у этого тоже, в `.grad` лежит то же, что и раньше; `training` каждого слоя прежний, а параметры — те же объекты.
 # * Прямой проход по данным, которые не требуют градиента, ничего не хранит для замороженных слоёв.
 # %% answer="freeze"
 def freeze(model, k):
@@ -493,9 +495,10 @@ def freeze(model, k):
 
 # %% alternative="freeze"
 def freeze(model, k):
+    first = [name for name, _ in model.named_children()][:k]
     learning = []
     for name, parameter in model.named_parameters():
-        if int(name.split(".")[0]) < k:
+        if name.split(".")[0] in first:
             parameter.requires_grad = False
             parameter.grad = None
         if parameter.requires_grad:
@@ -522,15 +525,15 @@ check("freeze")
 # %% [markdown] tags=["en"]
 # ## In-place edits: two programs that look alike
 #
-# An *in-place* operation writes its result into the memory of its input: `h.add_(1)`, `h += 1`, `h[0] = 7`. Each such write adds 1 to the tensor's version counter (`h._version`, lesson 01). An old warning calls them all dangerous; an answer that circulates today gives `y = x * 2; y.add_(1)` as the example of one that raises. Does it?
+# An *in-place* operation writes its result into the memory of its input: `h.add_(1)`, `h += 1`, `h[0] = 7`. Each such write adds 1 to the tensor's version counter (`h._version`, lesson 01). An old warning calls them all dangerous; an answer in forums still gives `y = x * 2; y.add_(1)` as the example of one that raises. Does it?
 #
-# Two programs that differ in one word.
-# %% [markdown] tags=["ru"] of="3a576a4e"
+# Below are two programs that differ in one word.
+# %% [markdown] tags=["ru"] of="4379421b"
 # ## Изменения на месте: две похожие программы
 #
-# *Операция с изменением на месте* (in-place) пишет результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждое такое изменение прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Старое предупреждение называет опасными все такие операции, а в ответах, которые встречаются и сегодня, примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
+# *Операция с изменением на месте* (in-place) записывает результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждое такое изменение прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Старое предупреждение называет опасными все такие операции, а в ответах на форумах и сегодня примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
 #
-# Две программы, которые различаются одним словом.
+# Ниже — две программы, которые различаются одним словом.
 # %%
 def edit_after(function):
     x = torch.tensor([0.5], requires_grad=True)
@@ -581,17 +584,17 @@ draw(y)
 
 
 # %% [markdown] tags=["en"]
-# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares the versions, finds 1 instead of 0, and stops with an error. The example from the answer above is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
+# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares the versions, finds 1 instead of 0, and stops with an error. The example from the forums is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
 #
 # So the question is always: *what did the operation save?* `sin`, `**` save the input; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` the output; multiplication by a number and addition save nothing; `a * b` saves `b` if `a` requires grad, and `a` if `b` does. The edit itself is recorded like any other operation.
 #
-# While recording is on, some edits are refused on the spot, whatever was saved: of a leaf that requires grad, of a view of such a leaf, and of one of several views that a single call returned (`unbind`, `split`, `chunk`). (An optimizer edits leaves inside `no_grad()`.)
-# %% [markdown] tags=["ru"] of="4fab7acf"
-# Производная $\sin x$ — это $\cos x$: `sin` сохранил свой вход. Производная $e^x$ — это $e^x$: `exp` сохранил свой *выход* вместе с его версией, 0. Обратный проход сверяет версии, находит 1 вместо 0 и прерывается с ошибкой. Пример из тех ответов неверен: `x * 2` не сохранил ни одного тензора, и после `y.add_(1)` градиент равен 2.
+# While recording is on, some edits are refused on the spot, whatever was saved: of a leaf that requires grad, of a view of such a leaf, and of one of several views with a history that a single call returned (`unbind`, `split`, `chunk`). (An optimizer edits leaves inside `no_grad()`.)
+# %% [markdown] tags=["ru"] of="64191d5d"
+# Производная $\sin x$ — это $\cos x$, поэтому `sin` сохраняет свой вход. Производная $e^x$ — это $e^x$, поэтому `exp` сохраняет свой *выход* вместе с его версией, 0. При обратном проходе версии сверяются, вместо 0 обнаруживается 1, и проход прерывается с ошибкой. А пример с форумов неверен: для `x * 2` не сохранено ни одного тензора, и после `y.add_(1)` градиент равен 2.
 #
-# Поэтому вопрос всегда один: *что сохранила операция?* `sin`, `**` хранят вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` хранит `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается в граф, как любая другая операция.
+# Поэтому вопрос всегда один: *что сохранила операция?* Операции `sin`, `**` сохраняют вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` сохраняет `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается в граф, как любая другая операция.
 #
-# Некоторые изменения при включённой записи запрещены сразу, что бы ни было сохранено: нельзя менять лист, который требует градиента, его представление и любое из нескольких представлений, которые вернул один вызов (`unbind`, `split`, `chunk`). (Оптимизатор меняет листья внутри `no_grad()`.)
+# Некоторые изменения при включённом отслеживании запрещены сразу, что бы ни было сохранено: нельзя менять лист, который требует градиента, его представление и любое из нескольких представлений с историей, которые вернул один вызов (`unbind`, `split`, `chunk`). (Оптимизатор меняет листья внутри `no_grad()`.)
 # %%
 def gradient(code):
     """`x.grad` after `code` and `y.sum().backward()`, or the name of the error that one of the two raises."""
@@ -634,7 +637,7 @@ def in_place_table():
 # ### Упражнение `predict_in_place`: какие изменения ломают обратный проход
 # *предсказать · ●●○ · 12 минут · 1 балл*
 #
-# Прочтите обе функции, но пока не вызывайте их. `x` — лист с числами 1 и 4, `h` — нелистовой тензор с теми же числами, `k` — константа с числами 3 и 5. Вместо каждого `...` поставьте то, что вернёт `in_place_table()`: градиент, то есть список из двух чисел, например `[3.0, 5.0]`, или `"RuntimeError"`.
+# Прочтите обе функции, но пока не вызывайте их. Здесь `x` — лист с числами 1 и 4, `h` — нелистовой тензор с теми же числами, `k` — константа с числами 3 и 5. Вместо каждого `...` поставьте то, что вернёт `in_place_table()`: градиент, то есть список из двух чисел, например `[3.0, 5.0]`, или `"RuntimeError"`.
 # %% answer="predict_in_place"
 predict_in_place = {
     "y = h ** 2; h.add_(1)": "RuntimeError",
@@ -691,6 +694,7 @@ for code in (
     assert gradient(code) == "RuntimeError"
 for part in ("h.unbind()[0]", "h.split(1)[0]", "h.chunk(2)[0]"):
     assert gradient(f"y = h; {part}.mul_(10)") == "RuntimeError"
+    assert gradient(f"{part.replace('h', 'k', 1)}.mul_(10); y = h * k") == [30.0, 5.0]  # no history
 # %% [markdown] tags=["en"]
 # Now call `in_place_table()`.
 # %% [markdown] tags=["ru"] of="21ab88ce"
@@ -698,9 +702,9 @@ for part in ("h.unbind()[0]", "h.split(1)[0]", "h.chunk(2)[0]"):
 # %%
 in_place_table()
 # %% [markdown] tags=["en"]
-# `h[0].mul_(10)` is accepted, although two tensors share the memory that it writes to. The picture has both: `first` is a view of `h`, only `first` was edited, and each of them has got a new node.
-# %% [markdown] tags=["ru"] of="95e27765"
-# `h[0].mul_(10)` ошибки не вызывает, хотя память, в которую пишут, общая у двух тензоров. На рисунке есть оба: `first` — представление `h`, изменён только `first`, а новый узел получил каждый из них.
+# `h[0].mul_(10)` is accepted, although two tensors share the memory that it writes to. The picture has both: `first` is a view of `h`, only `first` was edited, and both `grad_fn` are new. That of `h` is the node of the edit, `CopySlices`; that of `first` leads to it.
+# %% [markdown] tags=["ru"] of="0c707dce"
+# Вызов `h[0].mul_(10)` не приводит к ошибке, хотя память, в которую записывают, общая у двух тензоров. На рисунке есть оба: `first` — представление тензора `h`, изменён только `first`, но новое значение `grad_fn` появилось у обоих. У `h` это узел самого изменения, `CopySlices`, а от узла представления `first` стрелка ведёт к нему.
 # %% tags=["picture"]
 x = torch.tensor([1.0, 4.0], requires_grad=True)
 h = x * 1
@@ -708,21 +712,21 @@ first = h[0]
 first.mul_(10)
 draw(h, first)
 # %% [markdown] tags=["en"]
-# Three sentences from old notes can be put right now.
+# Now three sentences from old notes can be corrected.
 #
 # * “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives `h` a new node, `CopySlices` (“one part of this tensor has been replaced”), and brings the `grad_fn` of every view of `h` up to date.
-# * “Every in-place operation requires a complete rewrite of the graph.” One node is added: the edited tensor gets a new `grad_fn`.
-# * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do. The cell below runs `h * 2 + 1` eight times on a tensor of 262 144 bytes: at the peak there are three such tensors (the old `h`, the product, the sum), with `mul_` and `add_` only `h`.
+# * “Every in-place operation requires a complete rewrite of the graph.” To the graph of the edited tensor one node is added, its new `grad_fn`; nothing else in it changes. (A view of that tensor gets a new `grad_fn` when it is next used.)
+# * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do. The cell below runs `h * 2 + 1` eight times on a tensor of 262,144 bytes: at the peak there are three such tensors (the old `h`, the product, the sum), with `mul_` and `add_` only `h`.
 #
-# The counter counts edits, not differences: the second `relu_()` changes no number, and backward after it fails all the same.
-# %% [markdown] tags=["ru"] of="8f709841"
-# Теперь можно поправить три фразы из старых заметок.
+# The counter counts edits, not whether the numbers differ: the second `relu_()` changes no number, and backward after it fails all the same.
+# %% [markdown] tags=["ru"] of="230fee6d"
+# Теперь можно поправить три фразы из старых конспектов.
 #
-# * «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». `h[0].mul_(10)` — как раз такой случай, и градиент верен. Autograd даёт `h` новый узел, `CopySlices` («часть этого тензора заменена»), и обновляет `grad_fn` всех представлений `h`.
-# * «Каждая операция с изменением на месте требует полностью переписать граф». Добавляется один узел: изменённый тензор получает новый `grad_fn`.
-# * «Памяти они почти не экономят». При обучении это чаще всего так: то, что нужно обратному проходу, хранится всё равно. А без записи в граф — экономят. Ячейка ниже восемь раз вычисляет `h * 2 + 1` для тензора в 262 144 байта: в пике таких тензоров три (прежний `h`, произведение и сумма), а с `mul_` и `add_` — только сам `h`.
+# * «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Случай `h[0].mul_(10)` как раз такой, и градиент верен. Autograd создаёт для `h` новый узел, `CopySlices` («часть этого тензора заменена»), и обновляет `grad_fn` всех представлений тензора `h`.
+# * «Каждая операция с изменением на месте требует полностью переписать граф». К графу изменённого тензора добавляется один узел — его новый `grad_fn`, а остальное в этом графе не меняется. (Представление этого тензора получает новый `grad_fn`, когда его используют в следующий раз.)
+# * «Памяти они почти не экономят». При обучении это чаще всего так: то, что нужно обратному проходу, хранится всё равно. А без отслеживания — экономят. В ячейке ниже восемь раз вычисляется `h * 2 + 1` для тензора в 262 144 байта: в момент пика таких тензоров три (прежний `h`, произведение и сумма), а с `mul_` и `add_` — только сам `h`.
 #
-# Счётчик считает изменения, а не разницу: второй `relu_()` не меняет ни одного числа, но обратный проход после него всё равно завершается ошибкой.
+# Счётчик считает сами изменения, а не то, изменились ли числа: второй `relu_()` не меняет ни одного числа, но обратный проход после него всё равно завершается ошибкой.
 # %%
 data = torch.ones(256, 256)
 
@@ -745,6 +749,8 @@ first = h[0]
 before = h.grad_fn, first.grad_fn
 first.mul_(10)
 assert h.grad_fn is not before[0] and first.grad_fn is not before[1] and h._version == first._version == 1
+assert h.grad_fn.name() == "torch::autograd::CopySlices" and first.grad_fn.next_functions[0][0] is h.grad_fn
+assert any(node is before[0] for node, _ in h.grad_fn.next_functions)  # the graph from before, unchanged
 a = torch.ones(2, 2, requires_grad=True)
 h = a * 1
 first, turned = h[0], h.t()
@@ -783,16 +789,16 @@ with torch.no_grad():
 # ### Exercise `smooth`: a recurrence written into one tensor
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`: a copy of all rows at every step is too much.
-# %% [markdown] tags=["ru"] of="6807324a"
+# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`; `a` may be 0. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$.
+# %% [markdown] tags=["ru"] of="55c0f4e4"
 # ## Тензор, который заполняют по строкам
 #
-# Экспоненциальное скользящее среднее строк `x`: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. Код ниже пишет строки в один заранее созданный тензор. При `a = 0.9` (число Python) он работает. Когда `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился; в чём же дело?
+# Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) он работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился; в чём же дело?
 #
 # ### Упражнение `smooth`: рекуррентность в одном тензоре
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя. Обратный проход из `y` должен давать градиенты обоих (при $T = 1$ `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`: копия всех строк на каждом шаге — это слишком много.
+# Функция `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя; значение `a` может быть равно 0. Обратный проход от `y` должен давать градиенты обоих (при $T = 1$ тензор `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`, сколько бы ни было строк: копия всех строк на каждом шаге — это слишком много, матрица размера $T \times T$ — тоже.
 # %% answer="smooth"
 def smooth(x, a):
     """The running averages of the rows of `x`, with the weight `a` for the average before."""
@@ -873,13 +879,13 @@ assert y._version == 2 and "is at version 2; expected version 1 instead" in said
 
 
 # %% [markdown] tags=["en"]
-# `a * y[t - 1]` saves `y[t - 1]` for the gradient of `a`. That row is a view: it shares memory *and version counter* with all of `y`, and the next `y[t] = ...` raises the counter, though it writes elsewhere. The counter does not know which part was written. A number `a` has no gradient, nothing is saved, and the same code is right.
+# The product `a * y[t - 1]` saves `y[t - 1]` for the gradient of `a`. That row is a view: it shares memory *and version counter* with all of `y`, and the next `y[t] = ...` raises the counter, though it writes elsewhere. The counter does not know which part was written. A number `a` has no gradient, nothing is saved, and the same code is right.
 #
-# Two rows are enough to see it, in the red line: `y[0]` was saved at version 1, and writing `y[1]` made it version 2.
-# %% [markdown] tags=["ru"] of="763cf39b"
-# `a * y[t - 1]` сохраняет `y[t - 1]` ради градиента `a`. Эта строка — представление: у неё общая со всем `y` память *и общий счётчик версий*, и следующее присваивание `y[t] = ...` увеличивает счётчик, хотя меняет другое место. Какую часть изменили, счётчик не знает. Если `a` — число, его градиент не нужен и ничего не сохраняется, поэтому тот же код верен.
+# Two rows are enough to see it, in the red line of the picture: `y[0]` was saved at version 1, and writing `y[1]` raised the counter to 2.
+# %% [markdown] tags=["ru"] of="ff436d87"
+# Произведение `a * y[t - 1]` сохраняет строку `y[t - 1]`, чтобы вычислить градиент по `a`. Эта строка — представление: у неё общая со всем тензором `y` память *и общий счётчик версий*, и следующее присваивание `y[t] = ...` увеличивает счётчик, хотя меняет другое место. Какая часть изменена, по счётчику не узнать. Если `a` — число, его градиент не нужен и ничего не сохраняется, поэтому тот же код верен.
 #
-# Увидеть это можно и на двух строках (красным): `y[0]` сохранена при версии 1, а запись в `y[1]` сделала версию 2.
+# Это видно уже на двух строках (красная строка на рисунке): `y[0]` сохранена при версии 1, а запись в `y[1]` увеличила счётчик до 2.
 # %% tags=["picture"]
 x = torch.tensor([[1.0, 2.0], [4.0, 5.0]], requires_grad=True)
 a = torch.tensor(0.9, requires_grad=True)
@@ -893,24 +899,24 @@ draw(y)
 # %% [markdown] tags=["en"]
 # ## A step between forward and backward
 #
-# An optimizer's step is an in-place edit, too: of the weights. And a linear layer saves its weight, since the gradient of its *input* needs it. In a game of two networks, a GAN, this bites. A generator `G` makes fakes from random vectors, `ideas`; a discriminator `D` gives each sample a score between 0 and 1, high for real ones (the bar is the mean over samples):
+# An optimizer's step is an in-place edit, too: of the weights. And a linear layer saves its weight, since the gradient of its *input* needs it. In a game of two networks, a GAN, this matters. A generator `G` makes fakes from random vectors, `ideas`; a discriminator `D` gives each sample a score between 0 and 1, high for real ones (the bar is the mean over samples):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# The order of lines below is that of a popular tutorial, written for torch 0.4. Since torch 1.5 an optimizer's step raises the version counter, and this order ends in an error. Before that, without a word, it took a gradient of `G` that mixed activations of the old `D` with weights of the new one.
+# The order of lines below is that of a popular tutorial, written for torch 0.4. Since torch 1.5 an optimizer's step raises the version counter, and this order ends in an error. Before that there was no error, and the gradient of `G` was wrong: it mixed activations of the old `D` with weights of the new one.
 #
 # ### Exercise `gan_step`: a step too early
 # *find the bug · ●●● · 16 minutes · 4 points*
 #
-# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. The flags and modes of both networks stay as they are. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
+# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. The flags and modes of both networks stay as they are, module by module; with a frozen weight the function may raise an error, as `backward(inputs=...)` does, but not thaw it. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
 #
-# Who writes where: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
+# Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
 #
 # Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] of="6dbaf6b9"
+# %% [markdown] tags=["ru"] of="3549fcb0"
 # ## Шаг между прямым и обратным проходом
 #
-# Шаг оптимизатора — тоже изменение на месте: он меняет веса. А линейный слой сохраняет свой вес: без него не вычислить градиент *входа*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` делает подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим (черта сверху — среднее по примерам):
+# Шаг оптимизатора — тоже изменение на месте: меняются веса. А линейный слой сохраняет свой вес, потому что без него не вычислить градиент по *входу*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` создаёт подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим (черта сверху — среднее по примерам):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
@@ -919,11 +925,11 @@ draw(y)
 # ### Упражнение `gan_step`: слишком ранний шаг
 # *найти ошибку · ●●● · 16 минут · 4 балла*
 #
-# `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D` (ему переданы параметры `D`) по градиенту $L_D$ и один шаг `opt_G` (параметры `G`) по градиенту $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Флаги и режимы обеих сетей остаются прежними. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
+# Функция `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D` (ему переданы параметры `D`) по градиенту $L_D$ и один шаг `opt_G` (параметры `G`) по градиенту $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Флаги и режимы обеих сетей остаются прежними у каждого модуля; если какой-то вес заморожен, функция может завершиться ошибкой, как `backward(inputs=...)`, но не должна его размораживать. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
 #
-# Кто куда пишет: `opt_D.zero_grad()` обнуляет `.grad` весов `D`. `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан; с `inputs=[...]` — только листьев из списка. `retain_graph=True` оставляет граф целым для ещё одного обратного прохода.
+# Напомним, что меняет каждый вызов. Вызов `opt_D.zero_grad()` обнуляет `.grad` весов сети `D`. Вызов `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан, а с аргументом `inputs=[...]` — только к листьям из списка. При `retain_graph=True` то, что сохранено в графе, не освобождается и пригодится для ещё одного обратного прохода.
 #
-# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает. Прежде чем последовать совету, посмотрите, у каких весов каждый `backward()` заполняет `.grad`.
+# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает, но прежде чем последовать совету, посмотрите, у каких весов каждый `backward()` заполняет `.grad`.
 # %% answer="gan_step"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     """One step of both networks, with gradients at the weights from before."""
@@ -1039,9 +1045,9 @@ out = layer(h)
 optimizer.step()
 assert "modified by an inplace operation" in said(lambda: out.sum().backward())
 # %% [markdown] tags=["en"]
-# One question decides about an edit of weights as about any other: did somebody save them? The first layer of a network does not need its weight when its input is data, so if `G` has one layer and makes its step *first*, nothing is refused. `D` is never so lucky: its input `G(ideas)` requires grad. The counter speaks for whole tensors, not for intentions; where it is silent because `.data` or a saved-tensor hook switched it off, the gradient may be wrong without a word.
-# %% [markdown] tags=["ru"] of="62a80ad2"
-# К изменению весов относится тот же вопрос, что и к любому другому: сохранил ли их кто-нибудь? Первому слою сети собственный вес не нужен, если его вход — данные, поэтому, если `G` однослойный и делает шаг *первым*, ошибки нет. С `D` так не получится: его вход `G(ideas)` требует градиента. Счётчик следит за тензорами целиком, а не за намерениями; там же, где он молчит, потому что его обошли через `.data` или хук сохранённых тензоров, градиент может оказаться неверным без всякой ошибки.
+# One question decides about an edit of weights as about any other: did an operation save them? The first layer of a network does not need its weight when its input is data, so if `G` has one layer and makes its step *first*, nothing is refused. With `D` this cannot happen: its input `G(ideas)` requires grad. The counter counts edits of a whole tensor and does not know which of them are harmless. Where it is bypassed by `.data` or by a saved-tensor hook (lesson 06), the gradient may be wrong without an error.
+# %% [markdown] tags=["ru"] of="e7640b92"
+# Об изменении весов спросим то же, что и о любом другом: сохранила ли их какая-нибудь операция? Первому слою сети собственный вес не нужен, если его вход — данные, поэтому, если генератор `G` однослойный и его шаг делается *первым*, ошибки нет. С дискриминатором `D` так не получится: его вход `G(ideas)` требует градиента. Счётчик считает изменения тензора целиком и не знает, какие из них безвредны. Если же его обойти через `.data` или хук сохранённых тензоров (урок 06), градиент может оказаться неверным без всякой ошибки.
 # %% tags=["fact"]
 x = torch.ones(3, requires_grad=True)
 h = x * 2
@@ -1060,16 +1066,16 @@ assert x.grad.tolist() == [12, 12, 12]
 # ### Extra exercise `head_gradients`: features that may not be used
 # *find the bug · ●○○ · 4 minutes · 4 points · extra*
 #
-# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before. Nothing needs to be returned.
-# %% [markdown] tags=["ru"] of="d9df43ac"
+# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before, and `head` may consist of several layers. Nothing needs to be returned.
+# %% [markdown] tags=["ru"] of="1abba8cd"
 # ## Признаки для головы
 #
-# Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — просто данные, и для него выбран самый быстрый из режимов.
+# Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — просто данные, и для него выбран самый быстрый из режимов.
 #
 # ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
 # *найти ошибку · ●○○ · 4 минуты · 4 балла · дополнительно*
 #
-# `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход `body` не записывается в граф, и сам `body` не меняется: флаги, режимы, веса, `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`. Возвращать ничего не нужно.
+# Функция `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра модели `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход через `body` не записывается в граф, и сама модель `body` не меняется: ни флаги, ни режимы, ни веса, ни `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`, а модель `head` может состоять из нескольких слоёв. Возвращать ничего не нужно.
 # %% answer="head_gradients"
 def head_gradients(body, head, x, y):
     """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
@@ -1127,8 +1133,8 @@ check("head_gradients")
 # ### Extra exercise `shared_edit`: an edit of shared memory that is right
 # *write the counter-example · ●●○ · 8 minutes · 4 points · extra*
 #
-# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
-# %% [markdown] tags=["ru"] of="78d91764"
+# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted; an edit that leaves the numbers as they are counts, too. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
+# %% [markdown] tags=["ru"] of="e74d1517"
 # ## Утверждение, которое надо опровергнуть
 #
 # «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы видели. Постройте свой.
@@ -1136,7 +1142,7 @@ check("head_gradients")
 # ### Дополнительное упражнение `shared_edit`: законное изменение общей памяти
 # *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
 #
-# `x` — двумерный лист, который требует градиента. `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, когда её представление уже существовало, и счётчик версий это изменение учёл. Обратный проход из `h` и обратный проход из `other` выполняются без ошибки, и оба градиента `x` точны; проверка сравнивает их с конечными разностями, поэтому пусть результат будет гладкой функцией от `x`, без случайности.
+# Дан двумерный лист `x`, который требует градиента. Функция `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, когда её представление уже существовало, причём так, что счётчик версий увеличился; считается и изменение, при котором числа остались прежними. Обратный проход от `h` и обратный проход от `other` выполняются без ошибки, и оба градиента по `x` точны; проверка сравнивает их с конечными разностями, поэтому результат должен быть гладкой функцией от `x`, без случайности.
 # %% answer="shared_edit"
 def shared_edit(x):
     """Two tensors with a history on one memory that was edited in place, both with exact gradients."""
@@ -1179,11 +1185,11 @@ check("shared_edit")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The modes, the flags and the version counter work there as here. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. The cell measures the peak of both ways with the counter of torch's CUDA allocator, on this machine's GPU or on one where it was recorded.
-# %% [markdown] tags=["ru"] of="7b8f72b9"
+# On a GPU the modes, the flags and the version counter work in the same way. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. If this machine has a GPU, the cell measures the peak of both ways with the counter of torch's CUDA allocator.
+# %% [markdown] tags=["ru"] of="0c86c0e4"
 # ## На GPU
 #
-# Режимы, флаги и счётчик версий работают там так же. Отличается цена ошибки: граф, который при `detach()` выбрасывается лишь в конце, занимает память, нужную следующему батчу. Ячейка измеряет пик для обоих способов счётчиком распределителя памяти torch для CUDA: на вашем GPU или на том, где это записали.
+# На GPU режимы, флаги и счётчик версий работают так же. Отличается цена ошибки: граф, который при `detach()` выбрасывается лишь в конце, занимает память, нужную следующему батчу. Если на вашей машине есть GPU, ячейка измерит пик обоих способов с помощью счётчика CUDA-аллокатора torch.
 # %%
 from autograder import gpu_peak, on_gpu
 
@@ -1217,12 +1223,12 @@ on_gpu(no_grad_on_gpu)
 # %% [markdown] tags=["ru"] of="bce45e60"
 # ## Что стоит запомнить
 #
-# * `no_grad()` не пускает новые операции в граф; `detach()` в конце строит граф и выбрасывает его; `eval()` меняет поведение слоёв. Для оценки модели нужны `eval()` и `no_grad()`, а потом всё нужно вернуть, как было.
-# * `inference_mode` — для результатов, которые не вернутся в обучение; `enable_grad()` его не отменяет.
-# * Что обучается, решают флаги параметров. Заморозка *первых* слоёв экономит память; заморозка последних не экономит ничего там, где ReLU или tanh всё равно хранят свой выход.
-# * Оптимизатор сдвигает всё, у чего в `.grad` что-то есть.
-# * Изменение на месте ломает обратный проход, если был сохранён изменённый тензор или другой тензор с той же памятью. Спросите, что сохранила операция: вход, выход или ничего.
-# * Шаг оптимизатора меняет веса на месте: сначала все обратные проходы, которым они нужны, потом шаги.
+# * Внутри `no_grad()` новые операции не попадают в граф; с `detach()` в конце граф строится и выбрасывается; `eval()` меняет поведение слоёв. При валидации нужны `eval()` и `no_grad()`, а потом нужно вернуть всё как было.
+# * `inference_mode` нужен для результатов, которые не используются при обучении; `enable_grad()` его не отменяет.
+# * Что обучается, зависит от флагов параметров. Заморозка *первых* слоёв экономит память; заморозка последних не экономит ничего там, где ReLU или tanh всё равно сохраняют свой выход.
+# * Оптимизатор меняет все параметры, у которых в `.grad` что-то есть.
+# * Изменение на месте ломает обратный проход, если был сохранён изменённый тензор или другой тензор с той же памятью. Выясните, что сохранила операция: вход, выход или ничего.
+# * На шаге оптимизатора веса меняются на месте, поэтому сначала сделайте все обратные проходы, для которых они нужны, и только потом шаги.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%

@@ -1,27 +1,27 @@
 # %% [markdown] tags=["en"] reading=16
 # # Saved tensors
 #
-# A network of 16 layers runs forward, and memory fills up. The weights did not grow, and the intermediate results were never given a name. Who holds them, and can they be held somewhere else?
+# A network of 16 layers runs forward, and memory fills up. The weights did not grow, and no variable holds the intermediate results. What holds them, and can they be held somewhere else?
 #
 # The graph holds them: an operation saves what its derivative will need. This lesson counts those bytes, moves them, and at last does without them. After it you can:
 #
 # * say what an operation keeps, in bytes, before you run it;
-# * write a pair of hooks that saves tensors in half precision, or in files that go away by themselves;
+# * write a pair of hooks that saves tensors in half precision, or in files that are deleted automatically;
 # * find the leak in a published pair of hooks;
 # * place checkpoints so that the peak of memory falls, and not only the number that is easy to measure.
 #
 # You need lesson 02 (graph, nodes, `retain_graph`) and lesson 05 (views, changes in place).
-# %% [markdown] tags=["ru"] of="322fb66f"
+# %% [markdown] tags=["ru"] of="a8039904"
 # # Сохранённые тензоры
 #
-# Идёт прямой проход по сети из 16 слоёв, и память заполняется. Веса не стали больше, а промежуточным результатам никто не давал имён. Кто же держит эти результаты и нельзя ли держать их где-нибудь ещё?
+# Идёт прямой проход по сети из 16 слоёв, и расход памяти растёт. Веса не стали больше, а промежуточные результаты ни в каких переменных не лежат. Почему же они остаются в памяти и нельзя ли хранить их где-нибудь ещё?
 #
-# Их держит граф: операция сохраняет то, что понадобится для её производной. В этом уроке мы посчитаем эти байты, перенесём их в другое место, а под конец обойдёмся без них. После урока вы сможете:
+# Их удерживает граф: каждая операция сохраняет то, что понадобится для её производной. В этом уроке мы посчитаем эти байты, перенесём их в другое место, а под конец обойдёмся без них. После урока вы сможете:
 #
 # * сказать ещё до запуска, сколько байтов сохранит операция;
-# * написать пару хуков, которая хранит тензоры в половинной точности или в файлах, исчезающих сами собой;
+# * написать пару хуков, чтобы хранить тензоры в половинной точности или в файлах, которые удаляются автоматически;
 # * найти утечку в опубликованной паре хуков;
-# * расставить контрольные точки так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить.
+# * расставить контрольные точки так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить.
 #
 # Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
 # %% tags=["en"]
@@ -49,9 +49,9 @@ from autograder.measure import live_bytes, saved_bytes
 #
 # The derivative of $x^2$ is $2x$: backward needs $x$. The derivative of $e^x$ is $e^x$: backward needs the result. So `pow` saves its input, `exp` its output. The nodes show what they saved under names that begin with `_saved_`.
 # %% [markdown] tags=["ru"] of="f0b6b30f"
-# ## Что держит узел
+# ## Что хранит узел
 #
-# Производная $x^2$ равна $2x$: обратному проходу нужен $x$. Производная $e^x$ равна $e^x$: нужен результат. Поэтому `pow` сохраняет вход, а `exp` — выход. Всё сохранённое видно в атрибутах узла, имена которых начинаются с `_saved_`.
+# Производная $x^2$ равна $2x$, поэтому обратному проходу нужен $x$. Производная $e^x$ равна $e^x$, поэтому нужен результат. Так что `pow` сохраняет вход, а `exp` — выход. Всё сохранённое видно в атрибутах узла, имена которых начинаются с `_saved_`.
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 square, exponent = x.pow(2), x.exp()
@@ -68,15 +68,15 @@ assert exponent.grad_fn._saved_result.data_ptr() == exponent.data_ptr()
 # %% [markdown] tags=["en"]
 # Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors begin at the same place in memory, compare `data_ptr()`, never identity.
 # %% [markdown] tags=["ru"] of="e5d491b1"
-# В конспектах по autograd приводят первое из двух сравнений `is` и выдают его за правило. Второе показывает, что такого правила нет. Держать собственный выход узел не может: выход сам держит узел через `grad_fn`, и ни тот ни другой никогда не освободились бы. Поэтому от своего выхода узел хранит только числа, без истории, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
+# В конспектах по autograd приводят первое из двух сравнений `is` и выдают его за правило. Второе показывает, что такого правила нет. Ссылаться на собственный выход узел не может: выход сам ссылается на узел через `grad_fn`, поэтому ни тот ни другой никогда не освободились бы. Поэтому собственный выход узел хранит без истории, как набор чисел, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
 # %% [markdown] tags=["en"]
-# ## Bytes, before you run it
+# ## How many bytes? Count before you run it
 #
-# The function below counts what the graph of one operation keeps: the storages (the blocks of memory under the tensors), each once and whole. `x` stands for an activation, a result inside a network, of 64 × 256 float32 numbers: 65 536 bytes. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="483f6464"
-# ## Байты — ещё до запуска
+# The function below counts what the graph of one operation keeps: the storages (the blocks of memory under the tensors), each once and whole. `x` stands for an activation, a result inside a network, of 64 × 256 float32 numbers: 65,536 bytes. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="721f00ab"
+# ## Сколько байтов? Считаем до запуска
 #
-# Функция ниже считает байты, которые хранит граф одной операции. Считаются хранилища (блоки памяти, в которых лежат тензоры), каждое один раз и целиком. `x` изображает активацию, то есть результат внутри сети: 64 × 256 чисел float32, 65 536 байт. Прочтите функцию, но пока не вызывайте её.
+# Функция ниже считает байты, которые хранит граф одной операции. Считаются хранилища (блоки памяти, в которых лежат тензоры), каждое один раз и целиком. Тензор `x` играет роль активации, то есть результата внутри сети: это 64 × 256 чисел float32, всего 65 536 байт. Прочтите функцию, но пока не вызывайте её.
 # %%
 def bytes_kept():
     W = torch.rand(256, 256, requires_grad=True)  # 262 144 bytes
@@ -113,7 +113,7 @@ def bytes_kept():
 # ### Упражнение `predict_saved`: что хранит операция
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно написать и выражение вроде `64 * 256 * 4`. Тензор считается, даже если он жив и без графа, как `x` или `W`; обычное число, например 2 в `x * 2`, не считается.
+# Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно написать и выражение вроде `64 * 256 * 4`. Тензор считается, даже если он и без графа остался бы в памяти, как `x` или `W`; обычное число, например 2 в `x * 2`, не считается.
 # %% answer="predict_saved"
 predict_saved = {
     "x.relu()": 65536,
@@ -157,14 +157,14 @@ bytes_kept()
 # %% [markdown] tags=["en"]
 # Three lines deserve a second look.
 #
-# * What is alive anyway costs nothing more: for `sin` that is a held `x`, for `relu` a held result. In a chain such as `x.sin().sin()` it comes to one tensor per operation for either, since each result is the next input.
+# * A saved tensor that is in memory anyway costs nothing more: for `sin` that is `x` if the caller keeps it, for `relu` the result. In a chain such as `x.sin().sin()` it comes to one tensor per operation for either, since each result is the next input.
 # * `x[:2].sin()` keeps all 64 rows alive. Ten numbers cut from a million keep four megabytes.
 # * Written by hand, `x * x.sigmoid()` keeps two tensors. `torch.nn.functional.silu(x)`, the same function, keeps one.
-# %% [markdown] tags=["ru"] of="b380012f"
+# %% [markdown] tags=["ru"] of="e5831260"
 # К трём строкам стоит вернуться.
 #
-# * Тензор, который и так жив, ничего не добавляет: для `sin` это вход `x`, для `relu` — результат, если их держит не только граф. А в цепочке вроде `x.sin().sin()` для обеих функций выходит по тензору на операцию: результат каждой операции — вход следующей.
-# * `x[:2].sin()` держит в памяти все 64 строки. Десять чисел, взятых срезом из миллиона, удерживают четыре мегабайта.
+# * Если сохранённый тензор остаётся в памяти и без графа, дополнительной памяти он не требует: для `sin` это вход `x`, для `relu` — результат. А в цепочке вроде `x.sin().sin()`, будь то синусы или функции ReLU, приходится по одному тензору на операцию: результат каждой операции служит входом следующей.
+# * Из-за `x[:2].sin()` в памяти остаются все 64 строки. Десять чисел, взятых срезом из миллиона, не дают освободить четыре мегабайта.
 # * Написанное вручную выражение `x * x.sigmoid()` хранит два тензора, а та же самая функция `torch.nn.functional.silu(x)` — один.
 # %% tags=["fact"]
 activation = torch.rand(64, 256, requires_grad=True).clone()
@@ -180,9 +180,9 @@ for chain in (lambda t: t.sin().sin().sin(), lambda t: t.relu().relu().relu()):
         y = chain(activation)
     assert saved.now == 3 * 65536
 # %% [markdown] tags=["en"]
-# The picture shows the third of these; what a node saved is in brown. By hand it is `x` and the result of the sigmoid, 65 536 bytes each. Two nodes save that result, and it counts once. `silu` saves `x`, which is counted already, and nothing more.
-# %% [markdown] tags=["ru"] of="4cb5f476"
-# На рисунке третий из этих случаев; сохранённое узлами написано коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт. Этот результат сохраняют два узла, но учтён он один раз. `silu` сохраняет только `x`, а он здесь уже учтён.
+# The picture shows the third of these; what a node saved is in brown. By hand it is `x` and the result of the sigmoid, 65,536 bytes each. Two nodes save that result, and it counts once. `silu` saves `x`, which is counted already, and nothing more.
+# %% [markdown] tags=["ru"] of="2a58a0d8"
+# На рисунке показан третий из этих случаев; сохранённое узлами написано коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт каждый. Результат сигмоиды сохранён в двух узлах, но учтён один раз. Функция `silu` сохраняет только `x`, а он здесь уже учтён.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -199,7 +199,7 @@ draw(by_hand, silu)
 # %% [markdown] tags=["ru"] of="89769e30"
 # ## Пара хуков
 #
-# `saved_tensors_hooks(pack, unpack)` — это менеджер контекста. Когда операция внутри `with` сохраняет тензор, она вызывает `pack(t)` (упаковку) и хранит то, что получила от этой функции: тензор, кортеж, имя файла. Когда обратный проход доходит до этого тензора, сохранённое передаётся в `unpack` (распаковку), и дальше вычисления идут с её результатом. Ячейка показывает, когда вызывается каждый из двух хуков.
+# `saved_tensors_hooks(pack, unpack)` — это контекстный менеджер. Когда операция внутри `with` сохраняет тензор, она вызывает `pack(t)` (упаковку) и хранит то, что получила от этой функции: тензор, кортеж, имя файла. Когда обратный проход доходит до этого тензора, сохранённое передаётся в `unpack` (распаковку), и дальше вычисления идут с её результатом. Ячейка показывает, когда вызывается каждый из двух хуков.
 # %%
 def pack(t):
     print("pack  ", t.tolist())
@@ -219,9 +219,9 @@ y.sum().backward()
 
 
 # %% [markdown] tags=["en"]
-# Who calls them, and how often? The next function counts. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="500c6328"
-# Кто вызывает хуки и сколько раз? Вызовы считает следующая функция. Прочтите её, но пока не вызывайте.
+# When are they called, and how often? The next function counts. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="02654d47"
+# Когда вызываются хуки и сколько раз? Следующая функция считает вызовы. Прочтите её, но пока не вызывайте.
 # %%
 def hooks_at_work():
     seen, calls = {}, []
@@ -282,7 +282,7 @@ def hooks_at_work():
 # ### Упражнение `predict_hooks`: какие сохранения видят хуки
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `hooks_at_work()`. `packs(action)` считает, сколько раз вызывается `pack` внешней пары, пока `action` выполняется внутри `with`.
+# Вместо каждого `...` поставьте то, что вернёт `hooks_at_work()`. Функция `packs(action)` считает, сколько раз вызывается `pack` внешней пары, пока `action` выполняется внутри `with`.
 # %% answer="predict_hooks"
 predict_hooks = {
     "packs of x * x": 2,
@@ -324,11 +324,11 @@ hooks_at_work()
 # %% [markdown] tags=["en"]
 # The line with the thread is a rule: the stack of hooks belongs to one thread. `DataParallel` runs a copy of the model for each GPU, each in a thread of its own; by this rule hooks entered outside do not reach them. Without a GPU it calls the model in the same thread, and the hooks do see it.
 #
-# And hooks are trusted: whatever `unpack` returns is used without a check, as the factor 4 shows.
-# %% [markdown] tags=["ru"] of="a02e826d"
-# За строкой о другом потоке стоит правило: у каждого потока выполнения свой стек хуков. `DataParallel` заводит по копии модели на каждый GPU и выполняет каждую копию в своём потоке; по этому правилу хуки, включённые снаружи, на копии не действуют. Без GPU модель выполняется в том же потоке, и хуки действуют.
+# And hooks are trusted. Autograd checks only that `unpack` returns a tensor: neither its numbers nor its dtype are compared with what was saved, as the factor 4 shows.
+# %% [markdown] tags=["ru"] of="cebf2306"
+# Строка о другом потоке — следствие правила: у каждого потока выполнения свой стек хуков. `DataParallel` заводит по копии модели на каждый GPU и выполняет каждую копию в своём потоке, поэтому хуки, включённые снаружи, на копии не действуют. Без GPU модель выполняется в том же потоке, и хуки действуют.
 #
-# И ещё: хукам верят на слово. То, что вернул `unpack`, берётся без проверки: это видно по множителю 4.
+# И ещё: хукам верят на слово. Проверяется только то, что `unpack` вернул тензор, а ни числа в нём, ни dtype с сохранёнными не сравниваются; это видно по множителю 4.
 # %% tags=["fact"]
 packed = []
 with saved_tensors_hooks(lambda t: packed.append(1) or t.detach(), lambda t: t):
@@ -342,18 +342,33 @@ inside_pack = []
 with saved_tensors_hooks(lambda t: inside_pack.append(t.half()) or t.detach(), lambda t: t):
     y = (x * 2).exp()
 assert not any(t.requires_grad for t in inside_pack)
+
+
+def backward_with(unpack):
+    x = torch.ones(3, requires_grad=True)
+    with saved_tensors_hooks(torch.Tensor.detach, unpack):
+        y = x.exp().sum()
+    try:
+        y.backward()
+    except TypeError:
+        return TypeError
+    return x.grad.dtype
+
+
+assert backward_with(torch.Tensor.tolist) is TypeError
+assert backward_with(torch.Tensor.half) == backward_with(lambda t: 4 * t) == torch.float32
 # %% [markdown] tags=["en"]
 # ## Half precision
 #
-# A float16 number takes two bytes. The relative error of numbers from 6·10⁻⁵ to 65 504 is at most 1/2048, about 0.0005, and so small an error of the saved numbers changes a gradient little. The forward pass stays exact: only the copy in the graph is rounded.
+# A float16 number takes two bytes. The relative error of numbers from $6.2 \cdot 10^{-5}$ to 65,504 is at most 1/2048, about 0.0005, and so small an error of the saved numbers changes a gradient little. The forward pass stays exact: only the copy in the graph is rounded.
 #
-# Three limits come with it. Whole numbers are exact only up to 2048, so an index that is saved for backward must not be packed like this. Numbers from 65 520 on become infinite. Numbers below 6·10⁻⁵ lose precision, and below 3·10⁻⁸ they become zero.
-# %% [markdown] tags=["ru"] of="b65e5929"
+# Three limits come with it. Whole numbers are exact only up to 2048, so an index that is saved for backward must not be packed like this. Numbers from 65,520 on become infinite. Numbers below $6 \cdot 10^{-5}$ lose precision, and below $2.9 \cdot 10^{-8}$ they become zero.
+# %% [markdown] tags=["ru"] of="9fc935fc"
 # ## Половинная точность
 #
-# Число float16 занимает два байта. Для чисел от 6·10⁻⁵ до 65 504 относительная погрешность округления не больше 1/2048, то есть около 0.0005. Такая погрешность сохранённых чисел почти не меняет градиент. Прямой проход остаётся точным: округляется только копия в графе.
+# Число float16 занимает два байта. Для чисел от $6.2 \cdot 10^{-5}$ до 65 504 относительная погрешность округления не больше 1/2048, то есть около 0.0005, и такая погрешность сохранённых чисел почти не меняет градиент. Прямой проход остаётся точным: округляется только копия в графе.
 #
-# Есть три ограничения. Целые числа хранятся точно лишь до 2048, поэтому индекс, сохранённый для обратного прохода, так упаковывать нельзя. Числа от 65 520 превращаются в бесконечность. Числа меньше 6·10⁻⁵ теряют точность, а меньше 3·10⁻⁸ — превращаются в ноль.
+# Есть три ограничения. Целые числа хранятся точно лишь до 2048, поэтому индекс, сохранённый для обратного прохода, так упаковывать нельзя. Числа от 65 520 превращаются в бесконечность. Числа меньше $6 \cdot 10^{-5}$ теряют точность, а числа меньше $2.9 \cdot 10^{-8}$ превращаются в ноль.
 # %%
 print("rounded: ", torch.tensor(1 / 3).half().float().item())
 print("an index:", torch.tensor(2051).half().long().item())
@@ -381,9 +396,9 @@ assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 # ### Упражнение `save_in_half`: вдвое меньше байтов
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# `f` — функция одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 (любого размера, даже если он не требует градиента) хранится как float16, а обратному проходу отдаётся в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры float16) хранятся как есть, без копии.
+# Здесь `f` — функция от одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 (любого размера, даже если он не требует градиента) хранится как float16, а обратному проходу отдаётся в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры float16) хранятся как есть, без копии.
 #
-# `f` вызывается один раз, а после возврата из вашей функции хуки выключены. У результата прежний dtype и в точности те же числа. Если результат отброшен без обратного прохода, вся память освобождается: то, что хранит ваш `pack`, не должно держать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` для тензора float32, граф не держит: внутри `pack` запись в граф выключена.)
+# Функция `f` вызывается один раз, а после возврата из вашей функции хуки выключены. У результата прежний dtype и в точности те же числа. Если результат отброшен без обратного прохода, вся память освобождается: то, что вернул ваш `pack`, не должно удерживать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` для тензора float32, граф не удерживает: внутри `pack` отслеживание вычислений выключено.)
 # %% answer="save_in_half"
 def save_in_half(f, x):
     """`f(x)`, whose graph keeps float32 and float64 tensors as float16 and gives them back in their own dtype."""
@@ -459,9 +474,9 @@ check("save_in_half")
 
 
 # %% [markdown] tags=["en"]
-# What does the rounding cost? Sixteen operations in a row, each with a saved tensor that was rounded: the gradient is off by about as much as one rounding, a few parts in ten thousand. (Before you have done the exercise, the cell says so.)
-# %% [markdown] tags=["ru"] of="e22ec92c"
-# Во что обходится округление? Возьмём шестнадцать операций подряд; у каждой сохранённый тензор округлён. Относительная погрешность градиента примерно такая же, как от одного округления: несколько десятитысячных. (Пока упражнение не сделано, ячейка об этом сообщит.)
+# What does the rounding cost? Take sixteen operations in a row, each with a saved tensor that was rounded. The relative error of the gradient is about that of one rounding, a few parts in ten thousand. (Before you have done the exercise, the cell says so.)
+# %% [markdown] tags=["ru"] of="0d2b5ef6"
+# К какой погрешности приводит округление? Возьмём шестнадцать операций подряд; у каждой сохранённый тензор округлён. Относительная погрешность градиента примерно такая же, как от одного округления: несколько десятитысячных. (Если упражнение ещё не сделано, ячейка об этом сообщит.)
 # %%
 def long_chain(x):
     for _ in range(16):
@@ -483,7 +498,7 @@ assert 5e-5 < (rounded - exact).norm() / exact.norm() < 1e-3
 # %% [markdown] tags=["en"]
 # And what does it bring? For this chain nearly half of the bytes. And for a network? Look at `Linear` and `Tanh`: the plot counts what each layer makes and the graph holds. (It, too, needs the exercise.)
 # %% [markdown] tags=["ru"] of="2dec64d0"
-# А что это даёт? Для этой цепочки — экономию почти половины байтов. А для сети? Посмотрите на `Linear` и `Tanh`: на графике то, что создано в каждом слое и что держит граф. (И здесь нужно сделанное упражнение.)
+# А что это даёт? Для этой цепочки — экономию почти половины байтов. А для сети? Посмотрите на `Linear` и `Tanh`: на графике показано, сколько байтов появилось в каждом слое и осталось в памяти из-за графа. (Эта ячейка тоже заработает только после упражнения.)
 # %% tags=["picture"]
 from autograder import plot_saved
 
@@ -501,9 +516,9 @@ def in_half(x):
 
 plot_saved(two_layers, samples, in_float32, in_half)
 # %% [markdown] tags=["en"]
-# Compare the totals: half precision gains nothing here. Without hooks the result of a `Tanh` is one storage, which the `Tanh` and the next `Linear` share. `pack` is called for each of them and makes two copies of half the size. The copies of the input and of the weights come on top, and both were in memory anyway.
-# %% [markdown] tags=["ru"] of="73ae6981"
-# Сравните суммы: половинная точность здесь ничего не даёт. Без хуков результат `Tanh` — одно хранилище, общее для `Tanh` и следующего `Linear`. А `pack` вызывается для каждого из них и делает две копии половинного размера. К ним добавляются копии входа и весов, которые и без того были в памяти.
+# Compare the totals: half precision costs more here, 147,456 bytes instead of 131,072. Without hooks the result of a `Tanh` is one storage, which the `Tanh` and the next `Linear` share. `pack` is called for each of them and makes two copies of half the size. The copies of the input and of the weights come on top, and both were in memory anyway.
+# %% [markdown] tags=["ru"] of="0723e832"
+# Сравните суммы: с половинной точностью памяти здесь уходит больше — 147 456 байт вместо 131 072. Без хуков результат слоя `Tanh` — это одно хранилище, общее для `Tanh` и следующего `Linear`. Функция `pack` вызывается для каждого из них, и получаются две копии половинного размера. К ним добавляются копии входа и весов, хотя сами вход и веса и так лежат в памяти.
 # %% tags=["fact"]
 layered = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh())
 rows = torch.ones(256, 64, requires_grad=True)
@@ -513,7 +528,7 @@ with live_bytes() as live:
 with live_bytes() as live:
     y = save_in_half(layered, rows)
     halves = 2 * 65_536 // 2 + 65_536 // 2  # results by the Tanh; the one between by the second Linear
-    assert live.now - 65_536 == halves + 65_536 // 2 + 2 * 64 * 64 * 2  # the input and both weights on top
+    assert live.now - 65_536 == halves + 65_536 // 2 + 2 * 64 * 64 * 2 == 147_456  # the input and both weights on top
 x = torch.linspace(0.5, 2, 1000, requires_grad=True)
 with live_bytes() as live:
     y = long_chain(x)
@@ -526,11 +541,11 @@ with live_bytes() as live:
 # %% [markdown] tags=["en"]
 # ## To a file, and the small ones in memory
 #
-# The memory of a GPU is small, that of the machine larger, a disk larger still. PyTorch has a ready pair that moves saved tensors from a GPU to the machine's memory, `torch.autograd.graph.save_on_cpu()`. A pair for the disk you write yourself. The graph holds what `pack` returned for as long as it needs it. So return an object that deletes its file when the object itself goes; nothing else has to be kept track of.
-# %% [markdown] tags=["ru"] of="5661e971"
+# The memory of a GPU is small, main memory is larger, a disk larger still. PyTorch has a ready pair that moves saved tensors from a GPU to main memory, `torch.autograd.graph.save_on_cpu()`. A pair for the disk you write yourself. The graph holds what `pack` returned for as long as it needs it. So return an object that deletes its file when the object itself is deleted; nothing else has to be kept track of.
+# %% [markdown] tags=["ru"] of="1038647b"
 # ## Большие тензоры — в файлах, малые — в памяти
 #
-# Память GPU мала, память машины больше, диск ещё больше. Из памяти GPU в память машины сохранённые тензоры выгружает готовая пара `torch.autograd.graph.save_on_cpu()`. Пару для диска придётся написать самим. То, что вернул `pack`, граф держит до тех пор, пока оно ему нужно. Поэтому верните объект, который, исчезая, удаляет и свой файл; больше следить ни за чем не придётся.
+# Видеопамяти мало, оперативной памяти больше, места на диске ещё больше. В PyTorch есть готовая пара, которая выгружает сохранённые тензоры из видеопамяти в оперативную, — `torch.autograd.graph.save_on_cpu()`. Пару для диска придётся написать самим. Граф хранит то, что вернул `pack`, пока это нужно для обратного прохода. Поэтому верните объект, который при своём удалении удаляет и файл; больше ни за чем следить не придётся.
 # %%
 class SelfDeletingTempFile:
     def __init__(self):
@@ -549,12 +564,12 @@ class SelfDeletingTempFile:
 #
 # Fix the function. It should return `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each in the folder for temporary files, and read when backward needs them; they do not stay in memory, not even after they were read, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
 # %% [markdown] tags=["ru"] of="f2c5234c"
-# Класс взят из опубликованной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Пару опубликовали вместе с примером из пяти чисел. На нём она работает, и с тех пор её переписывают с одной страницы на другую.
+# Класс взят из опубликованной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Её опубликовали вместе с примером из пяти чисел, на котором она работает, и с тех пор переписывают с одной страницы на другую.
 #
 # ### Упражнение `fix_threshold`: порог
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Исправьте функцию. Она должна возвращать `f(x)`. Сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти. Остальные записываются через `torch.save` в папку временных файлов, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, даже после чтения, а их файлы исчезают вместе с графом. Градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
+# Исправьте функцию. Она должна возвращать `f(x)`. Сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти. Остальные записываются на диск с помощью `torch.save` в папку временных файлов, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, даже после чтения, а их файлы удаляются вместе с графом. Градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
 # %% answer="fix_threshold"
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
@@ -676,13 +691,13 @@ with published(1000, torch.Tensor.detach):
     else:
         raise AssertionError("the published line works")
 # %% [markdown] tags=["en"]
-# A thousand numbers, `exp`, 50 times, every result thrown away: with `return x` all 200 000 bytes are still there, and `gc.collect()` finds nothing. A backward pass would have freed them, which is why nobody noticed: an evaluation without `no_grad()` is where it hurts. Rule: what `pack` returns must not be `t` itself.
+# Apply `exp` to a thousand numbers 50 times, and throw every result away: with `return x` all 200,000 bytes are still there, and `gc.collect()` finds nothing. A backward pass would have freed them, which is why nobody noticed. It hurts in an evaluation without `no_grad()`. Rule: what `pack` returns must not be `t` itself.
 #
 # One more thing about hooks on every tensor. Without them `x`, `y.grad_fn._saved_self` and `y.grad_fn._saved_other` of `y = x * x` are one object. With them even a pair that does nothing makes new tensors, of the same storage.
-# %% [markdown] tags=["ru"] of="35b18507"
-# Применим `exp` к тысяче чисел 50 раз, каждый раз отбрасывая результат: при `return x` все 200 000 байт остаются в памяти, а `gc.collect()` ничего не находит. Обратный проход освободил бы их, поэтому утечку никто и не заметил. Больнее всего она бьёт, когда модель оценивают без `no_grad()`. Правило: `pack` не должен возвращать сам `t`.
+# %% [markdown] tags=["ru"] of="4d721547"
+# Применим `exp` к тысяче чисел 50 раз, каждый раз отбрасывая результат: при `return x` все 200 000 байт остаются в памяти, а `gc.collect()` ничего не находит. Обратный проход освободил бы их, поэтому утечку никто и не заметил. Заметнее всего она при валидации без `no_grad()`. Отсюда правило: функция `pack` не должна возвращать сам тензор `t`.
 #
-# И ещё одно следствие хуков. Без них `x`, `y.grad_fn._saved_self` и `y.grad_fn._saved_other` для `y = x * x` — это один и тот же объект. С хуками, даже если пара ничего не делает, появляются новые тензоры с тем же хранилищем.
+# И ещё одно следствие хуков. Без них `x`, `y.grad_fn._saved_self` и `y.grad_fn._saved_other` для `y = x * x` — один и тот же объект. С хуками, даже если пара ничего не делает, появляются новые тензоры с тем же хранилищем.
 # %% tags=["fact"]
 x = torch.rand(5, requires_grad=True)
 y = x * x
@@ -714,7 +729,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 # %% [markdown] tags=["en"]
-# `torch.save` writes the storage and says which part of it is meant. The published hooks do that with every slice. And they write every weight, at every call: to a hook, the weight of a layer is a saved tensor like any other, and it is in memory anyway.
+# `torch.save` writes the whole storage and notes which part of it the tensor is. The published hooks do that with every slice. And they write every weight, at every call: to a hook, the weight of a layer is a saved tensor like any other, and it is in memory anyway.
 #
 # ### Exercise `save_on_disk`: saved tensors in files
 # *design · ●●● · 20 minutes · 5 points*
@@ -725,17 +740,17 @@ with tempfile.TemporaryDirectory() as folder:
 # * A file is at most 4096 bytes larger than the entries of its tensor.
 # * While the graph lives, none of the tensors in files is in memory (there is a margin of 1024 bytes beside the result), not even after a backward pass with `retain_graph=True`.
 # * No file is left when a backward pass has freed the graph, or when the result is dropped without one.
-# %% [markdown] tags=["ru"] of="5db315e5"
-# `torch.save` пишет в файл всё хранилище и указывает, какую его часть занимает тензор. Опубликованные хуки поступают так с каждым срезом. А ещё при каждом вызове они пишут в файл каждый вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя вес и без того в памяти.
+# %% [markdown] tags=["ru"] of="32d8fd49"
+# `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С опубликованной парой хуков так получается для каждого среза. Кроме того, при каждом вызове в файл записывается каждый вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
 #
 # ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
 # *спроектировать · ●●● · 20 минут · 5 баллов*
 #
-# `f` — функция одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока граф жив, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. Часть результатов `f` может отбросить по ходу дела; их файлы исчезают вместе с ними.
+# Здесь `f` — функция от одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. Часть результатов `f` может отбросить по ходу дела; их файлы исчезают вместе с ними.
 #
 # * Градиенты такие же, как без хуков, вплоть до последних цифр dtype, в том числе при втором обратном проходе после `retain_graph=True`.
-# * Размер файла превышает размер элементов тензора не более чем на 4096 байт.
-# * Пока граф жив, в памяти нет ни одного тензора из тех, что лежат в файлах (сверх результата допускаются 1024 байта), — даже после обратного прохода с `retain_graph=True`.
+# * Размер файла превышает размер элементов тензора не более чем на 4096 байт.
+# * Пока граф существует, в памяти нет ни одного тензора из тех, что лежат в файлах (сверх результата допускаются 1024 байта), — даже после обратного прохода с `retain_graph=True`.
 # * Файлов не остаётся ни после обратного прохода, который освободил граф, ни после того, как результат отброшен без обратного прохода.
 # %% answer="save_on_disk"
 def save_on_disk(f, x, parameters, folder):
@@ -840,15 +855,15 @@ from autograder import check
 
 check("save_on_disk")
 # %% [markdown] tags=["en"]
-# ## Not keeping it at all: checkpoints
+# ## Keeping nothing at all: checkpoints
 #
 # A checkpoint keeps the input of a segment of layers and nothing from inside. When backward arrives there, the segment runs forward once more, now with a graph. Memory is paid for with a second forward pass. `checkpoint(function, x, use_reentrant=False)` does it for any function; always pass the last argument, since the old variant, `use_reentrant=True`, gives the weights no gradient when `x` requires none.
 #
 # Before you place any, look at two numbers for 16 layers of 64 × 64, with 256 samples: what is kept after the forward pass, and the peak of forward and backward together.
-# %% [markdown] tags=["ru"] of="6fa1da31"
-# ## Не хранить вовсе: контрольные точки
+# %% [markdown] tags=["ru"] of="b9513db6"
+# ## Можно вовсе не хранить: контрольные точки
 #
-# Контрольная точка активаций (checkpointing) хранит вход сегмента, то есть нескольких слоёв подряд, и ничего из того, что вычислено внутри. Когда обратный проход доходит до сегмента, прямой проход по этим слоям выполняется ещё раз, теперь с графом. За память платят вторым прямым проходом. `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией. Последний аргумент указывайте всегда: при старом варианте, `use_reentrant=True`, веса не получают градиента, если `x` его не требует.
+# В контрольной точке активаций (checkpointing) хранится вход сегмента, то есть нескольких слоёв подряд, и ничего из того, что вычислено внутри. Когда обратный проход доходит до сегмента, прямой проход по этим слоям выполняется ещё раз, теперь с графом. Память экономится ценой второго прямого прохода. Вызов `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией. Последний аргумент указывайте всегда: в старом варианте, `use_reentrant=True`, веса не получают градиента, если `x` его не требует.
 #
 # Прежде чем расставлять точки, посмотрите на два числа для 16 слоёв 64 × 64 и 256 примеров: сколько байтов хранится после прямого прохода и каков пик за оба прохода, прямой и обратный.
 # %%
@@ -900,9 +915,9 @@ assert not old.requires_grad
 
 
 # %% [markdown] tags=["en"]
-# One activation is 65 536 bytes. A checkpoint at every layer keeps the 15 borders between them, one activation less than 16. One checkpoint around everything keeps nothing but the loss (single numbers are not counted). And the three peaks are the same to the byte. Why? Look where each curve reaches its peak.
-# %% [markdown] tags=["ru"] of="e9ccb733"
-# Одна активация — это 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 границ между слоями, на одну активацию меньше, чем 16. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (одиночные числа не в счёт). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
+# One activation is 65,536 bytes. With a checkpoint at every layer, the 15 activations between the layers are kept, one less than there are layers. With one checkpoint around everything, nothing is kept but the loss (single numbers are not counted). And the three peaks are the same to the byte. Why? Look where each curve reaches its peak.
+# %% [markdown] tags=["ru"] of="31836aac"
+# Одна активация занимает 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 активаций на границах между слоями — на одну меньше, чем слоёв. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (одиночные числа не в счёт). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -912,11 +927,11 @@ plot_memory(data, plain, every_layer, everything)
 # %% [markdown] tags=["en"]
 # With one checkpoint memory is empty when backward begins; then all 16 layers are recomputed at once, and the peak has only moved to the right. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
 #
-# Somewhere in between is the best place. With $k$ segments of $s$ layers about $k$ borders wait while about $s$ results of one segment are alive.
-# %% [markdown] tags=["ru"] of="f2273230"
-# При одной контрольной точке к началу обратного прохода память пуста, но затем повторно вычисляются сразу все 16 слоёв, и пик лишь сдвигается вправо. «Байты, сохранённые после прямого прохода» — это число, которое можно довести до нуля без всякой пользы. Измеряйте пик.
+# The best choice is somewhere in between. With $k$ segments of $s$ layers, about $k$ activations at the borders of segments are in memory together with about $s$ results inside one segment.
+# %% [markdown] tags=["ru"] of="dcfa4066"
+# При одной контрольной точке к началу обратного прохода память пуста, но затем повторно вычисляются сразу все 16 слоёв, и пик лишь сдвигается вправо. «Байты, сохранённые после прямого прохода» — это число, которое можно довести до нуля без всякой пользы. Измеряйте пик.
 #
-# Лучший вариант — где-то посередине. При $k$ сегментах по $s$ слоёв в памяти ждут около $k$ границ и живы около $s$ результатов одного сегмента.
+# Лучший вариант — где-то посередине. При $k$ сегментах по $s$ слоёв в памяти одновременно лежат около $k$ активаций на границах сегментов и около $s$ результатов внутри одного сегмента.
 # %% [markdown] tags=["en"]
 # ### Exercise `checkpointed`: a budget for the peak
 # *design · ●●● · 16 minutes · 5 points*
@@ -933,14 +948,14 @@ plot_memory(data, plain, every_layer, everything)
 # ### Упражнение `checkpointed`: предел для пика
 # *спроектировать · ●●● · 16 минут · 5 баллов*
 #
-# `layers` — список из $L$ модулей, каждый из которых не меняет форму своего входа; `x` — вход, он может требовать градиента, а может и не требовать. Примените слои один за другим и верните результат так, чтобы при любом $L$
+# Здесь `layers` — список из $L$ модулей, каждый из которых не меняет форму своего входа; `x` — вход, он может требовать градиента, а может и не требовать. Примените слои один за другим и верните результат так, чтобы при любом $L$
 #
 # * результат и градиенты (параметров слоёв, а также `x`, если он требует градиента) были такими же, как без контрольных точек;
 # * ни в один момент прямого и обратного проходов в памяти не было больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с результатом и градиентами, но без самого `x` и параметров; проверяется на 7, 35 и 120 слоях, каждый из которых сохраняет один тензор;
 # * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление;
 # * после обратного прохода в памяти оставались только градиенты.
 #
-# Из этих 3.5 около двух уходит на градиенты, которые сейчас в пути, остальное — запас на случай, если число слоёв не точный квадрат.
+# Из этих 3.5 около двух приходится на градиенты, которые в этот момент передаются между слоями, остальное — запас на случай, если число слоёв не точный квадрат.
 # %% answer="checkpointed"
 def checkpointed(layers, x):
     """The output of `layers`, run one after the other, with a peak that grows like the root of their number."""
@@ -1034,19 +1049,19 @@ plt.show()
 
 
 # %% [markdown] tags=["en"]
-# The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left every border is kept, on the right every result of the one segment.
+# The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
 #
 # ### Extra exercise `hide_saved`: nothing saved, the same peak
 # *write the counter-example · ●○○ · 3 minutes · 3 points · extra*
 #
-# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come of the layers in backward: the forward pass alone needs at most 4 times the size of `x`, and each layer is called twice, in the forward pass and in one recomputation.
-# %% [markdown] tags=["ru"] of="61543e98"
-# Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся все границы, справа — все результаты единственного сегмента.
+# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come from the layers in backward: the forward pass alone needs at most 4 times the size of `x`, and each layer is called twice, in the forward pass and in one recomputation.
+# %% [markdown] tags=["ru"] of="aabea830"
+# Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# Вам пишут: «После прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`. Она возвращает результат слоёв, и градиенты получаются верные; после прямого прохода по 16 слоям она хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`. Этот пик должны создавать сами слои в обратном проходе: прямому проходу без обратного хватает 4 размеров `x`, а каждый слой вызывается дважды: в прямом проходе и при одном повторном вычислении.
+# Вам пишут: «После прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`. Она возвращает выход последнего слоя, и градиенты получаются верные; после прямого прохода по 16 слоям она хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`. Этот пик должен возникать в самих слоях при обратном проходе: прямому проходу без обратного хватает 4 размеров `x`, а каждый слой вызывается дважды: в прямом проходе и при одном повторном вычислении.
 # %% answer="hide_saved"
 def hide_saved(layers, x):
     """The output of `layers`: nothing is kept after the forward pass, and the peak is not lower."""
@@ -1099,11 +1114,11 @@ check("hide_saved")
 # %% [markdown] tags=["en"]
 # ## A second forward pass is a second forward pass
 #
-# Whatever a layer does besides its result, it does twice under a checkpoint. `BatchNorm` updates its running mean in training: once in the forward pass and once in the recomputation. Dropout is safe, because `checkpoint` puts the random state back before it recomputes.
-# %% [markdown] tags=["ru"] of="5465495c"
+# Whatever a layer does besides its result, it does twice inside a checkpoint. `BatchNorm` updates its running mean in training: once in the forward pass and once in the recomputation. Dropout is safe, because `checkpoint` puts the random state back before it recomputes.
+# %% [markdown] tags=["ru"] of="8bd8eda5"
 # ## Второй прямой проход повторяет всё
 #
-# Если слой делает что-то помимо вычисления результата, под контрольной точкой он сделает это дважды. `BatchNorm` при обучении обновляет накопленное среднее (running mean): один раз в прямом проходе, второй — при повторном вычислении. С dropout всё в порядке: перед повторным вычислением `checkpoint` восстанавливает состояние генератора случайных чисел.
+# Если слой делает что-то помимо вычисления результата, внутри контрольной точки он сделает это дважды. Слой `BatchNorm` при обучении обновляет накопленное среднее (running mean): один раз в прямом проходе, второй — при повторном вычислении. С dropout всё в порядке: перед повторным вычислением функция `checkpoint` восстанавливает состояние генератора случайных чисел.
 # %%
 batch = torch.tensor([[1.0], [3.0]], requires_grad=True)
 for name, run in (
@@ -1124,21 +1139,21 @@ assert torch.equal(dropped.detach(), ones.grad)
 # %% [markdown] tags=["en"]
 # ## Counting for yourself
 #
-# The counts in this lesson come from `saved_bytes` and `live_bytes`. The first is a pair of hooks, and you can write it now. (To call it passes, too; to write it teaches more.)
+# The counts in this lesson come from `saved_bytes` and `live_bytes`. The first is a pair of hooks, and you can write it now. (Calling the ready one passes, too, but you learn more by writing it.)
 #
 # ### Extra exercise `count_saved`: count what is kept
 # *complete · ●●○ · 12 minutes · 4 points · extra*
 #
 # Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
-# %% [markdown] tags=["ru"] of="5c3c0f84"
+# %% [markdown] tags=["ru"] of="316f050f"
 # ## Посчитаем сами
 #
-# Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый инструмент — это пара хуков, и теперь вы можете написать её сами. (Вызвать готовый тоже можно, это засчитывается, но написать свой полезнее.)
+# Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый инструмент — это пара хуков, и теперь вы можете написать её сами. (Вызвать готовый тоже можно, это засчитывается, но написать свой полезнее.)
 #
 # ### Дополнительное упражнение `count_saved`: сосчитать сохранённое
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
-# Верните число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` не считаются, даже если сохранено представление такого тензора. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит: то, что сохранила только она, не считается.
+# Верните число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` не учитываются, даже если сохранено представление такого тензора. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит: то, что сохранила только она, не считается.
 # %% answer="count_saved"
 def count_saved(f, x, parameters):
     """Bytes of the storages that the graph of `f(x)` keeps, those of `parameters` left out."""
@@ -1219,7 +1234,7 @@ check("count_saved")
 # %% [markdown] tags=["ru"] of="e7781293"
 # ## Пара для одного тензора
 #
-# Хуки можно поставить и на один отдельный сохранённый тензор: у узла есть атрибут `_raw_saved_self`, а у этого атрибута — метод `register_hooks`. Его вызов сразу упаковывает тензор. При каждом чтении `_saved_self` тензор распаковывается заново. Вторую пару поставить нельзя.
+# Хуки можно поставить и на один отдельный сохранённый тензор: у узла есть атрибут `_raw_saved_self`, а у этого атрибута — метод `register_hooks`. При вызове этого метода тензор сразу упаковывается, а при каждом чтении `_saved_self` — заново распаковывается. Вторую пару поставить нельзя.
 # %%
 def say_pack(t):
     print("pack  ", t.tolist())
@@ -1248,11 +1263,11 @@ assert y.grad_fn._saved_self is not x and y.grad_fn._saved_self.data_ptr() == x.
 # %% [markdown] tags=["en"]
 # ## What hooks switch off
 #
-# Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves, and compares it when a node takes the saved tensor out in backward; a difference is an error. Under hooks nobody compares.
-# %% [markdown] tags=["ru"] of="a1a4146d"
+# Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves, and compares it when a node takes the saved tensor out in backward; a difference is an error. With hooks, the versions are not compared.
+# %% [markdown] tags=["ru"] of="e9c79d81"
 # ## Какую проверку выключают хуки
 #
-# Каждый тензор считает свои изменения на месте: `t._version` — это его счётчик версий. Граф без хуков запоминает версию каждого тензора, который сохраняет, и сверяет её, когда узел в обратном проходе достаёт этот тензор; если версии расходятся, возникает ошибка. При хуках версий никто не сверяет.
+# У каждого тензора есть счётчик версий `t._version`: он показывает, сколько раз тензор изменили на месте. Граф без хуков запоминает версию каждого тензора, который сохраняет, и сверяет её, когда узел в обратном проходе достаёт этот тензор; если версии расходятся, возникает ошибка. Если стоят хуки, версии никто не сверяет.
 # %%
 def edited_after_saving(run):
     x = torch.ones(3, requires_grad=True)
@@ -1303,9 +1318,9 @@ assert leaked.now > 50 * 4000
 
 
 # %% [markdown] tags=["en"]
-# The picture shows both graphs after the edit, before any backward pass. Without hooks the node sees that the version has moved on (red). Under the hooks it holds something packed (violet) and knows nothing of versions.
-# %% [markdown] tags=["ru"] of="7dcd7b52"
-# На рисунке оба графа после изменения, до обратного прохода. Без хуков узел видит, что версия стала другой (красный цвет). С хуками в нём лежит нечто упакованное (фиолетовый), и о версиях он ничего не знает.
+# The picture shows both graphs after the edit, before any backward pass. Without hooks the node shows that the version has changed (red). With the hooks it holds something packed (violet), and no version is noted.
+# %% [markdown] tags=["ru"] of="54643a83"
+# На рисунке оба графа показаны после изменения, но до обратного прохода. Без хуков в узле видно, что версия стала другой (красный цвет). С хуками в нём лежит упакованный тензор (фиолетовый цвет), а версия нигде не записана.
 # %% tags=["picture"]
 x = torch.ones(3, requires_grad=True)
 h = x * 2
@@ -1316,14 +1331,14 @@ draw(no_hooks, these_hooks)
 
 
 # %% [markdown] tags=["en"]
-# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, from a GPU to the machine's memory) are safe. `save_on_cpu()` makes no copy of a tensor that is on the CPU already: here it gives 12 as well. It then keeps the very tensor that `pack` was given, and so it leaks as `fix_threshold` did. It is a pair for tensors on a GPU.
+# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, from a GPU to main memory) are safe. `save_on_cpu()` makes no copy of a tensor that is on the CPU already: here it gives 12 as well. It then keeps the very tensor that `pack` was given, and so it leaks as `fix_threshold` did. It is a pair for tensors on a GPU.
 #
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
 # The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks. No copies are kept, and nothing leaks.
-# %% [markdown] tags=["ru"] of="30c6ab16"
-# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в памяти машины вместо GPU), безопасны. `save_on_cpu()` не копирует тензор, который и так на CPU: здесь эта пара тоже даёт 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в `fix_threshold`. Она предназначена для тензоров на GPU.
+# %% [markdown] tags=["ru"] of="ed143735"
+# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в оперативной памяти вместо видеопамяти), безопасны. Пара `save_on_cpu()` не копирует тензор, который и так находится в памяти CPU, поэтому здесь с ней тоже получается 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в `fix_threshold`. Эта пара предназначена для тензоров на GPU.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
@@ -1400,11 +1415,11 @@ check("notice_edits")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# There the two memories are really two. `save_on_cpu(pin_memory=True)` copies what is saved into the machine's memory (pinned: the copy is faster) and back; the peak is measured by the allocator itself. The cell does so on a GPU, this machine's or one on which it was recorded.
-# %% [markdown] tags=["ru"] of="1d56cbb1"
+# There the two memories are really different. `save_on_cpu(pin_memory=True)` copies what is saved into main memory (pinned: the copy is faster) and back. If this machine has a GPU, the cell shows the peaks as measured by torch's CUDA allocator.
+# %% [markdown] tags=["ru"] of="79269051"
 # ## На GPU
 #
-# Здесь памяти и правда две: память GPU и память машины. `save_on_cpu(pin_memory=True)` копирует сохранённые тензоры в память машины (закреплённую: так копирование быстрее) и обратно. Пик измеряет сам распределитель памяти. Ячейка делает это на GPU: на вашем или на том, где это записали.
+# На GPU это и правда разная память: видеопамять и оперативная. Пара `save_on_cpu(pin_memory=True)` копирует сохранённые тензоры в оперативную память (закреплённую: так копирование быстрее) и обратно. Если на вашей машине есть GPU, ячейка покажет пики, измеренные CUDA-аллокатором torch.
 # %%
 from autograder import gpu_peak, on_gpu
 
@@ -1430,19 +1445,19 @@ on_gpu(saved_on_gpu)
 # * An operation saves what its derivative needs: its input, its result, both, a mask or nothing. Count storages, each once and whole.
 # * `pack` runs once per save, in the forward pass, in the thread of the `with`, in the innermost pair. Parameters, indices and masks pass through it as well.
 # * Never return `t` itself from `pack`: return `t.detach()` or a copy without a graph. Clone before you write a slice.
-# * Hooks are trusted: no check of contents, dtype or changes in place.
+# * Hooks are trusted: `unpack` must return a tensor, but neither contents, dtype nor changes in place are checked.
 # * Checkpoints: about $\sqrt{L}$ segments. Judge them by the peak; the bytes kept after the forward pass can be 0 for nothing.
 # * Recomputation repeats every side effect.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="594dddf1"
+# %% [markdown] tags=["ru"] of="4c8924ad"
 # ## Что стоит запомнить
 #
 # * Операция сохраняет то, что нужно для её производной: вход, результат, то и другое, маску или ничего. Считайте хранилища, каждое один раз и целиком.
 # * `pack` вызывается один раз на каждое сохранение: в прямом проходе, в том потоке выполнения, который вошёл в `with`, и только у самой внутренней пары. Через него проходят и параметры, и индексы, и маски.
-# * Никогда не возвращайте из `pack` сам `t`: возвращайте `t.detach()` или копию без графа. Срез перед записью в файл клонируйте.
-# * Хукам верят на слово: ни содержимое, ни dtype, ни изменения на месте не проверяются.
-# * Контрольные точки: около $\sqrt{L}$ сегментов. Судите о них по пику: число байтов, которые хранятся после прямого прохода, можно довести до нуля без всякой пользы.
+# * Никогда не возвращайте из `pack` сам `t`: возвращайте `t.detach()` или копию без графа. Перед записью среза в файл сделайте его копию.
+# * Хукам верят на слово: `unpack` должен вернуть тензор, но ни содержимое, ни dtype, ни изменения на месте не проверяются.
+# * Контрольные точки: около $\sqrt{L}$ сегментов. Оценивайте их по пику: число байтов, которые хранятся после прямого прохода, можно довести до нуля без всякой пользы.
 # * При повторном вычислении повторяются и все побочные эффекты.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.

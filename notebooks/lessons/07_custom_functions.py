@@ -1,7 +1,7 @@
 # %% [markdown] tags=["en"] reading=26
 # # Custom Functions
 #
-# Somebody writes an operation of their own, with a formula for its derivative. `gradcheck` says True, the training runs, the loss falls. The gradient at 0 is another than torch's, the second derivative is 4.76 where 7.52 is right, and the memory has doubled. Nothing complains, because autograd believes every word of a hand-written `backward`.
+# Suppose you wrote an operation of your own, with a formula for its derivative. `gradcheck` says True, the training runs, the loss falls. The gradient at 0 is another than torch's, the second derivative is 4.76 where 7.52 is right, and twice as much memory is used as needed. There is no error, because autograd trusts a hand-written `backward`.
 #
 # After this lesson you can:
 #
@@ -11,10 +11,10 @@
 # * test a Function that somebody else wrote.
 #
 # You need lesson 04 (`gradcheck`, second derivatives) and 05 (in-place operations, the version counter); 06 (saved tensors) helps.
-# %% [markdown] tags=["ru"] of="f76fc216"
+# %% [markdown] tags=["ru"] of="6e6ef5e1"
 # # Пользовательские функции
 #
-# Представьте: вы написали свою операцию и формулу её производной. `gradcheck` отвечает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: написанному вручную `backward` autograd верит на слово.
+# Представьте, что вы написали свою операцию и формулу её производной. Проверка `gradcheck` возвращает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: написанному вручную `backward` autograd верит на слово.
 #
 # После урока вы сможете:
 #
@@ -45,7 +45,7 @@ import torch
 # %% [markdown] tags=["ru"] of="9cfe5dd0"
 # ## Собственная операция
 #
-# Пользовательская функция — это класс с двумя статическими методами. `forward` вычисляет значение. `backward` получает `grad_output`, производную функции потерь по результату, и возвращает производную функции потерь по каждому входу. Первый аргумент обоих методов — *контекст* `ctx`: через него `forward` передаёт то, что понадобится `backward`. Экземпляры класса не создают: функцию вызывают через `apply`.
+# Пользовательская функция — это класс с двумя статическими методами. Метод `forward` вычисляет значение, а метод `backward` получает `grad_output`, производную функции потерь по результату, и возвращает производную функции потерь по каждому входу. Первый аргумент обоих методов — *контекст* `ctx`: через него `forward` передаёт то, что понадобится `backward`. Экземпляры класса не создают: функцию вызывают через `apply`.
 # %%
 class Reciprocal(torch.autograd.Function):
     @staticmethod
@@ -76,15 +76,15 @@ assert not Reciprocal.apply(x.detach()).requires_grad
 
 
 # %% [markdown] tags=["en"]
-# The derivative of $1/x$ at 2 is $-1/4$. `x.grad[1]` is $-1.25$, because a gradient of 5 arrived from the multiplication that follows, and `backward` multiplied it in. A `backward` that returned $-1/x^2$ alone would be right as long as the loss is `y.sum()`, where all that arrives is ones. That is the most frequent mistake here.
+# The derivative of $1/x$ at 2 is $-1/4$. `x.grad[1]` is $-1.25$, because a gradient of 5 arrived from the multiplication that follows, and `backward` multiplied by it. A `backward` that returned $-1/x^2$ alone would be right only if the loss is `y.sum()`, where all that arrives is ones. To forget this factor is the most frequent mistake here.
 #
 # Each call of `apply` makes one new node and one new `ctx`. A published notebook says that a function object “is meant to be used only once”. It describes the form before `apply`: today there is no such object, only the class, and a node may even run twice if `retain_graph=True` keeps the graph.
 #
 # Now the details that people often get wrong. The `10` in `backward` is wrong on purpose. Read the cell; do not call `function_table()` yet.
-# %% [markdown] tags=["ru"] of="e978f2b2"
-# Производная $1/x$ в точке 2 равна $-1/4$. В `x.grad[1]` лежит $-1.25$, потому что из следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
+# %% [markdown] tags=["ru"] of="f53b3216"
+# Производная функции $1/x$ в точке 2 равна $-1/4$. Но в `x.grad[1]` лежит $-1.25$: из следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
 #
-# Каждый вызов `apply` создаёт новый узел и новый `ctx`. В одной опубликованной тетради сказано, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
+# При каждом вызове `apply` создаются новый узел и новый `ctx`. В одной опубликованной тетради сказано, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
 #
 # Теперь о подробностях, в которых часто ошибаются. Число `10` в `backward` — намеренная ошибка. Прочтите ячейку, но `function_table()` пока не вызывайте.
 # %%
@@ -164,7 +164,7 @@ def function_table():
 # ### Упражнение `predict_function`: что происходит в `forward` и `backward`
 # *предсказать · ●○○ · 12 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `function_table()`. *Recording* — то, что возвращает в этом месте `torch.is_grad_enabled()`: True или False (слова, а не 1 и 0). `a.requires_grad` — тоже True или False, `needs_input_grad` — пара таких значений. `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в остальных трёх строках — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `function_table()`. Слово *recording* означает то, что возвращает в этом месте `torch.is_grad_enabled()`: True или False (слова, а не 1 и 0). Значение `a.requires_grad` — тоже True или False, `needs_input_grad` — пара таких значений. Значение `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в остальных трёх строках — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_function"
 predict_function = {
     "recording in forward": False,
@@ -223,6 +223,14 @@ class Undecorated(torch.autograd.Function):
 leaf = torch.ones(2, requires_grad=True)
 Undecorated.apply(leaf).sum().backward()
 assert leaf.grad.tolist() == [2, 2]
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    Undecorated()
+assert "should not be instantiated" in str(warned[0].message)
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    Undecorated()
+assert "should not be instantiated" in str(warned[0].message)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     try:
@@ -240,11 +248,11 @@ function_table()
 # %% [markdown] tags=["en"]
 # Recording is off in `forward`: what it computes is not recorded, and the graph holds one node for the whole of it. In `backward` recording is on only with `create_graph=True`. `backward` returns one entry per argument of `apply`; surplus entries pass if they are None.
 #
-# `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not it: `apply` works even on a class without both decorators. What fails is the instance.
-# %% [markdown] tags=["ru"] of="0420ed98"
+# `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not the cause: `apply` works even on a class without both decorators. What fails is calling an instance. (Making one only gives a warning.)
+# %% [markdown] tags=["ru"] of="82896e30"
 # В `forward` отслеживание выключено: вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` отслеживание включено только с `create_graph=True`. На каждый аргумент `apply` метод `backward` возвращает по одному значению; лишние значения допустимы, если это None.
 #
-# `Tenfold()(a, b)` завершается ошибкой со словами «non-static forward method», из-за которых обычно ищут пропущенный `@staticmethod`. Но дело не в декораторе: `apply` работает даже тогда, когда в классе нет ни одного из двух декораторов. Ошибка в том, что создан экземпляр.
+# Вызов `Tenfold()(a, b)` завершается ошибкой со словами «non-static forward method», из-за которых обычно ищут пропущенный `@staticmethod`. Но дело не в декораторе: `apply` работает даже тогда, когда в классе нет ни одного из двух декораторов. Ошибка в том, что вызван экземпляр класса. (При создании экземпляра появляется лишь предупреждение.)
 # %% [markdown] tags=["en"]
 # ## What to keep, and where
 #
@@ -252,7 +260,7 @@ function_table()
 # %% [markdown] tags=["ru"] of="c9498b63"
 # ## Что хранить и где
 #
-# Методу `backward` нужен вход, результат или и то и другое. Хранить нужное можно двумя способами: передать тензоры в `ctx.save_for_backward(...)` или положить в атрибуты `ctx`. Есть ли разница? Вот снова `Reciprocal`, но с атрибутом. Между прямым и обратным проходами вход на месте умножается на 10.
+# Методу `backward` нужен вход, результат или и то и другое. Хранить нужное можно двумя способами: передать тензоры в `ctx.save_for_backward(...)` или положить в атрибуты `ctx`. Есть ли разница? Вот снова функция `Reciprocal`, но с атрибутом. Между прямым и обратным проходами вход на месте умножается на 10.
 # %%
 class ReciprocalAttribute(torch.autograd.Function):
     @staticmethod
@@ -311,7 +319,7 @@ assert w.grad.tolist() == [-2, -0.5]
 # %% [markdown] tags=["en"]
 # Both nodes have kept the same `h`. Which of them can notice that it was edited? The picture draws them side by side, after the edit.
 # %% [markdown] tags=["ru"] of="ed3c5627"
-# Оба узла хранят один и тот же `h`. Какой из них может заметить, что его изменили? На рисунке они рядом, уже после изменения.
+# В обоих узлах хранится один и тот же тензор `h`. В каком из них можно обнаружить, что тензор изменили? На рисунке оба узла показаны рядом, уже после изменения.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -324,29 +332,29 @@ draw(saved, attribute)
 
 
 # %% [markdown] tags=["en"]
-# -0.01 instead of -1, and no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`. A mask that you made yourself may be kept either way: it has no derivative.
+# The result is −0.01 instead of −1, and there is no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`. A mask that you made yourself may be kept either way: it has no derivative.
 #
-# What remains is the choice. Autograd keeps what you save until `backward`. If it is the input, it stays alive although the caller has no use for it any more. If it is the result, it usually costs nothing: the caller has it anyway.
-# %% [markdown] tags=["ru"] of="cef3e353"
-# -0.01 вместо -1, и никакой ошибки. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, хуки сохранённых тензоров его видят. С атрибутом ничего этого не происходит. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить любым из двух способов: производной у неё нет.
+# What remains is the choice. Autograd keeps what you save until `backward`. It costs no memory if the caller keeps the tensor anyway. That is usually so for the result; a saved input may have to stay in memory although the caller has dropped it.
+# %% [markdown] tags=["ru"] of="fbfb6c92"
+# Получилось −0.01 вместо −1, а ошибки нет. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, для него вызываются хуки сохранённых тензоров. С атрибутом ничего этого не происходит. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить любым из двух способов: производной у неё нет.
 #
-# Остаётся выбрать, что сохранять. Сохранённое живёт до `backward`. Если это вход, он остаётся в памяти, хотя снаружи уже не нужен. Если это результат, хранить его обычно ничего не стоит: он и так остаётся у вызывающего кода.
+# Остаётся выбрать, что сохранять. Сохранённое остаётся в памяти до `backward`. Дополнительной памяти для этого не нужно, если тензор и так хранится у вызывающего кода. С результатом обычно так и бывает, а сохранённый вход может оставаться в памяти и тогда, когда снаружи он уже не нужен.
 # %% [markdown] tags=["en"]
 # ### Exercise `exp_function`: the exponential keeps its result
 # *complete · ●○○ · 10 minutes · 4 points*
 #
 # In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: it seems that nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`. `Exp.apply(x)` returns the exponential of a floating point tensor of any shape, a new tensor of the same dtype, and its gradient is right for every `grad_output`.
 #
-# * `forward` does not change the input, and `backward` does not change the tensor `grad_output`: they belong to the caller. Each call has its own state: `apply` may be called again before `backward`. Both hold in all exercises below, unless their text says otherwise.
+# * `forward` does not change the input, and `backward` does not change the tensor `grad_output`: these tensors belong to the caller. Each call has its own state: `apply` may be called again before `backward`. These three requirements hold in all exercises below, unless their text says otherwise.
 # * When the caller drops the input, only the memory of the result is still held between the two passes.
 # * When the result is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation, as for `torch.exp`.
-# %% [markdown] tags=["ru"] of="e5caf5fd"
+# %% [markdown] tags=["ru"] of="ae4c26ed"
 # ### Упражнение `exp_function`: экспонента хранит свой результат
 # *дописать · ●○○ · 10 минут · 4 балла*
 #
-# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`. Для тензора с плавающей точкой любой формы `Exp.apply(x)` возвращает его экспоненту — новый тензор того же dtype. Градиент верен при любом `grad_output`.
+# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`. Для тензора с плавающей точкой любой формы `Exp.apply(x)` возвращает его экспоненту — новый тензор того же dtype. Градиент верен при любом `grad_output`.
 #
-# * `forward` не меняет вход, а `backward` — тензор `grad_output`: это чужие тензоры. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. Оба требования относятся и ко всем упражнениям ниже, если в условии не сказано иное.
+# * Метод `forward` не меняет вход, а `backward` — тензор `grad_output`: эти тензоры принадлежат вызывающему коду. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. Эти три требования относятся и ко всем упражнениям ниже, если в условии не сказано иное.
 # * Когда вход снаружи больше не нужен, между двумя проходами в памяти остаётся только результат.
 # * Если результат изменён на месте до `backward`, torch сообщает об этом ошибкой `RuntimeError`, как и для `torch.exp`.
 # %% answer="exp_function"
@@ -431,9 +439,9 @@ except NameError as error:
 #
 # At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*, and you saw in the table that torch's own operations do not agree on one. None of them is wrong. But a hand-written operation that replaces `torch.relu` should make the same choice, and where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) the choice is seen.
 # %% [markdown] tags=["ru"] of="bea3b13d"
-# ## Производная на изломе
+# ## Производная в точке излома
 #
-# В нуле у relu нет производной: слева наклон 0, справа 1. Любое число от 0 до 1, включая концы, называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна делать тот же выбор. Разница видна там, где много точных нулей: после другого relu, в дополнении до общей длины (padding), в весах, которые вначале равны нулю.
+# В нуле у relu нет производной: слева от него наклон 0, справа — 1. Любое число от 0 до 1, включая концы, называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна делать тот же выбор. Разница видна там, где много точных нулей: после другого relu, в паддинге, в весах, которые вначале равны нулю.
 # %%
 class PublishedReLU(torch.autograd.Function):
     @staticmethod
@@ -462,19 +470,19 @@ assert kink.grad.item() == 1
 
 
 # %% [markdown] tags=["en"]
-# `gradcheck` finds nothing: random numbers are hardly ever 0. And at 0 it is no judge, since it complains about `torch.relu` as well: the central difference is 0.5 there.
+# `gradcheck` finds nothing: random numbers are hardly ever 0. And at 0 you cannot rely on it, since there it fails for `torch.relu` as well: the central difference is 0.5.
 #
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
 #
-# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
-# %% [markdown] tags=["ru"] of="2beda9dd"
-# `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле она не судья, потому что возражает и против `torch.relu`: центральная разность там равна 0.5.
+# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
+# %% [markdown] tags=["ru"] of="0c76faae"
+# Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
+# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
 # %% answer="fix_relu"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -603,14 +611,14 @@ except RuntimeError as error:
 # ### Exercise `product_function`: two inputs
 # *complete · ●●○ · 10 minutes · 4 points*
 #
-# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together. Each input that requires grad gets its gradient; for an input that does not, `backward` multiplies nothing: None is enough in its place. The tensor `grad_output` itself stays as it was.
-# %% [markdown] tags=["ru"] of="12d7d2d1"
-# Транслирование растянуло `b` с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет растянутую форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по растянутой оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
+# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together, such as `(4, 3)` and `(4, 1)`, `(4, 1)` and `(1, 3)`, or `(3,)` and `()`. Each input that requires grad gets its gradient; for an input that does not, `backward` multiplies nothing: None is enough in its place. The tensor `grad_output` itself stays as it was.
+# %% [markdown] tags=["ru"] of="a876787d"
+# При транслировании (broadcasting) форма тензора `b` расширена с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет расширенную форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по добавленной оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
 #
 # ### Упражнение `product_function`: два входа
 # *дописать · ●●○ · 10 минут · 4 балла*
 #
-# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой: dtype у них один, а формы совместимы при транслировании. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
+# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой: dtype у них один, а формы совместимы при транслировании, например `(4, 3)` и `(4, 1)`, `(4, 1)` и `(1, 3)` или `(3,)` и `()`. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
 # %% answer="product_function"
 class Product(torch.autograd.Function):
     """The product of two tensors, entry by entry."""
@@ -718,7 +726,7 @@ assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), rais
 #
 # Чтобы получить вторую производную, дифференцируют сам `backward`. Для этого операции в `backward` должны записываться, а от тензоров, с которыми они работают, autograd должен найти путь ко входам. Для каких сохранённых тензоров такой путь есть?
 #
-# `SquareTemporary` сохраняет `2 * x`, чтобы избавить `backward` от одного умножения. Возьмём выражение $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая — 18.
+# Функция `SquareTemporary` сохраняет `2 * x`, чтобы в `backward` было на одно умножение меньше. Возьмём выражение $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая — 18.
 # %%
 class SquareTemporary(torch.autograd.Function):
     @staticmethod
@@ -746,9 +754,9 @@ double = torch.tensor([1.5, -0.7], dtype=torch.float64, requires_grad=True)
 assert torch.autograd.gradcheck(SquareTemporary.apply, (double,))
 assert not torch.autograd.gradgradcheck(SquareTemporary.apply, (double,), raise_exception=False)
 # %% [markdown] tags=["en"]
-# What is missing? The picture draws `value` and the graph of its derivative; what belongs to `first` alone stands in a frame of its own. Find `twice` there, the 6: what leads on from it?
-# %% [markdown] tags=["ru"] of="2c00dcae"
-# Чего не хватает? На рисунке `value` и граф его производной; то, что нужно только для `first`, обведено отдельной рамкой. Найдите в ней `twice` — это число 6. Ведёт ли от него что-нибудь дальше?
+# What is missing? The picture draws `value` and the graph of its derivative; what belongs to `first` alone stands in a frame of its own. Find `twice` there, the 6: do any arrows lead on from it?
+# %% [markdown] tags=["ru"] of="60e698a2"
+# Чего не хватает? На рисунке — граф значения `value` и его производной; то, что нужно только для `first`, обведено отдельной рамкой. Найдите в ней `twice` — это число 6. Выходят ли из него стрелки дальше?
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)
 value = x * SquareTemporary.apply(x)
@@ -757,17 +765,17 @@ draw(value, first)
 
 
 # %% [markdown] tags=["en"]
-# 12 instead of 18, without a word. Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
+# The result is 12 instead of 18, without a warning. Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
 #
-# `gradcheck` is content, because it looks at the first derivative. `gradgradcheck` looks at the second, and finds the mistake. If you compute second derivatives by hand, take an expression *composed* with your function, such as $x \cdot f(x)$ here. With this function alone, `first` would be a constant, and instead of a wrong number you would get an error about a tensor that does not require grad.
+# `gradcheck` passes, because it looks at the first derivative. `gradgradcheck` looks at the second, and finds the mistake. If you compute second derivatives by hand, take an expression *composed* with your function, such as $x \cdot f(x)$ here. With this function alone, `first` would be a constant, and instead of a wrong number you would get an error about a tensor that does not require grad.
 #
 # Where a second derivative is not wanted, say so: put `@torch.autograd.function.once_differentiable` above `backward` (and below `@staticmethod`). Does a second derivative then raise an error? Run the next cell before you believe it.
-# %% [markdown] tags=["ru"] of="27074392"
-# 12 вместо 18, и никакого предупреждения. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` как тот же тензор графа, а *выход* — как тензор, связанный с этим самым узлом. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
+# %% [markdown] tags=["ru"] of="2b17a6c5"
+# Получилось 12 вместо 18, а предупреждения нет. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` как тот же тензор графа, а *выход* — как тензор, связанный с этим самым узлом. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
 #
-# `gradcheck` ошибки не замечает: она смотрит на первую производную. `gradgradcheck` смотрит на вторую и ошибку находит. Если вы вычисляете вторые производные сами, берите выражение, в которое ваша функция *входит*, как здесь $x \cdot f(x)$. Для самой функции, без множителя, производная `first` была бы константой, и вместо неверного числа получилась бы ошибка: тензор не требует градиента.
+# Функция `gradcheck` ошибки не замечает, потому что проверяет первую производную. Функция `gradgradcheck` проверяет вторую и ошибку находит. Если вы вычисляете вторые производные сами, берите выражение, в которое ваша функция *входит*, как здесь $x \cdot f(x)$. Для самой функции, без множителя, производная `first` была бы константой, и вместо неверного числа получилась бы ошибка: тензор не требует градиента.
 #
-# Если вторая производная не нужна, так и скажите: поставьте над `backward` (и под `@staticmethod`) декоратор `@torch.autograd.function.once_differentiable`. Приведёт ли тогда вторая производная к ошибке? Прежде чем в это поверить, выполните следующую ячейку.
+# Если вторая производная не нужна, об этом можно сообщить: поставьте над `backward` (и под `@staticmethod`) декоратор `@torch.autograd.function.once_differentiable`. Приведёт ли тогда вторая производная к ошибке? Прежде чем в это поверить, выполните следующую ячейку.
 # %%
 class SquareOnce(torch.autograd.Function):
     @staticmethod
@@ -833,13 +841,13 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 
 
 # %% [markdown] tags=["en"]
-# `backward()` meets the error. `autograd.grad` asks only for the way to `x`, and the node that holds the error is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
-# %% [markdown] tags=["ru"] of="2a8af653"
-# `backward()` доходит до узла, который вызывает ошибку. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет: без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
+# `backward()` reaches the node that raises the error. `autograd.grad` follows only the way to `x`, and that node is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
+# %% [markdown] tags=["ru"] of="3f62d297"
+# Вызов `backward()` доходит до узла, который вызывает ошибку. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет, поэтому без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
 # %% [markdown] tags=["en"]
-# The same second derivatives along $x$, all by `autograd.grad`. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
-# %% [markdown] tags=["ru"] of="5833672d"
-# Те же вторые производные как функции от $x$; все вычислены через `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые: по виду ошибку не заметить.
+# Here are the same second derivatives along $x$, all by `autograd.grad`. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
+# %% [markdown] tags=["ru"] of="a60e8f9f"
+# На графике — те же вторые производные как функции от $x$; все вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
@@ -869,7 +877,7 @@ plt.show()
 # ### Упражнение `fix_sinh`: один раз верно, второй раз нет
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Значение и первая производная верны. Вторая производная `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52.
+# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Значение и первая производная верны. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52.
 #
 # Исправьте класс так, чтобы были верны первая и вторая производные, в том числе у выражений, в которые он входит. Сохранять можно всё, что нужно. Запретить вторую производную здесь недостаточно.
 # %% answer="fix_sinh"
@@ -982,11 +990,11 @@ assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception
 # %% [markdown] tags=["en"]
 # ## One node instead of two
 #
-# Why write a Function at all, when autograd can differentiate everything? For a gradient that is no derivative (the extras), for code that torch cannot see, and for memory. Take $x \cdot \sigma(x)$, the activation SiLU. Written out, the graph keeps the sigmoid next to `x`. torch's own `silu` keeps `x` alone. The cell counts the bytes alive after the forward pass; the result itself has 40 000.
-# %% [markdown] tags=["ru"] of="a78bc9d1"
+# Why write a Function at all, when autograd can differentiate everything? For a gradient that is no derivative (the extras), for code that torch cannot see, and for memory. Take $x \cdot \sigma(x)$, the activation SiLU. Written out, the graph keeps the sigmoid next to `x`. torch's own `silu` keeps `x` alone. The cell counts the bytes alive after the forward pass; the result itself has 40,000.
+# %% [markdown] tags=["ru"] of="9931bb12"
 # ## Один узел вместо двух
 #
-# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, граф хранит, кроме `x`, ещё и сигмоиду. Встроенная `silu` хранит только `x`. Следующая ячейка считает байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
+# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, в графе, кроме `x`, хранится ещё и сигмоида. Для встроенной функции `silu` хранится только `x`. В следующей ячейке подсчитаны байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
 # %%
 from autograder.measure import live_bytes
 
@@ -1005,9 +1013,9 @@ from autograder.measure import graph_nodes
 both = [graph_nodes(f(x)) for f in (lambda x: x * torch.sigmoid(x), torch.nn.functional.silu)]
 assert [sum(not hasattr(node, "variable") for node in nodes) for nodes in both] == [2, 1]
 # %% [markdown] tags=["en"]
-# The picture shows who keeps what. “An input” costs nothing: the caller has `x` anyway.
-# %% [markdown] tags=["ru"] of="f90ca634"
-# На рисунке видно, кто что хранит. «Это вход» значит, что памяти не уходит: `x` и так есть у вызывающего кода.
+# The picture shows which node keeps what. A saved tensor marked as “an input” costs nothing here, because the caller keeps `x` anyway.
+# %% [markdown] tags=["ru"] of="dd83809e"
+# На рисунке видно, что хранится в каждом узле. Пометка «это вход» здесь означает, что дополнительная память не нужна: вызывающий код и так хранит `x`.
 # %% tags=["picture"]
 written_out, torchs_silu = x * torch.sigmoid(x), torch.nn.functional.silu(x)
 draw(written_out, torchs_silu)
@@ -1017,12 +1025,12 @@ draw(written_out, torchs_silu)
 # ### Exercise `silu_function`: one node, nothing more to keep
 # *design · ●●● · 15 minutes · 5 points*
 #
-# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it, at 0 and for large numbers such as 1000 and -1000 as well: no NaN. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
-# %% [markdown] tags=["ru"] of="87585367"
+# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it, at 0 and for large numbers such as 1000 and −1000 as well: no NaN. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
+# %% [markdown] tags=["ru"] of="bf53e13f"
 # ### Упражнение `silu_function`: один узел и ничего лишнего
 # *спроектировать · ●●● · 15 минут · 5 баллов*
 #
-# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у выражений, в которые входит эта функция. Они верны и в нуле, и при больших по модулю числах вроде 1000 и -1000: NaN не появляется. После прямого прохода в памяти остаются только результат и вход, который хранит вызывающий код. Время не учитывается: можно вычислять одно и то же дважды.
+# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у выражений, в которые входит эта функция. Они верны и в нуле, и при больших по модулю числах вроде 1000 и −1000: NaN не появляется. После прямого прохода в памяти остаются только результат и вход, который хранит вызывающий код. Время не учитывается: можно вычислять одно и то же дважды.
 # %% answer="silu_function"
 class SiLU(torch.autograd.Function):
     """`x * sigmoid(x)` that keeps its input alone."""
@@ -1098,21 +1106,21 @@ check("silu_function")
 # %% [markdown] tags=["en"]
 # ## A gradient that is no derivative
 #
-# The exercises from here on are extras. The derivative of the sign is 0 wherever it exists, so nothing before a sign can learn by it. Networks with weights of -1 and 1 are trained all the same: `backward` returns something useful instead, the *straight-through estimator*. `gradcheck` must fail on such a Function, because it compares with the true derivative. Test it against the formula that you want.
+# The exercises from here on are extras. The derivative of the sign is 0 wherever it exists, so nothing before a sign can learn by it. Networks with weights of −1 and 1 are trained all the same: `backward` returns something useful instead, the *straight-through estimator*. `gradcheck` must fail on such a Function, because it compares with the true derivative. Test it against the formula that you want.
 #
 # ### Extra exercise `sign_function`: a sign that lets the gradient through
 # *complete · ●○○ · 6 minutes · 3 points · extra*
 #
-# Write a class `Sign` derived from `torch.autograd.Function`. `Sign.apply(x)` returns `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [-1, 1], both ends included, and 0 elsewhere. `grad_output` stays as it was.
-# %% [markdown] tags=["ru"] of="b6e52dcd"
-# ## Градиент, который не производная
+# Write a class `Sign` derived from `torch.autograd.Function`. `Sign.apply(x)` returns `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [−1, 1], both ends included, and 0 elsewhere. `grad_output` stays as it was.
+# %% [markdown] tags=["ru"] of="36b49ff8"
+# ## Градиент, который не является производной
 #
-# Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами -1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция и не должна проходить: там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
+# Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами −1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция и не должна проходить, потому что там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
 #
 # ### Дополнительное упражнение `sign_function`: знак, который пропускает градиент
 # *дописать · ●○○ · 6 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], включая концы, а в остальных местах — нулю. Сам тензор `grad_output` не меняется.
+# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. Сам тензор `grad_output` не меняется.
 # %% answer="sign_function"
 class Sign(torch.autograd.Function):
     """The sign of each entry, with a gradient that passes where |x| is at most 1."""
@@ -1185,9 +1193,9 @@ assert torch.autograd.grad(points.sign().sum(), points)[0].tolist() == [0, 0, 0]
 
 
 # %% [markdown] tags=["en"]
-# To make one part of a network work *against* another, the gradient is turned round (its sign is changed) between them, and often scaled. The value passes as it is. What if `forward` returns `x` itself?
-# %% [markdown] tags=["ru"] of="1303b802"
-# Чтобы одна часть сети работала *против* другой, градиент между ними разворачивают (меняют его знак), а часто ещё и умножают на число. Значение проходит без изменений. А что, если `forward` вернёт сам `x`?
+# To make one part of a network work *against* another, the sign of the gradient is changed between them (gradient reversal), and the gradient is often scaled. The value passes as it is. What if `forward` returns `x` itself?
+# %% [markdown] tags=["ru"] of="980300b8"
+# Чтобы одна часть сети работала *против* другой, между ними меняют знак градиента (обращение градиента, gradient reversal), а часто ещё и умножают его на число. Значение проходит без изменений. А что, если метод `forward` вернёт сам тензор `x`?
 # %%
 class PassOn(torch.autograd.Function):
     @staticmethod
@@ -1216,19 +1224,19 @@ except RuntimeError as error:
 
 
 # %% [markdown] tags=["en"]
-# The result is a view, and torch refuses to change a view made inside a custom Function. It is not wrong, but whoever writes `relu_()` behind it gets an error.
+# The result is a view, and torch refuses to change a view made inside a custom Function. The Function is right, but a `relu_()` after it raises an error.
 #
-# ### Extra exercise `reverse_function`: a gradient turned round
+# ### Extra exercise `reverse_function`: gradient reversal
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
 # Write a class `Reverse` derived from `torch.autograd.Function`. `Reverse.apply(x, factor)` takes a tensor and a number, and returns a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`; the tensor `grad_output` itself stays as it was. The result can be changed in place, and `x` does not change with it.
-# %% [markdown] tags=["ru"] of="55b24aab"
-# Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch отказывается. Сама функция верна, но если дальше написать `relu_()`, возникнет ошибка.
+# %% [markdown] tags=["ru"] of="b837e5fb"
+# Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch не разрешает. Сама функция верна, но если дальше написать `relu_()`, возникнет ошибка.
 #
-# ### Дополнительное упражнение `reverse_function`: развёрнутый градиент
+# ### Дополнительное упражнение `reverse_function`: обращение градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. Вызов `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
 # %% answer="reverse_function"
 class Reverse(torch.autograd.Function):
     """Passes the numbers on, and the gradient times `-factor`."""
@@ -1300,7 +1308,7 @@ check("reverse_function")
 # %% [markdown] tags=["ru"] of="b2f6482a"
 # ## Чужой тензор
 #
-# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. В обратном проходе обе получают от сложения один и тот же тензор. `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
+# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. При обратном проходе обе получают от сложения один и тот же тензор, и функция `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
 # %%
 class TimesTwo(torch.autograd.Function):
     @staticmethod
@@ -1326,7 +1334,7 @@ assert other.grad.item() == 1  # here `exp` is the newer node and runs first
 # %% [markdown] tags=["en"]
 # Go through the backward pass one step at a time. What does the addition hand on to `ExpBackward0`, and what does that node get when its turn comes?
 # %% [markdown] tags=["ru"] of="3157ff20"
-# Пройдите обратный проход по шагам. Что сложение передаёт узлу `ExpBackward0` и что этот узел получает, когда до него доходит очередь?
+# Пройдите обратный проход по шагам. Какой градиент передан от сложения узлу `ExpBackward0` и какой этот узел получает, когда до него доходит очередь?
 # %% tags=["picture"]
 from autograder import steps
 
@@ -1337,14 +1345,14 @@ steps(total)
 
 
 # %% [markdown] tags=["en"]
-# 2 instead of 1, and the wrong gradient is not the one of the careless Function: its neighbour pays. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the newest node runs first. The only sure test is to compare `grad_output` before and after the backward pass.
+# The result is 2 instead of 1, and the wrong gradient is not that of the Function with the mistake but that of its neighbour. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the node that was made last runs first. The only sure test is to compare `grad_output` before and after the backward pass.
 #
 # ### Extra exercise `leaky_function`: the neighbour's gradient
 # *find the bug · ●●○ · 7 minutes · 3 points · extra*
 #
 # `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is a number. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
-# %% [markdown] tags=["ru"] of="44256073"
-# 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. `gradcheck` ошибки не находит, ведь градиент, который вернула `TimesTwo`, верен. Если переставить слагаемые, сумма снова даёт верные градиенты: первым выполняется самый новый узел. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
+# %% [markdown] tags=["ru"] of="49188c64"
+# Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, сумма снова даёт верные градиенты: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 #
 # ### Дополнительное упражнение `leaky_function`: градиент соседней операции
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
@@ -1431,13 +1439,13 @@ check("leaky_function")
 # %% [markdown] tags=["en"]
 # ## State of one call
 #
-# A class is shared by all calls of its Function. What one call has to remember belongs to its `ctx`.
+# A class is shared by all calls of its Function. What belongs to one call is kept in its `ctx`.
 #
 # ### Extra exercise `square_function`: two calls, one memory
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
 # `Square.apply(x)` is right when it is called once. After two calls, for 1 and for 5, the gradients are 10 and 10 instead of 2 and 10. Mend the class, so that each call has its own gradient, in whatever order they are asked for. If the input is changed in place before `backward`, torch must raise its `RuntimeError` about an in-place operation.
-# %% [markdown] tags=["ru"] of="09cdf367"
+# %% [markdown] tags=["ru"] of="64e2229a"
 # ## Состояние одного вызова
 #
 # Класс у всех вызовов функции общий. То, что нужно одному вызову, хранят в его `ctx`.
@@ -1540,13 +1548,13 @@ assert both_gradients(GivenSquare) == (10, 10) and both_gradients(Square) == (2,
 
 
 # %% [markdown] tags=["en"]
-# ## In place, and said so
+# ## A change in place that autograd knows of
 #
 # A Function may change its input in place, if it says so: `ctx.mark_dirty(x)` in `forward`, and `x` is returned. Without that call autograd takes the result for a new tensor. Then the input still has its old place in the graph, although its numbers are new.
-# %% [markdown] tags=["ru"] of="d02f8440"
-# ## На месте и не тайком
+# %% [markdown] tags=["ru"] of="b56c071b"
+# ## Изменение на месте, о котором autograd знает
 #
-# Функция может изменить свой вход на месте, если сообщит об этом: вызовет `ctx.mark_dirty(x)` в методе `forward` и вернёт `x`. Без этого вызова autograd считает результат новым тензором. Тогда вход остаётся на прежнем месте в графе, хотя числа в нём уже новые.
+# Пользовательская функция может изменить свой вход на месте, если сообщить об этом: вызвать `ctx.mark_dirty(x)` в методе `forward` и вернуть `x`. Без этого вызова autograd считает результат новым тензором, и вход остаётся на прежнем месте в графе, хотя числа в нём уже новые.
 # %%
 class DoubleSilently(torch.autograd.Function):
     @staticmethod
@@ -1589,12 +1597,12 @@ assert (
 # ### Extra exercise `scale_function`: in place, and said so
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`. `backward` leaves the tensor `grad_output` as it was.
-# %% [markdown] tags=["ru"] of="0b563a66"
-# ### Дополнительное упражнение `scale_function`: на месте и не тайком
+# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf and may hold zeros, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`. `backward` leaves the tensor `grad_output` as it was.
+# %% [markdown] tags=["ru"] of="e9320fe0"
+# ### Дополнительное упражнение `scale_function`: изменение на месте, о котором autograd знает
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. `backward` не меняет тензор `grad_output`.
+# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` (в нём могут быть и нули) на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. Метод `backward` не меняет тензор `grad_output`.
 # %% answer="scale_function"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -1667,21 +1675,21 @@ check("scale_function")
 # %% [markdown] tags=["en"]
 # ## A second output
 #
-# A `forward` with two outputs gets two gradients in its `backward`. An output that nobody used arrives as zeros, not as None (unless `ctx.set_materialize_grads(False)` was called). An integer or boolean output never requires grad. But a floating point one does, even when it is a mere statistic, and then somebody may differentiate it and get a wrong gradient.
+# A `forward` with two outputs gets two gradients in its `backward`. For an output that was not used zeros arrive, not None (unless `ctx.set_materialize_grads(False)` was called). An integer or boolean output never requires grad. But a floating point one does, even when it is a mere statistic, and then its derivative may be taken and be wrong.
 #
 # ### Extra exercise `clip_function`: a second output without a gradient
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `Clip` derived from `torch.autograd.Function`. `Clip.apply(x)` returns a tuple of two: `x.clamp(-1, 1)`, and the share of the entries of `x` outside of [-1, 1], a tensor of shape () in the dtype of `x`. The gradient of `x` is `grad_output` of the first where `x` lies in [-1, 1], both ends included, and 0 elsewhere. The share does not require grad: `ctx.mark_non_differentiable(...)` says so.
-# %% [markdown] tags=["ru"] of="fee0f087"
+# Write a class `Clip` derived from `torch.autograd.Function`. `Clip.apply(x)` returns a tuple of two: `x.clamp(-1, 1)`, and the share of the entries of `x` outside of [−1, 1], a tensor of shape () in the dtype of `x`. The gradient of `x` is `grad_output` of the first where `x` lies in [−1, 1], both ends included, and 0 elsewhere. The share does not require grad: `ctx.mark_non_differentiable(...)` says so.
+# %% [markdown] tags=["ru"] of="2105c4e3"
 # ## Второй выход
 #
-# Если у `forward` два выхода, `backward` получает два градиента. Для выхода, которым никто не воспользовался, приходят нули, а не None (если не вызвать `ctx.set_materialize_grads(False)`). Целочисленный или логический выход градиента не требует никогда. А выход с плавающей точкой требует, даже если это всего лишь статистика. Его могут продифференцировать — и получат неверный градиент.
+# Если у `forward` два выхода, `backward` получает два градиента. Для неиспользованного выхода приходят нули, а не None (если не вызвать `ctx.set_materialize_grads(False)`). Целочисленный или логический выход градиента никогда не требует. А выход с плавающей точкой требует, даже если это всего лишь статистика: продифференцировав его, можно получить неверный градиент.
 #
 # ### Дополнительное упражнение `clip_function`: второй выход без градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [-1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [-1, 1], включая концы, а в остальных местах — нулю. Доля не требует градиента: об этом сообщает `ctx.mark_non_differentiable(...)`.
+# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [−1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. Доля не требует градиента: для этого вызовите `ctx.mark_non_differentiable(...)`.
 # %% answer="clip_function"
 class Clip(torch.autograd.Function):
     """The clipped tensor, and the share of entries that were clipped."""
@@ -1797,13 +1805,13 @@ class Unmaterialized(TwoOutputs):
 
 Unmaterialized.apply(x)[0].sum().backward()
 # %% [markdown] tags=["en"]
-# ## At home in `torch.func`
+# ## A Function for `torch.func`
 #
 # `torch.func` has three requirements. `grad` wants `forward(x)` without a context and a method `setup_context(ctx, inputs, output)`, which does the saving. `vmap` wants `generate_vmap_rule = True` in the class, or a method `vmap`. Forward mode wants a method `jvp`. The cell calls all three with a Function of the usual form, and all three errors name the same requirement, the first.
-# %% [markdown] tags=["ru"] of="33049eab"
+# %% [markdown] tags=["ru"] of="cc0ec675"
 # ## Своя функция в `torch.func`
 #
-# У `torch.func` три требования. Для `grad` нужно, чтобы `forward(x)` не принимал контекст, а сохранением занимался метод `setup_context(ctx, inputs, output)`. Для `vmap` нужно `generate_vmap_rule = True` в теле класса или метод `vmap`. Прямому режиму нужен метод `jvp`. Следующая ячейка вызывает все три с функцией в обычной записи, и все три ошибки говорят об одном и том же требовании, первом.
+# У модуля `torch.func` три требования. Для `grad` нужно, чтобы `forward(x)` не принимал контекст, а тензоры сохранялись в методе `setup_context(ctx, inputs, output)`. Для `vmap` нужна строка `generate_vmap_rule = True` в теле класса или метод `vmap`. Для прямого режима нужен метод `jvp`. В следующей ячейке все три вызова сделаны с функцией в обычной записи, и во всех трёх сообщениях об ошибке названо одно и то же требование, первое.
 # %%
 point = torch.tensor([1.0, 2.0])
 for name, call in {
@@ -1832,12 +1840,12 @@ for call in (
 # ### Extra exercise `cube_function`: at home in torch.func
 # *complete · ●●● · 15 minutes · 4 points · extra*
 #
-# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
-# %% [markdown] tags=["ru"] of="bb9c6186"
+# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape, and its node is that of the class. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
+# %% [markdown] tags=["ru"] of="0c530949"
 # ### Дополнительное упражнение `cube_function`: своя функция в torch.func
 # *дописать · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы. С этим классом работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже верна. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняет `ctx.save_for_forward`.
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы, и узел результата принадлежит этому классу. С этим классом должны работать и давать верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже должна быть верна. Тензоры, которые `jvp(ctx, tangent)` берёт из `ctx.saved_tensors`, сохраните с помощью `ctx.save_for_forward`.
 # %% answer="cube_function"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -1961,7 +1969,7 @@ check("cube_function")
 # %% [markdown] tags=["en"]
 # ## Write the test
 #
-# Each bug of this lesson passed some test. What would a test look like that catches them all?
+# Each of the bugs in this lesson passed at least one test. What would a test look like that catches them all?
 #
 # ### Extra exercise `is_right_function`: write the test
 # *write the test · ●●● · 25 minutes · 5 points · extra*
@@ -1969,25 +1977,25 @@ check("cube_function")
 # Write `is_right_function(function)`. It gets a class derived from `torch.autograd.Function` whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape. Return `True` if the class is right, else `False`; an `AssertionError` and the error of `gradcheck` count as `False`. So does any other `RuntimeError`, but only over a wrong class; every other exception ends the check. A class is right if:
 #
 # * the value is right, and both gradients for every `grad_output`;
-# * second derivatives are right;
+# * all second derivatives are right, the mixed ones by `x` and `k` as well;
 # * a backward pass without `create_graph` leaves `grad_output` as it was.
 #
 # Your test is tried on several right and several wrong classes. It earns 1 point for accepting every right one, and the others for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="c7b90239"
+# %% [markdown] tags=["ru"] of="645eb330"
 # ## Напишите тест
 #
-# Каждая ошибка этого урока какую-нибудь проверку прошла. Каким должен быть тест, который поймает их все?
+# Каждая из ошибок этого урока прошла хотя бы одну проверку. Каким должен быть тест, который обнаружит их все?
 #
 # ### Дополнительное упражнение `is_right_function`: напишите тест
 # *написать тест · ●●● · 25 минут · 5 баллов · дополнительно*
 #
-# Напишите `is_right_function(function)`. Аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Любой другой `RuntimeError` — тоже, но только на неправильном классе; любое другое исключение прерывает проверку. Класс правильный, если:
+# Напишите функцию `is_right_function(function)`. Её аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Так же считается любая другая ошибка `RuntimeError`, если класс неправильный; любое другое исключение прерывает проверку. Класс правильный, если:
 #
-# * верны значение и оба градиента — при любом `grad_output`;
-# * верны вторые производные;
+# * верны значение и оба градиента — при любом `grad_output`;
+# * верны все вторые производные, в том числе смешанные, по `x` и `k`;
 # * обратный проход без `create_graph` не меняет `grad_output`.
 #
-# Ваш тест проверяют на нескольких правильных и нескольких неправильных классах. Если он принимает все правильные, за это даётся 1 балл; остальные баллы — за отвергнутые неправильные, но только если приняты все правильные.
+# Ваш тест проверяют на нескольких правильных и нескольких неправильных классах. Если тест принял все правильные, за это даётся 1 балл; остальные баллы начисляются за отвергнутые неправильные, но только если приняты все правильные.
 # %% answer="is_right_function"
 def is_right_function(function):
     """Does `function.apply(x, k)` compute `x * exp(-k)`, with right derivatives and without side effects?"""
@@ -2068,11 +2076,11 @@ check("is_right_function")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# A custom Function runs on the device of its tensors; nothing in this lesson changes there. What one node saves against two is memory, and there the allocator measures it: the peak of a forward and a backward pass for SiLU of $2^{22}$ numbers, 16 777 216 bytes each time a tensor of that size is kept. The cell measures it on this machine's GPU or shows what was recorded on one.
-# %% [markdown] tags=["ru"] of="b94e9e24"
+# A custom Function runs on the device of its tensors; nothing in this lesson changes there. What one node saves against two is memory. If this machine has a GPU, the cell shows the peak of a forward and a backward pass for SiLU of $2^{22}$ numbers, where each kept tensor of that size takes 16,777,216 bytes; torch's CUDA allocator measures it.
+# %% [markdown] tags=["ru"] of="14bfdca2"
 # ## На GPU
 #
-# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо двух экономит память, а её расход на GPU измеряет сам распределитель: пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел, где каждый хранимый тензор такого размера занимает 16 777 216 байт. Ячейка измеряет пик на вашем GPU или показывает то, что записали на другом.
+# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо двух экономит память. Если на вашей машине есть GPU, ячейка покажет пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел, где каждый хранимый тензор такого размера занимает 16 777 216 байт; измеряет пик CUDA-аллокатор torch.
 # %% tags=["fact"]
 assert torch.empty(2**22).untyped_storage().nbytes() == 16_777_216
 # %%
@@ -2089,19 +2097,19 @@ on_gpu(silu_on_gpu)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
-# * `backward` multiplies `grad_output` in, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
+# * `backward` multiplies the derivative by `grad_output`, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
 # * Inputs and outputs go through `save_for_backward`; `ctx` attributes are for what is no tensor.
 # * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` stops `backward()`, not `autograd.grad`.
 # * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. `gradcheck` does not see an edited `grad_output`, so look at it yourself.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="0330efbc"
+# %% [markdown] tags=["ru"] of="7e2344af"
 # ## Что стоит запомнить
 #
 # * `backward` умножает производную на `grad_output` и возвращает по одному значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
 # * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
 # * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная будет неверной, а предупреждения не появится. `once_differentiable` останавливает `backward()`, но не `autograd.grad`.
-# * `gradcheck` — на разных входах и по обе стороны излома; `gradgradcheck` — для второй производной. Изменений в `grad_output` функция `gradcheck` не видит: проверяйте его сами.
+# * Вызывайте `gradcheck` на разных входах и по обе стороны излома, а для второй производной — `gradgradcheck`. Изменений в `grad_output` функция `gradcheck` не видит, поэтому проверяйте его сами.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%
@@ -2109,9 +2117,9 @@ from autograder import progress
 
 progress()
 # %% [markdown] tags=["en"]
-# This is the last lesson. `plot_progress()` puts all lessons that you have begun into one picture: the points of each, and how many different mistakes the checks have recognised on the way.
-# %% [markdown] tags=["ru"] of="fa325979"
-# Это последний урок. `plot_progress()` показывает на одном рисунке все уроки, которые вы начали: баллы за каждый и сколько разных ошибок по дороге узнали проверки.
+# This is the last lesson. `plot_progress()` puts all lessons that you have begun into one picture: the points of each, and how many different mistakes the checks have recognised so far.
+# %% [markdown] tags=["ru"] of="6e8f9a86"
+# Это последний урок. Функция `plot_progress()` показывает на одном рисунке все уроки, которые вы начали: баллы за каждый и сколько разных ошибок за это время распознали проверки.
 # %% tags=["picture"]
 from autograder import plot_progress
 

@@ -1,11 +1,11 @@
 # %% [markdown] tags=["en"]
 # # Gallery: what the pictures show
 #
-# `draw(loss)` shows the graph behind a tensor, `steps(loss)` goes through its backward pass one step at a time. Each section below shows one thing that they can tell you; change the code and look again.
-# %% [markdown] tags=["ru"] of="a7ed0a3f"
+# `draw(loss)` shows the graph behind a tensor, `steps(loss)` goes through its backward pass one step at a time. Each section below has one example of what you can see in a picture; change the code and look again.
+# %% [markdown] tags=["ru"] of="374a15e1"
 # # Галерея: что видно на рисунках
 #
-# `draw(loss)` показывает граф тензора, `steps(loss)` проходит его обратный проход по шагам. Каждый раздел показывает одно из того, что можно узнать; меняйте код и смотрите снова.
+# Вызов `draw(loss)` показывает граф тензора, а `steps(loss)` — обратный проход от него по шагам. В каждом разделе — один пример того, что можно увидеть на рисунке; измените код и посмотрите ещё раз.
 # %% tags=["en"]
 from autograder import start
 
@@ -29,7 +29,7 @@ from autograder import draw, steps
 # %% [markdown] tags=["ru"] of="90912c48"
 # ## Граф до обратного прохода
 #
-# Блоки с именами ваших переменных — тензоры: цилиндр — лист, штриховая рамка — константа, скруглённые углы — промежуточный тензор, двойная рамка — выход; в `.grad` пока прочерк. Серые блоки — шаги обратного прохода и то, что для них сохранено, с точностью до байта; штриховая стрелка кончается у константы, ей градиент не нужен.
+# Блоки с именами ваших переменных — это тензоры. Лист изображён цилиндром, константа — штриховой рамкой, нелистовой (промежуточный) тензор — рамкой со скруглёнными углами, выход — двойной рамкой; в `.grad` пока прочерк. Серые блоки — это шаги обратного прохода и то, что для них сохранено, с точностью до байта. Штриховая стрелка заканчивается у константы, которой градиент не нужен.
 # %%
 torch.manual_seed(0)
 x = torch.rand(4, 3)
@@ -45,28 +45,28 @@ draw(loss)
 # %% [markdown] tags=["ru"] of="e7dddddf"
 # ## То же самое текстом
 #
-# У каждого рисунка есть текст с теми же сведениями — для терминала и для программы экранного доступа; его же вы увидите там, где нарисовать нельзя.
+# У каждого рисунка есть текстовая версия с теми же сведениями — для терминала и для программы экранного доступа; её же вы увидите там, где рисунок показать нельзя.
 # %%
 print(draw(loss))
 # %% [markdown] tags=["en"]
 # ## After the backward pass
 #
-# Gradients have landed, with values or a norm, and what was saved is freed.
-# %% [markdown] tags=["ru"] of="7eaf0cd2"
+# The gradients are in the leaves, with values or a norm, and what was saved is freed.
+# %% [markdown] tags=["ru"] of="2e93c92e"
 # ## После обратного прохода
 #
-# Градиенты пришли в листья — видны значения или норма, — а сохранённое освобождено.
+# Градиенты записаны в листья (показаны значения или норма), а сохранённое освобождено.
 # %%
 loss.backward()
 draw(loss)
 # %% [markdown] tags=["en"]
 # ## An edit in place
 #
-# The version counter of `h` has moved on, and the step that saved `h` says that it will refuse.
-# %% [markdown] tags=["ru"] of="f47b3c71"
+# The version counter of `h` has grown, and at the step that saved `h` a warning says that backward will fail.
+# %% [markdown] tags=["ru"] of="0bb7cb96"
 # ## Изменение на месте
 #
-# Счётчик версий `h` ушёл вперёд, и шаг, который сохранил `h`, предупреждает об ошибке.
+# Счётчик версий тензора `h` увеличился, и у шага, для которого сохранён `h`, стоит предупреждение об ошибке.
 # %%
 t = torch.tensor([1.0, 2.0], requires_grad=True)
 h = t.exp()
@@ -81,7 +81,7 @@ draw(loss)
 # %% [markdown] tags=["ru"] of="0760ebda"
 # ## Представления
 #
-# Точечная линия ведёт от представления к основе; изменить представление — значит изменить и основу.
+# Пунктирная линия ведёт от представления к исходному тензору; изменение представления меняет и исходный тензор.
 # %%
 m = torch.ones(2, 2, requires_grad=True)
 base = m * 1
@@ -96,7 +96,7 @@ draw(loss)
 # %% [markdown] tags=["ru"] of="4a9ef58d"
 # ## Несколько выходов
 #
-# Если у шага несколько выходов, у стрелок написано, к какому они относятся.
+# Если у шага несколько выходов, у стрелок написано, к какому выходу они относятся.
 # %%
 m = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 first, second = m.unbind()
@@ -111,7 +111,7 @@ draw(loss)
 # %% [markdown] tags=["ru"] of="7729e065"
 # ## Ваша собственная функция
 #
-# Она помечена; видно, что она сохранила через `save_for_backward`, а что просто положила в `ctx`.
+# Ваша функция помечена на рисунке; видно, что сохранено с помощью `save_for_backward`, а что просто лежит в `ctx`.
 # %%
 class Cube(torch.autograd.Function):
     @staticmethod
@@ -133,11 +133,11 @@ draw(loss)
 # %% [markdown] tags=["en"]
 # ## Hooks and `retain_grad`
 #
-# Every hook is at its tensor by the name of its function, and `retain_grad()` by its own.
-# %% [markdown] tags=["ru"] of="66f72cb4"
+# At each tensor the names of its hooks are shown, and a call of `retain_grad()`.
+# %% [markdown] tags=["ru"] of="733dbbf6"
 # ## Хуки и `retain_grad`
 #
-# Каждый хук виден у своего тензора под именем функции, виден и вызов `retain_grad()`.
+# У каждого тензора показаны имена его хуков, показан и вызов `retain_grad()`.
 # %%
 def clip(gradient):
     return gradient.clamp(-1, 1)
@@ -157,11 +157,11 @@ draw(loss)
 # %% [markdown] tags=["en"]
 # ## Packed by hooks, and checkpoints
 #
-# What a hook or a checkpoint has packed stays packed: looking at it computes nothing again.
-# %% [markdown] tags=["ru"] of="82a317f9"
-# ## Упаковано хуками; контрольные точки
+# What a hook or a checkpoint has packed stays packed: nothing is computed again to show it.
+# %% [markdown] tags=["ru"] of="1242f17c"
+# ## Упакованное хуками и контрольные точки
 #
-# Что упаковали хук или контрольная точка, остаётся упакованным: от взгляда ничего не вычисляется заново.
+# То, что упаковано хуком или контрольной точкой, остаётся упакованным: при показе ничего не вычисляется заново.
 # %%
 net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
 t = torch.rand(3, 2)
@@ -172,11 +172,11 @@ draw(loss)
 # %% [markdown] tags=["en"]
 # ## Thousands of steps
 #
-# A loop is folded into its first turn and a block for all the others, with a count.
-# %% [markdown] tags=["ru"] of="ba10fe55"
+# A loop is folded into its first iteration and a block for all the others, with a count.
+# %% [markdown] tags=["ru"] of="36d2983d"
 # ## Тысячи шагов
 #
-# Цикл свёрнут: виден первый оборот и блок на все остальные, с их числом.
+# Цикл свёрнут: показаны первая итерация и блок, заменяющий остальные, с их числом.
 # %%
 w = torch.tensor([1.1, 1.2], requires_grad=True)
 state = torch.ones(2)
@@ -187,11 +187,11 @@ draw(loss)
 # %% [markdown] tags=["en"]
 # ## A gradient of a gradient
 #
-# After `create_graph=True` the gradient has a graph; what belongs to it alone stands in a lane of its own.
-# %% [markdown] tags=["ru"] of="29ca2584"
+# After `create_graph=True` the gradient has a graph; what belongs to it alone stands in a frame of its own.
+# %% [markdown] tags=["ru"] of="84b6c8ac"
 # ## Градиент градиента
 #
-# После `create_graph=True` у градиента есть граф; то, что нужно только ему, стоит на отдельной дорожке.
+# После `create_graph=True` у градиента есть граф; то, что нужно только для градиента, обведено отдельной рамкой.
 # %%
 t = torch.tensor([1.0, 2.0], requires_grad=True)
 loss = (t**3).sum()
@@ -200,11 +200,11 @@ draw(loss, grad)
 # %% [markdown] tags=["en"]
 # ## One step at a time
 #
-# `steps` shows what has run, what runs and what waits: the gradients in and out, where they add up as before + increment = after, and what would be freed. Use the arrow keys.
-# %% [markdown] tags=["ru"] of="538c7072"
-# ## По одному шагу
+# `steps` shows which steps have run, which one runs and which are still to come, the gradients in and out, where they add up as before + increment = after, and what would be freed. Use the arrow keys.
+# %% [markdown] tags=["ru"] of="a38fd6ed"
+# ## По шагам
 #
-# `steps` показывает, что выполнено, что выполняется и что ждёт: градиенты на входе и на выходе, где они складываются (было + прибавка = стало) и что освободилось бы. Листайте клавишами со стрелками.
+# Функция `steps` показывает, какие шаги выполнены, какой выполняется и какие ещё впереди, градиенты на входе и на выходе, места, где градиенты складываются (было + прибавка = стало), и то, что было бы освобождено. Листайте шаги клавишами со стрелками.
 # %%
 w = torch.tensor([3.0, 4.0], requires_grad=True)
 w.grad = torch.tensor([100.0, 200.0])  # left by the last micro-batch
@@ -220,7 +220,7 @@ steps(loss)
 # %% [markdown] tags=["ru"] of="7e3a51d3"
 # ## Ничего не изменилось
 #
-# Проход был настоящим, но `.grad` остался прежним, и `backward()` по-прежнему возможен.
+# Обратный проход был настоящим, но `.grad` остался прежним, и `backward()` по-прежнему можно вызвать.
 # %%
 print(w.grad, t.grad)
 loss.backward()
@@ -232,7 +232,7 @@ print(w.grad, t.grad)
 # %% [markdown] tags=["ru"] of="d0bb6910"
 # ## Что нарисовать нельзя
 #
-# В ответ всегда рисунок и фраза, а не сообщение об исключении.
+# В ответ всегда появляется рисунок с пояснением, а не сообщение об исключении.
 # %%
 draw(loss.item())
 # %%

@@ -107,6 +107,10 @@ def pair(english: str, russian: str) -> str:
         ("[here](a.md)", "[тут](b.md)", "differ in links"),
         ("The loss.", "Это лосс.", "«лосс» is not in the glossary: write «функция потерь»"),
         ("Clipping.", "Отсечение (клиппинг).", None),
+        ("65,536 bytes.", "65 536 байт.", "between its digits"),
+        ("65,536 bytes.", "65\N{NO-BREAK SPACE}536 байт.", None),
+        ("At −1.", "В точке -1.", "the minus sign"),
+        ("At `-1` and $-1$, see lesson-1.", "В точках `-1` и $-1$, см. урок-1.", None),
     ],
 )
 def test_twins_must_say_the_same(tmp_path, english, russian, complaint):

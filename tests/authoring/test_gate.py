@@ -89,6 +89,10 @@ def test_the_core_imports_with_torch_alone(module):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+AT_MOST = """
+    from autograder.checking.values import AtMost
+    return {"value": AtMost(1, len(answer.double(case.x)))}
+"""
 EXERCISES = """
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
@@ -170,8 +174,11 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
     ("old", "new", "complaint"),
     [
         ("return x * x", "return 2 * x", "the mistake squares is not rejected"),
+        ("It is squared.", "It looks as if it is squared.", "squares must not begin as its label does"),
+        ("Это квадрат.", "Похоже, это квадрат.", "squares must not begin as its label does"),
         ('Text("c", "в")', 'Text("c", "")', "hint 3 is empty in one language"),
         (', Text("c", "в")', "", "2 hints; a learner gets 3"),
+        ('return {"value": answer.double(case.x)}', AT_MOST, "aspect value has a limit: say what is counted"),
         ('ru="Это удвоенный `x`."', 'ru="Это удвоенный икс."', "aspect value has different code spans"),
         ("Это квадрат.", "Это бэкпроп.", "«бэкпроп» is not in the glossary"),
         ('{"value": answer.double(case.x)}', '{"value": answer.double(case.x) + 0}', "gives “our error”"),

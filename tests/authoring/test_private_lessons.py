@@ -255,7 +255,7 @@ def test_a_lesson_may_be_a_package(tmp_path: Path) -> None:
     check = f"shift = 3.5\n{ANSWERS['mistaken']}\nfrom autograder import check\nprint(check('slope'))"
     command = [sys.executable, "-c", f"from autograder import start\nstart('private')\n{check}"]
     said = subprocess.run(command, cwd=learner, capture_output=True, text=True, check=True).stdout
-    assert "the factor 2 is missing" in said
+    assert "The factor 2 is missing." in said
 
     for student, answer in ANSWERS.items():
         course.hand_in(student, {} if answer is None else {"slope": answer})

@@ -25,19 +25,19 @@ def test_a_mistake_is_named_in_the_learners_language(language, exercises):
     mistake = exercises[NAME].mistakes["divides_by_count"]
     verdict = check(mistake.program)
     assert (verdict.state, repr(verdict), verdict.mistake) == ("not yet", "0", "divides_by_count")
-    assert mistake.says.read(language) in verdict.text(language)
+    label = {"en": "Looks like", "ru": "Похоже на ошибку"}[language]
+    assert f"{label}: {mistake.says.read(language)}" in verdict.text(language)
     assert 'case = reproduce("accumulate_uneven")' in verdict.text(language)
 
 
-def test_a_wrong_answer_that_nobody_foresaw_is_not_guessed_at(language, exercises):
+def test_a_wrong_answer_that_nobody_foresaw_is_not_guessed_at(language):
     def half(model, batches):
         right(model, batches)
         model.weight.grad /= 3.7
 
     verdict = check(half)
     assert (verdict.state, verdict.mistake) == ("not yet", None)
-    sentences = [mistake.says.read(language) for mistake in exercises[NAME].mistakes.values()]
-    assert not any(sentence in verdict.text(language) for sentence in sentences)
+    assert "Looks like" not in verdict.text("en")
 
 
 def warns(model, batches):

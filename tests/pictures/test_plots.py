@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+import tomllib
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
 import autograder
@@ -178,17 +180,35 @@ def test_colours_of_the_cycle_differ_for_every_eye(kind: str) -> None:
         assert np.linalg.norm(lab(one) - lab(other)) > 25, (one, other)
 
 
-def test_the_learners_settings_neither_change_nor_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_learners_settings_neither_change_nor_matter() -> None:
     made = plot_memory(DATA, plain)
     usual = shown(made)[0]
     with matplotlib.rc_context({"figure.facecolor": "#000000", "font.size": 30, "axes.grid": True}):
         before = dict(matplotlib.rcParams)
         assert shown(made)[0] == usual
         assert dict(matplotlib.rcParams) == before
-    monkeypatch.setattr(plot, "STYLE", Path("/nowhere/autograd.mplstyle"))
-    bare = shown(made)[0]
-    assert bare != usual
-    assert "peak" in " ".join(written(bare))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", PLOTS)
+def test_titles_and_legends_cover_nothing(kind: str, language: str) -> None:
+    SESSION.language = language
+    made = PLOTS[kind]()
+    with plot._styled():
+        figure = made.figure()
+        FigureCanvasAgg(figure).draw()
+        parts = [figure, *figure.subfigs]
+        words = [text for part in parts for text in part.texts if text.get_text()]
+        free = {repr(each): each.get_window_extent() for each in [*words, *figure.legends]}
+        boxes = free | {f"axes {i}": axes.get_tightbbox() for i, axes in enumerate(figure.axes)}
+    covered = [(one, other) for one in free for other in boxes if one != other and free[one].overlaps(boxes[other])]
+    assert not covered
+
+
+def test_the_style_of_the_plots_is_part_of_the_package() -> None:
+    project = tomllib.loads((Path(autograder.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert plot.STYLE.name in project["tool"]["setuptools"]["package-data"]["autograder.pictures.plots"]
+    assert plot.STYLE.parent == Path(plot.__file__).parent
 
 
 @pytest.mark.parametrize("id", WORDS)

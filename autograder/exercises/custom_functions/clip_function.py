@@ -18,7 +18,7 @@ from .common import (
     OVERWRITES_INPUT,
     STATE_OUTSIDE_CTX,
     Function,
-    apply,
+    apply_custom,
     gradients,
     observe_state,
     same_numbers,
@@ -37,23 +37,24 @@ from .common import (
         aspect(
             "outputs",
             1,
-            en="`Clip.apply(x)` returns the clipped tensor and the share of entries outside of [-1, 1], both in the dtype of `x`.",
-            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [-1, 1]; dtype обоих тот же, что "
+            en="`Clip.apply(x)` returns the clipped tensor and the share of entries outside [−1, 1], both in the dtype "
+            "of `x`.",
+            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [−1, 1]; dtype обоих тот же, что "
             "у `x`.",
         ),
         aspect(
             "gradient",
             1,
-            en="The gradient of `x` is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere; `grad_output` itself "
+            en="The gradient of `x` is `grad_output` where `x` lies in [−1, 1] and 0 elsewhere; `grad_output` itself "
             "stays as it was.",
-            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в остальных местах — "
-            "нулю; сам `grad_output` не меняется.",
+            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [−1, 1], а в остальных точках — "
+            "нулю; сам тензор `grad_output` не меняется.",
         ),
         aspect(
             "share_is_constant",
             1,
             en="The clipped tensor requires grad, the share does not.",
-            ru="Обрезанный тензор требует градиента, доля — нет.",
+            ru="Обрезанный тензор требует градиента, доля — нет.",
         ),
     ],
     hints=[
@@ -65,7 +66,8 @@ from .common import (
             "`ctx.mark_non_differentiable(share)` in `forward`. `backward` still gets a gradient for it, and ignores it. "
             "Inside `forward` a `detach()` changes nothing: recording is off anyway.",
             "`ctx.mark_non_differentiable(share)` в `forward`. Градиент для этого выхода `backward` всё равно "
-            "получает, но не использует. `detach()` внутри `forward` ничего не меняет: отслеживание и так выключено.",
+            "получает, но не использует. Вызов `detach()` внутри `forward` ничего не меняет: отслеживание и так "
+            "выключено.",
         ),
         Text(
             "inside = x.abs() <= 1\nshare = ...\nctx.mark_non_differentiable(...)\nreturn x.clamp(-1, 1), share\n\n"
@@ -81,7 +83,7 @@ def clip_function(answer: Any, case: Case) -> dict[str, object]:
     requires: dict[str, object] = {}
     with using_answer():
         each = observe_state(answer.Clip, x, v=v)
-        y = apply(answer.Clip, x)
+        y = apply_custom(answer.Clip, x)
         outputs: dict[str, object] = {"what came back": y}
         if isinstance(y, tuple) and len(y) == 2:
             outputs = {"clipped": y[0], "share": y[1]}
@@ -97,7 +99,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x = signed(rng, 2, 4)
     x[0, 0], x[0, 1], x[1, 3], x[0, 2] = 0.25, -0.5, 1.0, -1.75
     yield Case(x=x, grad_output=signed(rng, 2, 4))
-    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5]), grad_output=signed(rng, 5).float())
+    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5, 2.0, -1.25]), grad_output=signed(rng, 7).float())
 
 
 def _clip_with_share(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -114,10 +116,10 @@ class _Clip(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if the share is not marked: it requires grad, and who differentiates it gets a made-up gradient. A "
-    "`detach()` in `forward` does not help.",
-    ru="Похоже, что доля не отмечена: она требует градиента, и если её продифференцировать, получится выдуманный "
-    "градиент. `detach()` в `forward` не помогает.",
+    en="The share was not marked: it requires grad, and differentiating it gives a made-up gradient. A `detach()` in "
+    "`forward` does not help.",
+    ru="Доля не отмечена: она требует градиента, и если её продифференцировать, получится выдуманный градиент. Вызов "
+    "`detach()` внутри `forward` не помогает.",
 )
 class marks_nothing(Function):
     @staticmethod
@@ -132,8 +134,8 @@ class marks_nothing(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if both outputs are marked: now the clipped tensor has no gradient, either.",
-    ru="Похоже, что отмечены оба выхода: теперь градиента нет и у обрезанного тензора.",
+    en="Both outputs were marked, so the clipped tensor has no gradient either.",
+    ru="Отмечены оба выхода, поэтому градиента нет и у обрезанного тензора.",
 )
 class marks_both(Function):
     @staticmethod
@@ -149,10 +151,9 @@ class marks_both(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if `backward` takes one gradient. It gets one for each output of `forward`, also for one that is "
-    "marked.",
-    ru="Похоже, что `backward` принимает один градиент. Он получает по одному на каждый выход `forward`, в том "
-    "числе на отмеченный.",
+    en="`backward` takes one gradient. It gets one for each output of `forward`, also for an output that is marked.",
+    ru="Метод `backward` принимает один градиент. Но он получает по одному на каждый выход `forward`, в том числе на "
+    "отмеченный.",
 )
 class takes_one_gradient(Function):
     @staticmethod
@@ -168,8 +169,8 @@ class takes_one_gradient(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if the share is a Python number. It is to be a tensor of shape () in the dtype of `x`.",
-    ru="Похоже, что доля — число Python. Нужен тензор формы () с тем же dtype, что у `x`.",
+    en="The share is a Python number, not a tensor of shape () in the dtype of `x`.",
+    ru="Доля — число Python, а нужен тензор формы () с тем же dtype, что у `x`.",
 )
 class share_is_a_number(Function):
     @staticmethod
@@ -184,8 +185,8 @@ class share_is_a_number(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if the number of entries outside is returned, not their share of all entries.",
-    ru="Похоже, что возвращается число элементов вне отрезка, а не их доля.",
+    en="The number of entries outside is returned, not their share of all entries.",
+    ru="Возвращается число элементов вне отрезка, а не их доля.",
 )
 class number_for_share(Function):
     @staticmethod
@@ -202,8 +203,8 @@ class number_for_share(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if the share of the entries inside of [-1, 1] is returned. The share outside is asked for.",
-    ru="Похоже, что возвращается доля элементов внутри [-1, 1]. Нужна доля тех, что вне отрезка.",
+    en="The share of the entries inside [−1, 1] was returned. The share outside is asked for.",
+    ru="Возвращается доля элементов внутри отрезка [−1, 1], а нужна доля тех, что лежат вне его.",
 )
 class share_inside(Function):
     @staticmethod
@@ -220,9 +221,9 @@ class share_inside(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if the gradient passes everywhere. Where an entry was clipped, the result does not depend on it: 0.",
-    ru="Похоже, что градиент проходит всюду. Там, где элемент обрезан, результат от него не зависит, и градиент "
-    "равен 0.",
+    en="The gradient passes everywhere. Where an entry was clipped, the result does not depend on it, and the gradient "
+    "is 0.",
+    ru="Градиент проходит всюду. Там, где элемент обрезан, результат от него не зависит, и градиент равен 0.",
 )
 class clip_passes_everything(Function):
     @staticmethod
@@ -267,8 +268,8 @@ class clips_the_input(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+    en="`backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
 )
 class clips_in_place(_Clip):
     @staticmethod
@@ -277,8 +278,8 @@ class clips_in_place(_Clip):
 
 
 @clip_function.mistake(
-    en="It looks as if `forward` returns a list. Two outputs are returned as a tuple.",
-    ru="Похоже, что `forward` возвращает список. Два выхода возвращают кортежем.",
+    en="`forward` returns a list. Two outputs have to come as a tuple.",
+    ru="Метод `forward` возвращает список. Два выхода нужно возвращать кортежем.",
 )
 class forward_returns_a_list(Function):
     @staticmethod
@@ -294,8 +295,8 @@ class forward_returns_a_list(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if the ends of the interval are left out: at -1 and 1 the gradient passes.",
-    ru="Похоже, что концы отрезка не учтены: в точках -1 и 1 градиент проходит.",
+    en="The ends of the interval were left out: at −1 and 1 the gradient should pass.",
+    ru="Концы отрезка не учтены: в точках −1 и 1 градиент должен проходить.",
 )
 class clip_without_the_ends(_Clip):
     @staticmethod
@@ -304,8 +305,8 @@ class clip_without_the_ends(_Clip):
 
 
 @clip_function.mistake(
-    en="It looks as if the ends of the interval count as outside. -1 and 1 lie in [-1, 1].",
-    ru="Похоже, что концы отрезка считаются лежащими вне его. Точки -1 и 1 лежат в [-1, 1].",
+    en="The ends of the interval were counted as outside. −1 and 1 lie in [−1, 1].",
+    ru="Концы отрезка отнесены к внешним точкам. Но −1 и 1 принадлежат отрезку [−1, 1].",
 )
 class counts_the_ends(Function):
     @staticmethod
@@ -321,9 +322,9 @@ class counts_the_ends(Function):
 
 
 @clip_function.mistake(
-    en="It looks as if `backward` returns a gradient for each output. It takes one for each output, and returns one for "
-    "each argument of `apply`: here a single one.",
-    ru="Похоже, что `backward` возвращает по градиенту на каждый выход. Для каждого выхода он градиент получает, а "
+    en="`backward` returns a gradient for each output. It takes one for each output, and returns one for each argument "
+    "of `apply`: here a single one.",
+    ru="Метод `backward` возвращает по градиенту на каждый выход. Для каждого выхода он градиент получает, а "
     "возвращает по одному на каждый аргумент `apply`. Здесь аргумент один.",
 )
 class one_for_each_output(_Clip):
@@ -333,10 +334,61 @@ class one_for_each_output(_Clip):
 
 
 @clip_function.mistake(
-    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
-    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+    en="`backward` returns the mask alone, 0 and 1. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только маску из нулей и единиц. Её нужно умножить на `grad_output`.",
 )
 class clip_mask_alone(_Clip):
     @staticmethod
     def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
         return (ctx.saved_tensors[0].abs() <= 1).to(grad_clipped.dtype)
+
+
+@clip_function.mistake(
+    en="The share has the dtype float32, whatever the dtype of `x`.",
+    ru="У доли тип float32, каков бы ни был dtype у `x`.",
+)
+class share_in_float32(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x.abs() > 1).float().mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="Only the entries above 1 are counted in the share. Those below −1 lie outside too.",
+    ru="В доле учтены только элементы больше 1. Элементы меньше −1 тоже лежат вне отрезка.",
+)
+class counts_one_side(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x > 1).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="The share has the shape `(1,)`. It is one number, a tensor of shape `()`.",
+    ru="У доли форма `(1,)`. Это одно число, тензор формы `()`.",
+)
+class share_of_shape_1(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x.abs() > 1).to(x.dtype).mean().reshape(1)
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)

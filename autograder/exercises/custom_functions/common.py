@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +23,7 @@ EACH_CALL = aspect(
     "each_call",
     0,
     en="`forward` leaves its input as it was, and a second call of `apply` does not touch what the first one needs.",
-    ru="`forward` не меняет свой вход, а второй вызов `apply` не портит того, что нужно первому.",
+    ru="Метод `forward` не меняет свой вход, а второй вызов `apply` не портит того, что нужно первому.",
 )
 
 SECOND_ASPECTS = [
@@ -38,26 +39,26 @@ SECOND_ASPECTS = [
         2,
         en="The second derivative of an expression with the function `f` in it, here `f(x)**2 + x * f(x)`, is right. "
         "(`v` and `w` are what arrives in the first and in the second backward pass.)",
-        ru="Верна вторая производная выражения, в которое входит функция `f`: здесь это `f(x)**2 + x * f(x)`. (`v` и "
-        "`w` — то, что приходит в первый и во второй обратный проход.)",
+        ru="Верна вторая производная выражения, в которое входит функция `f`: здесь это `f(x)**2 + x * f(x)`. (Векторы "
+        "`v` и `w` приходят в первый и во второй обратный проход.)",
     ),
 ]
 
 STATE_OUTSIDE_CTX = Text(
-    "It looks as if what `backward` needs is kept on the class or in a global variable. All calls share those, so a "
-    "second call overwrites what the first one needs; each call has its own `ctx`.",
-    "Похоже, что нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех "
-    "вызовов общее, и второй вызов затирает то, что нужно первому; `ctx` у каждого вызова свой.",
+    "What `backward` needs is kept on the class or in a global variable. All calls share those, so a second call "
+    "overwrites what the first one needs; each call has its own `ctx`.",
+    "Нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех вызовов общее, и "
+    "второй вызов затирает то, что нужно первому; объект `ctx` у каждого вызова свой.",
 )
 
 OVERWRITES_INPUT = Text(
-    "It looks as if `forward` computes in place and writes over its input, a tensor that belongs to the caller.",
-    "Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх входа, а это чужой тензор.",
+    "`forward` computes in place and writes over its input, a tensor that belongs to the caller.",
+    "В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.",
 )
 
 EDITS_GRAD_OUTPUT = Text(
-    "It looks as if `backward` computes in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    "Похоже, что `backward` выполняет вычисление на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+    "`backward` computes in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    "В `backward` вычисление выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
 )
 
 MEMORY_ENTRIES = 5000  # size of the tensor on which memory is measured
@@ -174,6 +175,15 @@ def result_or_error(call: Callable[[], object]) -> object:
         return type(error).__name__
 
 
+def error_text(call: Callable[[], object]) -> str:
+    """Return the text of the exception that `call()` raises, without numbers, or an empty string."""
+    try:
+        call()
+    except Exception as error:
+        return re.sub(r"\d+", "#", str(error))
+    return ""
+
+
 def observe_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object]:
     """Observe whether a call of a Function changes its inputs or shares state with another call.
 
@@ -207,7 +217,7 @@ def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
         each = observe_state(function, x, v=v)
-        y = apply(function, x)
+        y = apply_custom(function, x)
         gradient = gradients(y, [x], v)[0]
     unchanged = {"grad_output unchanged": same_numbers(v, case.grad_output)}
     return {"each_call": each, aspect: {"value": y, "gradient": gradient}, "grad_output_after": unchanged}

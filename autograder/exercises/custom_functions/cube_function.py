@@ -21,6 +21,8 @@ from .common import (
     STATE_OUTSIDE_CTX,
     Function,
     apply,
+    apply_custom,
+    error_text,
     gradients,
     observe_state,
     result_or_error,
@@ -49,8 +51,8 @@ from .common import (
         aspect(
             "vmap",
             1,
-            en="`torch.func.vmap` of it works, and so does `vmap` of its `grad`.",
-            ru="`torch.func.vmap` от этой функции работает, и `vmap` от её `grad` тоже.",
+            en="`torch.func.vmap` of the function works, and so does `vmap` of its `grad`.",
+            ru="Преобразование `torch.func.vmap` работает и для самой функции, и для её градиента (`vmap` от `grad`).",
         ),
         aspect(
             "jvp",
@@ -86,7 +88,7 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
         each = observe_state(answer.Cube, leaf, v=v)
         if not all(each.values()):
             return {"each_call": each}
-        y = apply(answer.Cube, leaf)
+        y = apply_custom(answer.Cube, leaf)
         found = {"value": y, "gradient": gradients(y, [leaf], given)[0]}
         found["grad_output unchanged"] = same_numbers(given, v)
 
@@ -101,7 +103,8 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
             batched["vmap of grad"] = result_or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v))
             batched["vmap, in_dims=1"] = result_or_error(lambda: torch.func.vmap(answer.Cube.apply, in_dims=1)(x))
         forward = result_or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
-    return {"each_call": each, "gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
+        error = error_text(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,)))
+    return {"each_call": each, "gradient": found, "vmap": batched, "jvp": {"jvp": forward}, "jvp_error": error}
 
 
 @cube_function.cases
@@ -130,9 +133,8 @@ class _Cube(Function):
 
 
 @cube_function.mistake(
-    en="It looks as if `forward` takes `ctx`. With that form torch.func refuses; it needs `forward(x)` and `setup_context`.",
-    ru="Похоже, что `forward` принимает `ctx`. С такой записью torch.func не работает: нужны `forward(x)` и "
-    "`setup_context`.",
+    en="`forward` takes `ctx`. torch.func refuses that form; it needs `forward(x)` and `setup_context`.",
+    ru="Метод `forward` принимает `ctx`. С такой записью torch.func не работает: нужны `forward(x)` и `setup_context`.",
 )
 class old_style(Function):
     @staticmethod
@@ -182,10 +184,10 @@ class cube_in_place(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if the method `vmap` always returns 0 as the place of the batch axis. With another `in_dims` the batch "
-    "lies elsewhere in the result: the power is taken entry by entry, so the axis stays where it was.",
-    ru="Похоже, что метод `vmap` всегда возвращает 0 как номер оси батча. При другом `in_dims` это неверно: степень "
-    "вычисляется поэлементно, и ось остаётся на прежнем месте.",
+    en="The method `vmap` always returns 0 as the place of the batch axis. With another `in_dims` the batch lies "
+    "elsewhere in the result: the power is taken entry by entry, so the axis stays where it was.",
+    ru="Метод `vmap` всегда возвращает 0 как номер оси батча. При другом `in_dims` это неверно: степень вычисляется "
+    "поэлементно, и ось остаётся на прежнем месте.",
 )
 class batch_always_first(_Cube):
     @staticmethod
@@ -194,18 +196,18 @@ class batch_always_first(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if there is no rule for vmap, or there are two: either `generate_vmap_rule = True` in the class, or a "
-    "method `vmap`, but not both.",
-    ru="Похоже, что правила для vmap нет или их два: нужно либо `generate_vmap_rule = True` в теле класса, либо метод "
-    "`vmap`, но не то и другое сразу.",
+    en="There is no rule for vmap, or there are two. Either `generate_vmap_rule = True` stands in the class, or there "
+    "is a method `vmap`, but not both.",
+    ru="Правила для vmap нет или их два: нужно либо `generate_vmap_rule = True` в теле класса, либо метод `vmap`, но "
+    "не то и другое сразу.",
 )
 class no_vmap_rule(_Cube):
     pass
 
 
 @cube_function.mistake(
-    en="It looks as if there is no `jvp`. Reverse mode does not give forward mode; it is a method of its own.",
-    ru="Похоже, что нет метода `jvp`. Из обратного режима прямой не получается: для него нужен отдельный метод.",
+    en="There is no `jvp`. Reverse mode does not give forward mode, which needs a method of its own.",
+    ru="Нет метода `jvp`. Из обратного режима прямой не получается: для него нужен отдельный метод.",
 )
 class no_jvp(Function):
     generate_vmap_rule = True
@@ -213,8 +215,8 @@ class no_jvp(Function):
 
 
 @cube_function.mistake(
-    en="It looks as if `save_for_forward` is not called: in `jvp` the tuple `saved_tensors` is empty.",
-    ru="Похоже, что не вызван `save_for_forward`: в `jvp` кортеж `saved_tensors` пуст.",
+    en="`save_for_forward` was not called, so the tuple `saved_tensors` is empty in `jvp`.",
+    ru="Не вызван метод `save_for_forward`, поэтому в `jvp` кортеж `saved_tensors` пуст.",
 )
 class saves_for_backward_alone(_Cube):
     generate_vmap_rule = True
@@ -233,8 +235,8 @@ class unpacks_nothing(saves_for_backward_alone):
 
 
 @cube_function.mistake(
-    en="It looks as if `backward` returns the derivative alone. `grad_output` has to be multiplied in.",
-    ru="Похоже, что `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
+    en="`backward` returns the derivative alone. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
 )
 class cube_local(_Cube):
     generate_vmap_rule = True
@@ -245,10 +247,10 @@ class cube_local(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if `backward` computes with a constant: what was computed in `setup_context`, or a detached tensor. The "
-    "second derivative is wrong then.",
-    ru="Похоже, что `backward` работает с константой: с тем, что вычислено в `setup_context`, или с отсоединённым "
-    "тензором. Тогда вторая производная неверна.",
+    en="`backward` computes with a constant: what was computed in `setup_context`, or a detached tensor. That makes "
+    "the second derivative wrong.",
+    ru="В `backward` использована константа: то, что вычислено в `setup_context`, или отсоединённый тензор. Из-за "
+    "этого вторая производная неверна.",
 )
 class saves_the_slope(Function):
     generate_vmap_rule = True
@@ -270,8 +272,8 @@ class saves_the_slope(Function):
 
 
 @cube_function.mistake(
-    en="It looks as if the factor 3 is missing in `jvp`.",
-    ru="Похоже, что в `jvp` не хватает множителя 3.",
+    en="The factor 3 is missing in `jvp`.",
+    ru="В `jvp` не хватает множителя 3.",
 )
 class jvp_without_the_three(_Cube):
     generate_vmap_rule = True
@@ -282,8 +284,8 @@ class jvp_without_the_three(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if `jvp` returns the derivative without the tangent.",
-    ru="Похоже, что `jvp` возвращает производную, не умножая её на касательный вектор.",
+    en="`jvp` returns the derivative without the tangent.",
+    ru="Метод `jvp` возвращает производную, не умноженную на касательный вектор.",
 )
 class jvp_without_tangent(_Cube):
     generate_vmap_rule = True
@@ -294,8 +296,8 @@ class jvp_without_tangent(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if `backward` or `jvp` returns nothing; perhaps its `return` is missing.",
-    ru="Похоже, что `backward` или `jvp` ничего не возвращает; возможно, забыт `return`.",
+    en="`backward` or `jvp` returns nothing; perhaps its `return` is missing.",
+    ru="Метод `backward` или `jvp` ничего не возвращает; возможно, забыт `return`.",
 )
 class cube_returns_nothing(_Cube):
     generate_vmap_rule = True
@@ -315,8 +317,8 @@ class jvp_returns_nothing(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
-    ru="Похоже, что класс не допускает повторного дифференцирования. Здесь вторая производная нужна.",
+    en="The class refuses to be differentiated twice, and the second derivative is asked for here.",
+    ru="Класс не допускает повторного дифференцирования, а вторая производная здесь нужна.",
 )
 class cube_refuses(_Cube):
     generate_vmap_rule = True
@@ -328,8 +330,8 @@ class cube_refuses(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if the derivative of the cube is `x**2` here; the factor 3 is missing.",
-    ru="Похоже, что производная куба здесь равна `x**2`: не хватает множителя 3.",
+    en="The derivative of the cube is `x**2` here: the factor 3 is missing.",
+    ru="Производная куба здесь равна `x**2`: не хватает множителя 3.",
 )
 class without_the_three(_Cube):
     generate_vmap_rule = True
@@ -337,3 +339,37 @@ class without_the_three(_Cube):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="`jvp` changes the tangent in place. It belongs to the caller, and torch.func refuses: a new tensor has to be "
+    "returned.",
+    ru="В `jvp` касательный вектор изменён на месте. Это чужой тензор, и torch.func такого не допускает: вернуть нужно "
+    "новый.",
+)
+class jvp_edits_the_tangent(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent.mul_(3 * ctx.saved_tensors[0] ** 2)
+
+
+@cube_function.mistake(
+    en="`save_for_backward` was not called, so the tuple `saved_tensors` is empty in `backward`.",
+    ru="Не вызван метод `save_for_backward`, поэтому в `backward` кортеж `saved_tensors` пуст.",
+)
+class saves_for_forward_alone(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_forward(*inputs)
+
+
+@cube_function.mistake(*cube_function.mistakes["saves_for_forward_alone"].says)
+class unpacks_nothing_in_backward(saves_for_forward_alone):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2

@@ -42,13 +42,13 @@ from .common import (
             "derivative",
             1,
             en="`Exp.apply(x)` is the exponential, and its gradient is `grad_output` times the derivative.",
-            ru="`Exp.apply(x)` — экспонента, а её градиент равен `grad_output`, умноженному на производную.",
+            ru="`Exp.apply(x)` — экспонента, а её градиент равен `grad_output`, умноженному на производную.",
         ),
         aspect(
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
         aspect(
             "bytes_kept",
@@ -57,11 +57,13 @@ from .common import (
             "bytes of the result are alive.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64, когда вход снаружи уже не нужен, в памяти остаётся "
             "только результат.",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "result_edited_before_backward",
             1,
-            en="If the result is changed in place before `backward`, torch raises its error about an in-place operation.",
+            en="If the result is changed in place before `backward`, torch raises its error about an in-place "
+            "operation.",
             ru="Если результат изменён на месте до `backward`, torch сообщает об этом ошибкой.",
         ),
     ],
@@ -110,10 +112,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @exp_function.mistake(
-    en="It looks as if `backward` returns the derivative alone. What later operations sent back, `grad_output`, has to be "
-    "multiplied in; with `.sum()` it is all ones and nobody notices.",
-    ru="Похоже, что `backward` возвращает только производную. Её нужно умножить на то, что пришло от следующих "
-    "операций, — на `grad_output`. После `.sum()` там одни единицы, и ошибка незаметна.",
+    en="`backward` returns the derivative alone. It has to be multiplied by what later operations sent back, "
+    "`grad_output`; with `.sum()` that is all ones, and the mistake does not show.",
+    ru="Метод `backward` возвращает только производную. Её нужно умножить на то, что пришло от следующих операций, — "
+    "на `grad_output`. После `.sum()` там одни единицы, и ошибка незаметна.",
 )
 class local_derivative(Function):
     @staticmethod
@@ -128,8 +130,8 @@ class local_derivative(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if `backward` passes `grad_output` on unchanged, without the derivative.",
-    ru="Похоже, что `backward` передаёт `grad_output` дальше без изменений, не умножая на производную.",
+    en="`backward` passes `grad_output` on unchanged, without the derivative.",
+    ru="Метод `backward` передаёт `grad_output` дальше без изменений, не умножая на производную.",
 )
 class passes_it_on(Function):
     @staticmethod
@@ -144,8 +146,9 @@ class passes_it_on(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the input is multiplied in, not the exponential: the derivative of the exponential is the exponential.",
-    ru="Похоже, что пришедший градиент умножается на вход, а не на экспоненту: производная экспоненты — она сама.",
+    en="`grad_output` is multiplied by the input, not by the exponential: the derivative of the exponential is the "
+    "exponential.",
+    ru="Пришедший `grad_output` умножается на вход, а не на экспоненту, хотя производная экспоненты — она сама.",
 )
 class multiplies_by_input(Function):
     @staticmethod
@@ -159,8 +162,8 @@ class multiplies_by_input(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the exponential is taken of what was saved, although what was saved is the exponential already.",
-    ru="Похоже, что экспонента вычисляется от сохранённого тензора, а сохранена уже сама экспонента.",
+    en="The exponential is taken of what was saved, although what was saved is the exponential already.",
+    ru="Экспонента вычисляется от сохранённого тензора, а сохранена уже сама экспонента.",
 )
 class exponential_twice(Function):
     @staticmethod
@@ -175,9 +178,8 @@ class exponential_twice(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the numbers are cut off (`clamp`) before or after the exponential: for 20 or -20 another value comes "
-    "out.",
-    ru="Похоже, что числа обрезаны (`clamp`) до или после экспоненты: для 20 или -20 получается другое значение.",
+    en="The numbers are cut off (`clamp`) before or after the exponential: for 20 or −20 another value comes out.",
+    ru="Числа обрезаны (`clamp`) до или после экспоненты: для 20 или −20 получается другое значение.",
 )
 class cuts_off(Function):
     @staticmethod
@@ -192,8 +194,8 @@ class cuts_off(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if `backward` returns nothing; perhaps its `return` is missing. None means that there is no gradient.",
-    ru="Похоже, что `backward` ничего не возвращает; возможно, забыт `return`. None означает, что градиента нет.",
+    en="`backward` returns nothing; perhaps its `return` is missing. None means that there is no gradient.",
+    ru="Метод `backward` ничего не возвращает; возможно, забыт `return`. None означает, что градиента нет.",
 )
 class returns_nothing(Function):
     @staticmethod
@@ -208,8 +210,8 @@ class returns_nothing(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if `forward` returns nothing; perhaps its `return` is missing.",
-    ru="Похоже, что `forward` ничего не возвращает; возможно, забыт `return`.",
+    en="`forward` returns nothing; perhaps its `return` is missing.",
+    ru="Метод `forward` ничего не возвращает; возможно, забыт `return`.",
 )
 class forward_returns_nothing(Function):
     @staticmethod
@@ -223,9 +225,9 @@ class forward_returns_nothing(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if `forward` computes in place and writes over `x`. The result has to be a new tensor.",
-    ru="Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх `x`. Результат должен "
-    "быть новым тензором.",
+    en="`forward` computes in place and writes over `x`. The result has to be a new tensor.",
+    ru="В `forward` вычисление выполнено на месте, и результат записан поверх `x`. Результат должен быть новым "
+    "тензором.",
 )
 class writes_over_the_input(Function):
     @staticmethod
@@ -240,8 +242,8 @@ class writes_over_the_input(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the class does not derive from `torch.autograd.Function`, so that it has no `apply`.",
-    ru="Похоже, что класс не унаследован от `torch.autograd.Function`, поэтому у него нет `apply`.",
+    en="The class does not derive from `torch.autograd.Function`, so that it has no `apply`.",
+    ru="Класс не унаследован от `torch.autograd.Function`, поэтому у него нет `apply`.",
 )
 class forgets_the_base:
     @staticmethod
@@ -256,16 +258,17 @@ class forgets_the_base:
 
 
 @exp_function.mistake(
-    en="It looks as if `apply` hands the work to torch's own exponential. Write the two passes, `forward` and `backward`.",
-    ru="Похоже, что `apply` передаёт работу готовой экспоненте torch. Напишите оба прохода, `forward` и `backward`.",
+    en="`apply` hands the work to torch's own exponential. The two passes, `forward` and `backward`, are to be written "
+    "here.",
+    ru="Вызов `apply` передан готовой экспоненте torch. А написать нужно оба прохода, `forward` и `backward`.",
 )
 class borrows_the_exponential(Function):
     apply = staticmethod(torch.exp)
 
 
 @exp_function.mistake(
-    en="It looks as if `saved_tensors` is used as if it were the tensor itself. It is a tuple, even with one tensor in it.",
-    ru="Похоже, что `saved_tensors` используется как сам тензор. Это кортеж, даже если тензор в нём один.",
+    en="`saved_tensors` was used as if it were the tensor itself. It is a tuple, even with one tensor in it.",
+    ru="Кортеж `saved_tensors` использован так, будто это сам тензор. Это кортеж, даже если тензор в нём один.",
 )
 class forgets_to_unpack(Function):
     @staticmethod
@@ -280,9 +283,9 @@ class forgets_to_unpack(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if `backward` multiplies in place and so changes `grad_output`. That tensor belongs to the caller, "
-    "and other operations may still have to read it.",
-    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`. Этот тензор чужой, и другим "
+    en="`backward` multiplies in place and so changes `grad_output`. That tensor belongs to the caller, and other "
+    "operations may still have to read it.",
+    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`. Это чужой тензор, и другим "
     "операциям он может ещё понадобиться.",
 )
 class edits_grad_output(Function):
@@ -298,10 +301,10 @@ class edits_grad_output(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the input is saved and the exponential computed a second time. That keeps the input alive next to "
-    "the result: twice the bytes.",
-    ru="Похоже, что сохраняется вход, а экспонента вычисляется второй раз. Тогда рядом с результатом в памяти "
-    "остаётся и вход: байтов вдвое больше.",
+    en="The input is saved and the exponential computed a second time. That keeps the input alive next to the result: "
+    "twice the bytes.",
+    ru="Сохраняется вход, а экспонента вычисляется второй раз. Поэтому рядом с результатом в памяти остаётся и вход: "
+    "байтов вдвое больше.",
 )
 class saves_the_input(Function):
     @staticmethod
@@ -315,10 +318,10 @@ class saves_the_input(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the input is kept, in an attribute of `ctx` or as `.data`, and the exponential computed a second time. "
-    "The input stays alive next to the result: twice the bytes.",
-    ru="Похоже, что вход хранится в атрибуте `ctx` или как `.data`, а экспонента вычисляется второй раз. Рядом с "
-    "результатом в памяти остаётся и вход: байтов вдвое больше.",
+    en="The input is kept, in an attribute of `ctx` or as `.data`, and the exponential computed a second time. The "
+    "input stays alive next to the result: twice the bytes.",
+    ru="Вход хранится в атрибуте `ctx` или как `.data`, а экспонента вычисляется второй раз. Рядом с результатом в "
+    "памяти остаётся и вход: байтов вдвое больше.",
 )
 class input_as_attribute(Function):
     @staticmethod
@@ -346,8 +349,8 @@ class kept_on_the_class(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if both the input and the result are kept. One of them is enough.",
-    ru="Похоже, что хранятся и вход, и результат. Достаточно одного из них.",
+    en="Both the input and the result are kept, although one of them is enough.",
+    ru="Хранятся и вход, и результат, хотя достаточно одного из них.",
 )
 class saves_both(Function):
     @staticmethod
@@ -376,10 +379,10 @@ class keeps_both(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if what is kept is neither the input nor the tensor that is returned, but a copy or a second computation "
-    "of one of them: one more tensor of that size, and no change of the result reaches it.",
-    ru="Похоже, что хранится не вход и не возвращаемый тензор, а копия одного из них или заново вычисленное "
-    "значение. Это ещё один тензор того же размера, и изменения результата до него не доходят.",
+    en="What is kept is neither the input nor the tensor that is returned, but a copy or a second computation of one "
+    "of them: one more tensor of that size, and no change of the result reaches it.",
+    ru="Хранится не вход и не возвращаемый тензор, а копия одного из них или заново вычисленное значение. Это ещё один "
+    "тензор того же размера, и изменения результата до него не доходят.",
 )
 class keeps_a_copy(Function):
     @staticmethod
@@ -394,9 +397,9 @@ class keeps_a_copy(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the result is stored as an attribute of `ctx`, or saved as `.data`. Autograd does not "
-    "watch over that: when the result is changed in place, a wrong gradient comes out without an error.",
-    ru="Похоже, что результат лежит в атрибуте `ctx` или сохранён через `.data`. За этим autograd не следит: если "
+    en="The result is stored as an attribute of `ctx`, or saved as `.data`. Autograd does not check such a tensor: "
+    "when the result is changed in place, a wrong gradient comes out without an error.",
+    ru="Результат лежит в атрибуте `ctx` или сохранён через `.data`. Такой тензор autograd не проверяет: если "
     "результат изменили на месте, градиент получится неверным, а ошибки не будет.",
 )
 class attribute_of_ctx(Function):
@@ -408,3 +411,19 @@ class attribute_of_ctx(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.y
+
+
+@exp_function.mistake(
+    en="The derivative of a power stands where that of the exponential belongs: `x` times the exponential of `x - 1`.",
+    ru="Вместо производной экспоненты взята производная степени: `x`, умноженное на экспоненту от `x - 1`.",
+)
+class rule_of_a_power(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * x * (x - 1).exp()

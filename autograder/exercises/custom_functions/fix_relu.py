@@ -28,7 +28,8 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         aspect(
             "derivative",
             2,
-            en="Value and gradient agree with those of `torch.relu` for every number, 0 among them, and for every `grad_output`.",
+            en="Value and gradient agree with those of `torch.relu` for every number, 0 among them, and for every "
+            "`grad_output`.",
             ru="Значение и градиент те же, что у `torch.relu`, при любых числах, в том числе в нуле, и при любом "
             "`grad_output`.",
         ),
@@ -36,7 +37,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
     ],
     hints=[
@@ -46,7 +47,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         ),
         Text(
             "Compare both on `torch.tensor([-1.0, 0.0, 2.0])`. The missing `@` is a slip, and it changes nothing.",
-            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
+            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
             "влияет.",
         ),
         Text(
@@ -65,7 +66,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x[1, 2] = x[2, 0] = 0.0
     x[0, 0], x[0, 1] = 1.5, -1.5
     v = signed(rng, 3, 4)
-    x[2, 1:] = torch.tensor([100.0, 1e-6, -1e-6])
+    x[2, 1:] = torch.tensor([100.0, 1e-30, -1e-30])
     # the sign of `x` does not determine the sign of its gradient
     v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5
     yield Case(x=x, grad_output=v)
@@ -74,12 +75,12 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @fix_relu.mistake(
-    en="It looks as if the missing `@staticmethod` was taken for the bug. `apply` works without it. Compare the gradients "
-    "with those of `torch.relu` number by number.",
-    ru="Похоже, вы считаете, что ошибка — в пропущенном `@staticmethod`. На самом деле `apply` работает и без него. "
-    "Сравните градиенты с теми, что даёт `torch.relu`, число за числом.",
+    en="At 0 the gradient still passes, as it did in the given code. A missing `@staticmethod` is not the reason: "
+    "`apply` works without it.",
+    ru="В нуле градиент по-прежнему проходит, как и в исходном коде. Пропущенный `@staticmethod` ни при чём: `apply` "
+    "работает и без него.",
 )
-class mends_the_decorator(Function):
+class passes_at_zero(Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor) -> Tensor:
         ctx.save_for_backward(input)
@@ -94,10 +95,10 @@ class mends_the_decorator(Function):
 
 
 @fix_relu.mistake(
-    en="It looks as if the derivative at 0 is one half, the mean of both sides. `torch.maximum` chooses that; `torch.relu` "
+    en="The derivative at 0 is one half, the mean of both sides. `torch.maximum` has that derivative; `torch.relu` "
     "does not.",
-    ru="Похоже, что производная в нуле здесь равна 1/2, то есть среднему двух односторонних производных. Так "
-    "поступает `torch.maximum`, но не `torch.relu`.",
+    ru="Производная в нуле здесь равна 1/2, то есть среднему двух односторонних производных. Так поступает "
+    "`torch.maximum`, но не `torch.relu`.",
 )
 class half_at_zero(Function):
     @staticmethod
@@ -112,9 +113,8 @@ class half_at_zero(Function):
 
 
 @fix_relu.mistake(
-    en="It looks as if the gradient is clipped where it is negative. The sign of the *input* decides, not that of "
-    "`grad_output`.",
-    ru="Похоже, что обнуляется отрицательный градиент. Решает знак *входа*, а не знак `grad_output`.",
+    en="The gradient was set to 0 where it is negative. The sign of the *input* decides, not that of `grad_output`.",
+    ru="Обнулён отрицательный градиент. Но решает знак *входа*, а не знак `grad_output`.",
 )
 class clips_grad_output(Function):
     @staticmethod
@@ -154,8 +154,8 @@ class mask_on_the_class(Function):
 
 
 @fix_relu.mistake(
-    en="It looks as if large numbers are cut off at 6, as `relu6` does. `torch.relu` has no upper bound.",
-    ru="Похоже, что большие числа обрезаны на 6, как в `relu6`. У `torch.relu` верхней границы нет.",
+    en="Large numbers are cut off at 6, as `relu6` does. `torch.relu` has no upper bound.",
+    ru="Большие числа обрезаны на 6, как в `relu6`. У `torch.relu` верхней границы нет.",
 )
 class cut_at_six(Function):
     @staticmethod
@@ -177,8 +177,8 @@ class cut_at_six_both_ways(cut_at_six):
 
 
 @fix_relu.mistake(
-    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
-    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+    en="`backward` returns the mask alone, 0 and 1. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только маску из нулей и единиц. Её нужно умножить на `grad_output`.",
 )
 class mask_alone(Function):
     @staticmethod
@@ -193,8 +193,8 @@ class mask_alone(Function):
 
 
 @fix_relu.mistake(
-    en="It looks as if the mask is the wrong way round: the gradient passes where the input is negative or 0.",
-    ru="Похоже, что маска перевёрнута: градиент проходит там, где вход отрицателен или равен 0.",
+    en="The mask is the wrong way round: the gradient passes where the input is negative or 0.",
+    ru="Маска перевёрнута: градиент проходит там, где вход отрицателен или равен 0.",
 )
 class mask_reversed(Function):
     @staticmethod
@@ -209,8 +209,8 @@ class mask_reversed(Function):
 
 
 @fix_relu.mistake(
-    en="It looks as if only 0 itself loses its gradient now. Negative inputs must have none, either.",
-    ru="Похоже, что теперь градиент обнуляется только в самом нуле. У отрицательных входов его тоже не должно быть.",
+    en="Only 0 itself loses its gradient now. Negative inputs must have none either.",
+    ru="Градиент обнуляется только в самом нуле. У отрицательных входов его тоже не должно быть.",
 )
 class only_zero(Function):
     @staticmethod
@@ -227,9 +227,8 @@ class only_zero(Function):
 
 
 @fix_relu.mistake(
-    en="It looks as if the zeros are written into `grad_output` itself. The `clone()` was there for a reason: that tensor "
-    "belongs to the caller.",
-    ru="Похоже, что нули записываются прямо в `grad_output`. Копия через `clone()` сделана не зря: этот тензор чужой.",
+    en="The zeros were written into `grad_output` itself, without the `clone()`. That tensor belongs to the caller.",
+    ru="Нули записаны прямо в `grad_output`, без копии через `clone()`. Это чужой тензор.",
 )
 class drops_the_clone(Function):
     @staticmethod
@@ -242,3 +241,36 @@ class drops_the_clone(Function):
         (input,) = ctx.saved_tensors
         grad_output[input <= 0] = 0
         return grad_output
+
+
+@fix_relu.mistake(
+    en="Small positive numbers count as 0: they get no gradient. With `torch.relu` every positive number passes its "
+    "gradient on, however small.",
+    ru="Малые положительные числа приняты за 0: градиента у них нет. У `torch.relu` градиент проходит при любом "
+    "положительном числе, даже самом малом.",
+)
+class draws_the_border_above_zero(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] > 1e-6)
+
+
+@fix_relu.mistake(
+    en="The slope is computed as the quotient of result and input: at 0 that is 0/0, NaN.",
+    ru="Наклон вычислен как частное результата и входа: в нуле это 0/0, то есть NaN.",
+)
+class divides_result_by_input(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * (input.clamp(min=0) / input)

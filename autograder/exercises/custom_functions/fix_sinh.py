@@ -40,7 +40,7 @@ from .common import (
         Text(
             "Recording is off inside `forward`, so `e` and `i` are constants there. An input that was saved comes back "
             "from `saved_tensors` connected to the graph; so does an output.",
-            "Внутри `forward` отслеживание выключено, поэтому `e` и `i` — константы. Сохранённый вход возвращается из "
+            "Внутри `forward` отслеживание выключено, поэтому `e` и `i` — константы. Сохранённый вход возвращается из "
             "`saved_tensors` вместе со своим местом в графе, и выход тоже.",
         ),
         Text(
@@ -103,11 +103,10 @@ class sinh_in_place(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="It looks as if what `backward` computes with is cut off from `x`: by `detach()`, `.data` or `no_grad()`, or because "
-    "it was computed in `forward` (`cosh(x)` is an intermediate result as well, wherever it is kept).",
-    ru="Похоже, что величины, с которыми работает `backward`, отрезаны от `x`: через `detach()`, `.data` или "
-    "`no_grad()` либо потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни "
-    "хранился).",
+    en="What `backward` computes with is cut off from `x`: by `detach()`, `.data` or `no_grad()`, or because it was "
+    "computed in `forward` (`cosh(x)` is an intermediate result as well, wherever it is kept).",
+    ru="Величины, с которыми работает `backward`, не связаны с `x`: из-за `detach()`, `.data` или `no_grad()` либо "
+    "потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни хранился).",
 )
 class still_intermediates(Function):
     @staticmethod
@@ -121,10 +120,9 @@ class still_intermediates(Function):
 
 
 @fix_sinh.mistake(
-    en="It looks as if the class now refuses to be differentiated twice. That is honest, but the exercise asks for the "
-    "second derivative.",
-    ru="Похоже, что класс теперь не допускает повторного дифференцирования. Это честно, но в упражнении нужна вторая "
-    "производная.",
+    en="The class now refuses to be differentiated twice. That is honest, but the exercise asks for the second "
+    "derivative.",
+    ru="Класс теперь не допускает повторного дифференцирования. Это честно, но в упражнении нужна вторая производная.",
 )
 class refuses(_SinhForward):
     @staticmethod
@@ -134,8 +132,8 @@ class refuses(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="It looks as if `backward` computes under `no_grad()`. What is not recorded there cannot be differentiated again.",
-    ru="Похоже, что вычисления в `backward` идут внутри `no_grad()`. То, что не записано, второй раз не "
+    en="`backward` computes under `no_grad()`. What is not recorded cannot be differentiated again.",
+    ru="Вычисления в `backward` выполняются внутри `no_grad()`. То, что не записано, второй раз не "
     "продифференцировать.",
 )
 class under_no_grad(_SinhForward):
@@ -146,9 +144,8 @@ class under_no_grad(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="It looks as if `grad_output` is detached. It depends on `x` as well here, and that part of the second derivative "
-    "is lost.",
-    ru="Похоже, что отсоединён `grad_output`. Здесь он тоже зависит от `x`, и эта часть второй производной теряется.",
+    en="`grad_output` is detached. It depends on `x` as well here, and that part of the second derivative is lost.",
+    ru="Отсоединён `grad_output`. Здесь он тоже зависит от `x`, и эта часть второй производной теряется.",
 )
 class detaches_grad_output(_SinhForward):
     @staticmethod
@@ -157,8 +154,8 @@ class detaches_grad_output(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="It looks as if a minus slipped in, as with the cosine: the derivative of `sinh` is `cosh`, without a minus.",
-    ru="Похоже, что вкрался минус, как у косинуса: производная `sinh` — это `cosh`, без минуса.",
+    en="There is a minus, as with the cosine. The derivative of `sinh` is `cosh`, without a minus.",
+    ru="Лишний минус, как у косинуса: производная `sinh` — это `cosh`, без минуса.",
 )
 class with_a_minus(_SinhForward):
     @staticmethod
@@ -167,8 +164,8 @@ class with_a_minus(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="It looks as if `backward` multiplies by `sinh`, the function itself. Its derivative is `cosh`: (e + i) / 2.",
-    ru="Похоже, что `backward` умножает на `sinh`, то есть на саму функцию. Её производная — `cosh`: (e + i) / 2.",
+    en="`grad_output` is multiplied by the function itself. The derivative of `sinh` is `cosh`: (e + i) / 2.",
+    ru="В обратном проходе `grad_output` умножен на саму функцию. Производная `sinh` — это `cosh`: (e + i) / 2.",
 )
 class multiplies_by_itself(_SinhForward):
     @staticmethod
@@ -177,8 +174,8 @@ class multiplies_by_itself(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="It looks as if `grad_output` got lost while the derivative was rewritten.",
-    ru="Похоже, что при переписывании производной потерялся `grad_output`.",
+    en="`grad_output` is missing in the derivative that was rewritten.",
+    ru="В переписанной производной потерян `grad_output`.",
 )
 class loses_grad_output(_SinhForward):
     @staticmethod
@@ -187,8 +184,8 @@ class loses_grad_output(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="It looks as if `cosh` is taken of the result that was saved, not of `x`.",
-    ru="Похоже, что `cosh` вычисляется от сохранённого результата, а не от `x`.",
+    en="`cosh` is taken of the result that was saved, not of `x`.",
+    ru="`cosh` вычисляется от сохранённого результата, а не от `x`.",
 )
 class cosh_of_the_result(Function):
     @staticmethod
@@ -200,3 +197,36 @@ class cosh_of_the_result(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="One of the two exponentials is still saved in `forward`. It is a constant in `backward`, and half of the second "
+    "derivative is missing.",
+    ru="Одна из двух экспонент по-прежнему сохранена в `forward`. В `backward` она постоянна, и половины второй "
+    "производной не хватает.",
+)
+class keeps_one_intermediate(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        growth = torch.exp(x)
+        ctx.save_for_backward(x, growth)
+        return (growth - torch.exp(-x)) / 2
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, growth = ctx.saved_tensors
+        return grad_output * (growth + torch.exp(-x)) / 2
+
+
+@fix_sinh.mistake(*fix_sinh.mistakes["keeps_one_intermediate"].says)
+class keeps_the_other_intermediate(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        decay = torch.exp(-x)
+        ctx.save_for_backward(x, decay)
+        return (torch.exp(x) - decay) / 2
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, decay = ctx.saved_tensors
+        return grad_output * (torch.exp(x) + decay) / 2

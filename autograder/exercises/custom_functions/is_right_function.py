@@ -127,6 +127,21 @@ class _WrongIntermediate(_RightByInputs):
         return grad_output * decay, -grad_output * x * decay
 
 
+class _WrongMixed(_RightByInputs):
+    """A Function that is wrong only in one mixed second derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        decay = torch.exp(-k)
+        ctx.save_for_backward(x, k, decay)
+        return x * decay
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k, decay = ctx.saved_tensors
+        return grad_output * decay, -grad_output * x * torch.exp(-k)
+
+
 class _WrongEdits(_RightByInputs):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
@@ -156,6 +171,7 @@ WRONG = {
     "catches_missing_gradient": _without_name(_WrongSecondInput),
     "catches_negative": _without_name(_WrongForNegative),
     "catches_second_derivative": _without_name(_WrongIntermediate),
+    "catches_mixed_derivative": _without_name(_WrongMixed),
     "catches_edited_grad_output": _without_name(_WrongEdits),
 }
 
@@ -218,9 +234,15 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
         ),
         _refusal(
             "catches_second_derivative",
-            1,
-            "A Function whose second derivative is wrong",
-            "Функция с неверной второй производной",
+            0.5,
+            "A Function whose second derivatives are wrong",
+            "Функция с неверными вторыми производными",
+        ),
+        _refusal(
+            "catches_mixed_derivative",
+            0.5,
+            "A Function that is wrong only in the derivative by `x` and then `k`",
+            "Функция, неверная только в производной сначала по `x`, а потом по `k`,",
         ),
         _refusal(
             "catches_edited_grad_output",
@@ -232,12 +254,12 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
     hints=[
         Text(
             "`gradcheck` compares backward with forward. What does it not compare with anything at all?",
-            "`gradcheck` сравнивает обратный проход с прямым. А чего она вообще ни с чем не сравнивает?",
+            "Функция `gradcheck` сравнивает обратный проход с прямым. А чего она вообще ни с чем не сравнивает?",
         ),
         Text(
             "Value against the formula; `gradcheck` with float64, both signs of `x`, `x` and `k` different; "
             "`gradgradcheck`; and a `grad_output` of your own, compared with its copy after a plain backward pass.",
-            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; "
+            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; "
             "`gradgradcheck`; и собственный `grad_output`, который после обычного обратного прохода сравнивают с "
             "его копией.",
         ),
@@ -291,29 +313,28 @@ def _run_checks(
 
 
 @is_right_function.mistake(
-    en="It looks as if the test accepts everything. Something has to be compared, and the comparison returned.",
-    ru="Похоже, что тест принимает всё. Что-то нужно сравнить и вернуть результат сравнения.",
+    en="The test accepts everything: nothing is compared, or the comparison is not returned.",
+    ru="Тест принимает всё: ничего не сравнивается или результат сравнения не возвращается.",
 )
 def accepts_everything(function: Any) -> bool:
     return True
 
 
 @is_right_function.mistake(
-    en="It looks as if the test refuses everything, the right Functions as well. `gradcheck` wants float64 and inputs that "
-    "require grad.",
-    ru="Похоже, что тест отвергает всё, в том числе правильные функции. Для `gradcheck` нужны float64 и входы, которые "
-    "требуют градиента.",
+    en="The test refuses everything, the right Functions as well. `gradcheck` wants float64 and inputs that require "
+    "grad.",
+    ru="Тест отвергает всё, в том числе правильные функции. Для `gradcheck` нужны float64 и входы, которые требуют "
+    "градиента.",
 )
 def refuses_everything(function: Any) -> bool:
     return False
 
 
 @is_right_function.mistake(
-    en="It looks as if the test accepts some right Functions and refuses others. They compute the same in different ways, and "
-    "so differ in the last digits: compare by `torch.allclose`, not by `torch.equal` or `==`.",
-    ru="Похоже, что одни правильные функции тест принимает, а другие отвергает. Они вычисляют одно и то же "
-    "по-разному, и последние цифры расходятся: сравнивайте через `torch.allclose`, а не через `torch.equal` или "
-    "`==`.",
+    en="The test accepts some right Functions and refuses others. They compute the same in different ways and so "
+    "differ in the last digits: `torch.allclose` accepts that, `torch.equal` and `==` do not.",
+    ru="Одни правильные функции тест принимает, а другие отвергает. Они вычисляют одно и то же по-разному, и последние "
+    "цифры расходятся: `torch.allclose` это допускает, а `torch.equal` и `==` — нет.",
 )
 def compares_exactly(function: Any) -> bool:
     x, k = torch.linspace(-3, 3, 50), torch.linspace(-1, 2, 50)
@@ -321,16 +342,16 @@ def compares_exactly(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="It looks as if the test returns None for a right Function: a `return True` is missing.",
-    ru="Похоже, что для правильной функции тест возвращает None: забыт `return True`.",
+    en="The test returns None for a right Function: a `return True` is missing.",
+    ru="Для правильной функции тест возвращает None: забыт `return True`.",
 )
 def forgets_to_return(function: Any) -> None:
     _run_checks(function)
 
 
 @is_right_function.mistake(
-    en="It looks as if an instance of the class is made. Call `apply` on the class itself: `function.apply(x, k)`.",
-    ru="Похоже, что создан экземпляр класса. Вызывайте `apply` у самого класса: `function.apply(x, k)`.",
+    en="An instance of the class was made. `apply` is called on the class itself: `function.apply(x, k)`.",
+    ru="Создан экземпляр класса. Метод `apply` вызывают у самого класса: `function.apply(x, k)`.",
 )
 def calls_an_instance(function: Any) -> bool:
     x, k = _inputs()
@@ -340,31 +361,30 @@ def calls_an_instance(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="It looks as if only `gradcheck` is asked. It compares `backward` with `forward`, so a wrong value with its right "
-    "derivative would pass; nor does it look at second derivatives or at `grad_output` afterwards.",
-    ru="Похоже, что тест обходится одной `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное "
-    "значение с верной для него производной прошло бы; на вторую производную и на `grad_output` после прохода она "
-    "тоже не смотрит.",
+    en="The test relies on `gradcheck` alone. It compares `backward` with `forward`, so a wrong value with its right derivative "
+    "would pass; nor does it look at second derivatives or at `grad_output` afterwards.",
+    ru="Проверка сводится к `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное значение с верной для него "
+    "производной прошло бы; вторую производную и то, изменился ли `grad_output`, она тоже не проверяет.",
 )
 def gradcheck_alone(function: Any) -> bool:
     return _run_checks(function, value=False, second=False, edit=False)
 
 
 @is_right_function.mistake(
-    en="It looks as if `gradcheck` and `gradgradcheck` are asked and nothing else. Neither compares the value with the "
-    "formula, and a `grad_output` that was changed has to be looked at by the test itself.",
-    ru="Похоже, что тест состоит из `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с "
-    "формулой, а не изменился ли `grad_output`, тест должен проверить сам.",
+    en="The test relies on `gradcheck` and `gradgradcheck` alone. Neither compares the value with the formula, and whether "
+    "`grad_output` was changed has to be checked by the test itself.",
+    ru="Проверка сводится к `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с формулой, а не "
+    "изменился ли `grad_output`, тест должен проверить сам.",
 )
 def both_gradchecks_alone(function: Any) -> bool:
     return _run_checks(function, value=False, edit=False)
 
 
 @is_right_function.mistake(
-    en="It looks as if the value and the first derivatives are checked and nothing else: neither second derivatives nor "
-    "what became of `grad_output`.",
-    ru="Похоже, что проверяются только значение и первые производные: ни вторых производных, ни того, что стало с "
-    "`grad_output`, тест не касается.",
+    en="Only the value and the first derivatives are checked: neither second derivatives nor what became of "
+    "`grad_output`.",
+    ru="Проверяются только значение и первые производные: вторых производных и того, не изменился ли `grad_output`, "
+    "тест не касается.",
 )
 def value_and_first_alone(function: Any) -> bool:
     return _run_checks(function, second=False, edit=False)
@@ -381,18 +401,16 @@ def both_gradchecks_alone_on_positive(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="It looks as if the value is not compared with the formula. Another function with its own right derivative passes "
-    "then.",
-    ru="Похоже, что значение не сравнивается с формулой. Тогда тест пройдёт и другая функция с верной для неё "
-    "производной.",
+    en="The value is not compared with the formula. Another function with its own right derivative passes.",
+    ru="Значение не сравнивается с формулой. Такой тест пройдёт и другая функция с верной для неё производной.",
 )
 def never_compares_the_value(function: Any) -> bool:
     return _run_checks(function, value=False)
 
 
 @is_right_function.mistake(
-    en="It looks as if the second derivative is not checked: `gradgradcheck`, or an expression composed with the Function.",
-    ru="Похоже, что вторая производная не проверяется: нужна `gradgradcheck` или выражение, в которое эта функция "
+    en="The second derivative is not checked, by `gradgradcheck` or by an expression composed with the Function.",
+    ru="Вторая производная не проверяется: ни с помощью `gradgradcheck`, ни на выражении, в которое эта функция "
     "входит.",
 )
 def only_first(function: Any) -> bool:
@@ -400,27 +418,27 @@ def only_first(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="It looks as if nobody looks at `grad_output` after a plain backward pass; `gradcheck` does not, either. Or its "
-    "dtype is not that of the result: then `backward` gets a copy.",
-    ru="Похоже, что тест не проверяет `grad_output` после обычного обратного прохода; `gradcheck` этого тоже не "
-    "делает. Или у этого тензора dtype не тот, что у результата: тогда `backward` получает копию.",
+    en="`grad_output` is not compared after a plain backward pass; `gradcheck` does not do it either. Or its dtype is "
+    "not that of the result: then `backward` gets a copy.",
+    ru="Тест не сравнивает `grad_output` после обычного обратного прохода; `gradcheck` этого тоже не делает. Или у "
+    "этого тензора dtype не тот, что у результата: тогда `backward` получает копию.",
 )
 def never_looks_at_grad_output(function: Any) -> bool:
     return _run_checks(function, edit=False)
 
 
 @is_right_function.mistake(
-    en="It looks as if all `x` of the test are positive, so that a wrong sign goes unseen.",
-    ru="Похоже, что все `x` в тесте положительны, и неверный знак остаётся незамеченным.",
+    en="All `x` of the test are positive, so a wrong sign goes unseen.",
+    ru="Все `x` в тесте положительны, поэтому неверный знак остаётся незамеченным.",
 )
 def only_positive(function: Any) -> bool:
     return _run_checks(function, positive=True)
 
 
 @is_right_function.mistake(
-    en="It looks as if the test sums the result. Then `grad_output` is all ones, and who leaves it out passes.",
-    ru="Похоже, что результат в тесте суммируется. Тогда `grad_output` состоит из единиц, и функция, в которой он не "
-    "учтён, проходит тест.",
+    en="The test sums the result. `grad_output` is then all ones, and a Function that leaves it out passes.",
+    ru="Результат в тесте суммируется. Тогда `grad_output` состоит из единиц, и функция, в которой он не учтён, "
+    "проходит тест.",
 )
 def only_sums(function: Any) -> bool:
     x, k = _inputs()
@@ -430,3 +448,30 @@ def only_sums(function: Any) -> bool:
     return torch.allclose(y, x * torch.exp(-k)) and all(
         a is not None and torch.allclose(a, b) for a, b in zip(found, wanted)
     )
+
+
+@is_right_function.mistake(
+    en="Only the value is compared with the formula. No derivative is looked at.",
+    ru="С формулой сравнивается только значение. Производные не проверяются.",
+)
+def only_the_value(function: Any) -> bool:
+    x, k = _inputs()
+    return torch.allclose(function.apply(x, k), x * torch.exp(-k))
+
+
+@is_right_function.mistake(
+    en="Of the second derivatives only the one by `k` and `k` is compared. The one by `x` and then `k` can be wrong "
+    "alone.",
+    ru="Из вторых производных сравнивается только производная по `k` и `k`. Неверной может быть и одна лишь "
+    "производная сначала по `x`, а потом по `k`.",
+)
+def only_twice_by_k(function: Any) -> bool:
+    if not _run_checks(function, second=False):
+        return False
+    x, k = _inputs()
+    (first,) = torch.autograd.grad(function.apply(x, k).sum(), k, create_graph=True)
+    try:
+        (second,) = torch.autograd.grad(first.sum(), k)
+    except RuntimeError:
+        return False
+    return torch.allclose(second, x * torch.exp(-k))

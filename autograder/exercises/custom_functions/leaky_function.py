@@ -13,7 +13,16 @@ from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, apply, gradients, observe_state
+from .common import (
+    EACH_CALL,
+    OVERWRITES_INPUT,
+    STATE_OUTSIDE_CTX,
+    Function,
+    apply,
+    apply_custom,
+    gradients,
+    observe_state,
+)
 
 
 @exercise(
@@ -42,13 +51,13 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ap
     ],
     hints=[
         Text(
-            "Which tensor does the line with `*=` change, and who else reads it?",
-            "Какой тензор меняет строка с `*=` и кто ещё его читает?",
+            "Which tensor does the line with `*=` change, and which other operations read it?",
+            "Какой тензор меняется в строке с `*=` и какие ещё операции его читают?",
         ),
         Text(
             "`g = grad_output` and `grad_output.detach()` are the same memory under another name. A new tensor comes "
             "from `clone()`, `torch.where` or a multiplication.",
-            "`g = grad_output` и `grad_output.detach()` — та же память под другим именем. Новый тензор дают `clone()`, "
+            "`g = grad_output` и `grad_output.detach()` — та же память под другим именем. Новый тензор дают `clone()`, "
             "`torch.where` и умножение.",
         ),
         Text(
@@ -62,7 +71,7 @@ def leaky_function(answer: Any, case: Case) -> dict[str, object]:
     neighbour = case.neighbour.clone().requires_grad_()
     with using_answer():
         each = observe_state(answer.Leaky, x, case.slope, v=v)
-        y = apply(answer.Leaky, x, case.slope)
+        y = apply_custom(answer.Leaky, x, case.slope)
         first = {"value": y, "gradient": gradients(y, [x], v)[0]}
         # The newest node runs first and gets the same tensor as `exp` after it. Without `x` in the list of inputs,
         # autograd would skip the node.
@@ -117,10 +126,10 @@ class leaky_in_place(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `grad_output` is still what is changed: before it is copied, or under another name. Another variable, "
+    en="`grad_output` is still what is changed: before it is copied, or under another name. Another variable, "
     "`detach()`, a view or `contiguous()` gives no new memory.",
-    ru="Похоже, что меняется по-прежнему сам `grad_output`: ещё до копирования или под другим именем. Другая "
-    "переменная, `detach()`, представление и `contiguous()` не дают новой памяти.",
+    ru="Меняется по-прежнему сам `grad_output`: до копирования или под другим именем. Другая переменная, `detach()`, "
+    "представление и `contiguous()` не дают новой памяти.",
 )
 class another_name(_Leaky):
     @staticmethod
@@ -131,8 +140,8 @@ class another_name(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `grad_output` is changed and divided back afterwards. With a `slope` of 0 that is 0/0.",
-    ru="Похоже, что `grad_output` сначала изменён, а потом восстановлен делением. При `slope`, равном 0, это 0/0.",
+    en="`grad_output` was changed and divided back afterwards. With a `slope` of 0 that is 0/0.",
+    ru="Тензор `grad_output` сначала изменён, а потом восстановлен делением. При `slope`, равном 0, это 0/0.",
 )
 class divides_back(_Leaky):
     @staticmethod
@@ -145,8 +154,10 @@ class divides_back(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if a copy is made, and the original is returned: the gradient passes unscaled.",
-    ru="Похоже, что копия делается, а возвращается исходный тензор: градиент проходит без умножения.",
+    en="The gradient comes back unscaled: what was multiplied by `slope` is another tensor. `grad_input[x < 0]` on its "
+    "own is a copy, too.",
+    ru="Градиент возвращается без умножения: на `slope` умножен другой тензор. Отдельно взятый `grad_input[x < 0]` — "
+    "тоже копия.",
 )
 class returns_the_original(_Leaky):
     @staticmethod
@@ -157,8 +168,8 @@ class returns_the_original(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if a copy is made and returned, and the original is what is multiplied.",
-    ru="Похоже, что копия сделана и возвращается, а умножается исходный тензор.",
+    en="A copy was made and returned, but it is the original that was multiplied.",
+    ru="Копия создана и возвращается, но умножен исходный тензор.",
 )
 class edits_the_original(_Leaky):
     @staticmethod
@@ -169,8 +180,8 @@ class edits_the_original(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if the copy is multiplied by `slope` everywhere, for positive inputs as well.",
-    ru="Похоже, что копия умножена на `slope` всюду, в том числе там, где вход положителен.",
+    en="The copy is multiplied by `slope` everywhere, for positive inputs as well.",
+    ru="Копия умножена на `slope` всюду, в том числе там, где вход положителен.",
 )
 class scales_everywhere(_Leaky):
     @staticmethod
@@ -179,8 +190,8 @@ class scales_everywhere(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `slope` is applied on the wrong side: where the input is positive.",
-    ru="Похоже, что `slope` применяется не с той стороны: там, где вход положителен.",
+    en="`slope` is applied on the wrong side: where the input is positive.",
+    ru="Множитель `slope` применён не с той стороны: там, где вход положителен.",
 )
 class wrong_side(_Leaky):
     @staticmethod
@@ -189,10 +200,31 @@ class wrong_side(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `grad_output` is multiplied by the mask: where the input is negative 0 comes out, not `slope`.",
-    ru="Похоже, что `grad_output` умножается на маску: у отрицательных входов получается 0 вместо `slope`.",
+    en="`grad_output` was multiplied by the mask: where the input is negative, 0 comes out instead of `slope`.",
+    ru="Тензор `grad_output` умножен на маску: у отрицательных входов получается 0 вместо `slope`.",
 )
 class mask_instead_of_slope(_Leaky):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * (ctx.saved_tensors[0] >= 0), None
+
+
+@leaky_function.mistake(
+    en="Where the input is negative, `slope` itself stands in the gradient. It has to be multiplied by `grad_output`.",
+    ru="Там, где вход отрицателен, в градиенте стоит само число `slope`. Его нужно умножить на `grad_output`.",
+)
+class writes_the_slope(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.saved_tensors[0] < 0, ctx.slope, grad_output), None
+
+
+@leaky_function.mistake(
+    en="`backward` returns the derivative alone, `slope` and 1. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только производную: `slope` и 1. Её нужно умножить на `grad_output`.",
+)
+class slopes_alone(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return torch.where(x < 0, torch.full_like(x, ctx.slope), torch.ones_like(x)), None

@@ -18,18 +18,18 @@ from autograder.language import Text
     hints=[
         Text(
             "Does autograd compare the `10` in `backward` with anything? Who would tell it that the `10` is wrong?",
-            "Сравнивает ли autograd число `10` в `backward` с чем-нибудь? Откуда ему знать, что `10` неверно?",
+            "Сравнивает ли autograd число `10` в `backward` с чем-нибудь? Откуда известно, что `10` неверно?",
         ),
         Text(
             "Inside `forward` recording is off, although the inputs keep their flags. `backward` is recorded only when "
             "somebody asked for it. Without `apply` a `forward` is an ordinary function.",
             "Внутри `forward` отслеживание выключено, хотя флаги у входов прежние. `backward` записывается, только "
-            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
+            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
         ),
         Text(
             "At the kink each operation has its own choice: `relu` and `where` agree, `clamp` and `maximum` each "
             "answer something else, and one of these is the middle between 0 and 1.",
-            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
+            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
             "по-своему, и один из ответов лежит посередине между 0 и 1.",
         ),
     ],
@@ -41,127 +41,124 @@ def predict_function(answer: Any, case: Case) -> dict[str, object]:
 predict_function.wrong(
     "derivative_is_checked",
     {"a.grad": 5.0},
-    en="It looks as if autograd was expected to find out the derivative by itself, or to check it. It takes what "
-    "`backward` returns: 10 times the incoming gradient.",
-    ru="Похоже, вы считаете, что autograd сам найдёт или проверит производную. На самом деле он берёт то, что вернул "
-    "`backward`: пришедший градиент, умноженный на 10.",
+    en="Autograd was expected to find the derivative by itself, or to check it. It takes what `backward` returns: 10 "
+    "times the incoming gradient.",
+    ru="Ожидалось, что autograd сам найдёт или проверит производную. Но он берёт то, что вернул `backward`: пришедший "
+    "градиент, умноженный на 10.",
 )
 
 
 predict_function.wrong(
     "incoming_gradient_is_one",
     {"a.grad": 10.0},
-    en="It looks as if the gradient that arrives was left out. `3 * result` multiplies it by 3 before `backward` sees it.",
-    ru="Похоже, что не учтён пришедший градиент. В `3 * result` он умножается на 3 ещё до вызова `backward`.",
+    en="The gradient that arrives was left out. `3 * result` multiplies it by 3 before `backward` is called.",
+    ru="Не учтён пришедший градиент. В `3 * result` он умножается на 3 ещё до вызова `backward`.",
 )
 
 
 predict_function.wrong(
     "forward_is_recorded",
     {"recording in forward": True},
-    en="It looks as if `forward` was expected to be recorded. `apply` switches recording off: the one node of the graph "
-    "is the Function's own.",
-    ru="Похоже, вы считаете, что `forward` записывается. На самом деле `apply` выключает отслеживание: в графе "
-    "появляется один узел — узел этой пользовательской функции.",
+    en="`forward` was expected to be recorded. `apply` switches recording off: the one node of the graph is the "
+    "Function's own.",
+    ru="Ожидалось, что `forward` записывается. Но `apply` выключает отслеживание: в графе появляется один узел — узел "
+    "этой пользовательской функции.",
 )
 
 
 predict_function.wrong(
     "numbers_for_words",
     {"recording in forward": 0},
-    en="It looks as if 1 and 0 stand for True and False. Write the words: `torch.is_grad_enabled()` returns True or False.",
-    ru="Похоже, что вместо True и False стоят 1 и 0. Пишите словами: `torch.is_grad_enabled()` возвращает True или "
-    "False.",
+    en="1 and 0 stand for True and False. `torch.is_grad_enabled()` returns True or False.",
+    ru="Вместо True и False стоят 1 и 0. Функция `torch.is_grad_enabled()` возвращает True или False.",
 )
 
 
 predict_function.wrong(
     "inputs_come_detached",
     {"a.requires_grad in forward": False},
-    en="It looks as if the inputs were expected to arrive detached. Recording is off, but each input is the very "
-    "tensor with its own flag.",
-    ru="Похоже, вы считаете, что входы приходят отсоединёнными. На самом деле отслеживание выключено, но сами входы "
-    "те же, с прежними флагами.",
+    en="The inputs were expected to arrive detached. Recording is off, but each input is the very tensor with its own "
+    "flag.",
+    ru="Входы приняты за отсоединённые тензоры. Отслеживание действительно выключено, но сами входы те же, с прежними "
+    "флагами.",
 )
 
 
 predict_function.wrong(
     "backward_is_recorded",
     {"recording in backward": True},
-    en="It looks as if an operation in `backward` was always recorded. It is only when the caller asked with "
+    en="The operations in `backward` were expected to be recorded always. They are recorded only for a call with "
     "`create_graph=True`.",
-    ru="Похоже, вы считаете, что операции в `backward` записываются всегда. На самом деле они записываются только "
-    "при вызове с `create_graph=True`.",
+    ru="Ожидалось, что операции в `backward` записываются всегда. Но они записываются только при вызове с "
+    "`create_graph=True`.",
 )
 
 
 predict_function.wrong(
     "backward_is_never_recorded",
     {"recording in backward, create_graph=True": False},
-    en="It looks as if `backward` was never recorded. With `create_graph=True` it is, and that is how second "
-    "derivatives come about.",
-    ru="Похоже, вы считаете, что `backward` никогда не записывается. На самом деле с `create_graph=True` он "
-    "записывается, отсюда и берутся вторые производные.",
+    en="`backward` was expected never to be recorded. With `create_graph=True` it is, and that is where second "
+    "derivatives come from.",
+    ru="Ожидалось, что `backward` не записывается никогда. Но при `create_graph=True` он записывается, отсюда и "
+    "берутся вторые производные.",
 )
 
 
 predict_function.wrong(
     "every_input_needs",
     {"needs_input_grad": (True, True)},
-    en="It looks as if `needs_input_grad` was expected to be True for every tensor. It is False for an input that does "
-    "not require grad, such as `b`.",
-    ru="Похоже, вы считаете, что в `needs_input_grad` для любого тензора стоит True. На самом деле для входа, "
-    "который не требует градиента (здесь это `b`), там стоит False.",
+    en="True was expected in `needs_input_grad` for every tensor. For an input that does not require grad, such as "
+    "`b`, it is False.",
+    ru="В `needs_input_grad` ожидалось True для любого тензора. Но для входа, который не требует градиента (здесь это "
+    "`b`), там стоит False.",
 )
 
 
 predict_function.wrong(
     "forward_makes_the_node",
     {"node of Tenfold.forward(...)": "TenfoldBackward"},
-    en="It looks as if a `forward` called directly made a node of the Function. Without `apply` it is an ordinary "
+    en="A `forward` called directly was expected to make a node of the Function. Without `apply` it is an ordinary "
     "function: its own multiplication is recorded, and `backward` never runs.",
-    ru="Похоже, вы считаете, что прямой вызов `forward` создаёт узел пользовательской функции. На самом деле без "
-    "`apply` это обычная функция: записывается само умножение, а `backward` не вызывается.",
+    ru="Ожидалось, что прямой вызов `forward` создаст узел пользовательской функции. Но без `apply` это обычная "
+    "функция: записывается само умножение, а `backward` не вызывается.",
 )
 
 
 predict_function.wrong(
     "instances_are_called",
     {"Tenfold()(a, b)": "accepted"},
-    en="It looks as if an instance could be called, as a module can. A Function is never instantiated: `apply` is "
-    "called on the class.",
-    ru="Похоже, вы считаете, что экземпляр можно вызвать, как модуль. На самом деле экземпляров пользовательской "
-    "функции не создают: `apply` вызывают у самого класса.",
+    en="An instance was expected to be callable, as a module is. Calling it is an error: `apply` is called on the "
+    "class.",
+    ru="Ожидалось, что экземпляр можно вызвать, как модуль. Но такой вызов — ошибка: `apply` вызывают у самого класса.",
 )
 
 
 predict_function.wrong(
     "too_few_are_filled",
     {"one gradient for two inputs": "accepted"},
-    en="It looks as if a gradient left out counted as None. `backward` returns one entry for each argument of "
-    "`apply`, or torch raises an error.",
-    ru="Похоже, вы считаете, что пропущенный градиент заменяется на None. На самом деле `backward` возвращает по "
-    "значению на каждый аргумент `apply`, иначе torch сообщает об ошибке.",
+    en="A gradient left out was taken to count as None. `backward` returns one entry for each argument of `apply`, or "
+    "torch raises an error.",
+    ru="Ожидалось, что пропущенный градиент заменяется на None. Но `backward` должен вернуть по значению на каждый "
+    "аргумент `apply`, иначе torch сообщает об ошибке.",
 )
 
 
 predict_function.wrong(
     "surplus_is_refused",
     {"a None too many": "RuntimeError"},
-    en="It looks as if a `None` too many was an error. Surplus entries are accepted when they are None; too few never "
+    en="A `None` too many was expected to be an error. Surplus entries are accepted when they are None; too few never "
     "are.",
-    ru="Похоже, вы считаете, что лишний `None` — ошибка. На самом деле лишние значения допустимы, если это None, а "
-    "если значений не хватает, это всегда ошибка.",
+    ru="Лишний `None` принят за ошибку. Лишние значения допустимы, если это None, а если значений не хватает, это "
+    "всегда ошибка.",
 )
 
 
 predict_function.wrong(
     "all_kinks_are_zero",
     {"clamp at 0": 0.0, "maximum at 0": 0.0},
-    en="It looks as if all operations were expected to agree at the kink. They have the same values and different "
-    "derivatives at 0: look at `clamp` and `maximum` again.",
-    ru="Похоже, вы считаете, что на изломе производные у всех операций одинаковы. На самом деле одинаковы только "
-    "значения: посмотрите ещё раз на `clamp` и `maximum`.",
+    en="One and the same derivative was expected of all operations at the kink. Their values agree there; their "
+    "derivatives do not.",
+    ru="Не учтено, что на изломе у операций одинаковы только значения, а производные различаются.",
 )
 
 
@@ -175,5 +172,18 @@ predict_function.wrong(
 predict_function.wrong(
     "all_kinks_are_half",
     {"relu at 0": 0.5, "clamp at 0": 0.5, "where at 0": 0.5},
-    *predict_function.mistakes["all_kinks_are_zero"].says,
+    en="Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses "
+    "that.",
+    ru="На каждом изломе производная здесь равна 0.5, среднему двух односторонних. Из этих четырёх операций так "
+    "поступает только одна.",
+)
+
+
+predict_function.wrong(
+    "derivative_is_computed",
+    {"a.grad": 15.0},
+    en="The true derivative of `3 * a * b` stands there. Autograd does not know it: it multiplies by what `backward` "
+    "says, 10.",
+    ru="Здесь стоит настоящая производная `3 * a * b`. Autograd её не знает: он берёт то, что вернул `backward`, "
+    "то есть умножает на 10.",
 )

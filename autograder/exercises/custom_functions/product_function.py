@@ -23,6 +23,7 @@ from .common import (
     STATE_OUTSIDE_CTX,
     Function,
     apply,
+    apply_custom,
     gradients,
     observe_state,
     same_numbers,
@@ -63,27 +64,30 @@ class _ReadCounter(TorchDispatchMode):
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
         aspect(
             "gradients",
             2,
-            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own shape.",
-            ru="`Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой "
+            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own "
+            "shape.",
+            ru="Значение `Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой "
             "градиент, той же формы, что и он сам.",
         ),
         aspect(
             "reads_for_nobody",
             1,
-            en="When one input does not require grad, no operation of `backward` works on its gradient. (Counted: "
-            "operations that read the other input, which only that gradient needs.)",
+            en="When one input does not require grad, no operation of `backward` works on its gradient. (The check "
+            "counts operations that read the other input: only that gradient needs it.)",
             ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. "
             "(Проверка считает операции с другим входом: он нужен только для этого градиента.)",
+            measured=Text("Operations that read the other input", "Операций, читающих другой вход"),
         ),
     ],
     hints=[
         Text(
-            "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each case?",
+            "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each "
+            "case?",
             "Если `b` не меняется, как быстро растёт `a * b` с ростом `a`? И какой из двух множителей постоянен в "
             "каждом случае?",
         ),
@@ -107,7 +111,7 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
     names = [name for name, t in (("a.grad", a), ("b.grad", b)) if t.requires_grad]
     with using_answer():
         each = observe_state(answer.Product, a, b, v=v)
-        y = apply(answer.Product, a, b)
+        y = apply_custom(answer.Product, a, b)
         found = dict(zip(names, gradients(y, asked, v)))
         reads = 0
         if len(asked) == 1:
@@ -134,6 +138,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield case(True, False, signed(rng, 3, 2), signed(rng, 3, 2))
     yield case(False, True, signed(rng, 5), signed(rng, 5))
     yield case(True, True, signed(rng, 2).float(), signed(rng, 3, 2).float())
+    for a, b in ((3,), ()), ((4, 3), (4, 1)), ((4, 1), (1, 3)):
+        yield case(True, True, signed(rng, *a), signed(rng, *b))
 
 
 @product_function.mistake(*STATE_OUTSIDE_CTX)
@@ -165,9 +171,8 @@ class product_over_the_input(Function):
 
 
 @product_function.mistake(
-    en="It looks as if only one of the two gradients is ever computed, although both are asked for when both inputs require "
-    "grad.",
-    ru="Похоже, что всегда вычисляется только один из двух градиентов. Когда градиента требуют оба входа, нужны оба.",
+    en="Only one of the two gradients is ever computed. When both inputs require grad, both are asked for.",
+    ru="Всегда вычисляется только один из двух градиентов. Когда градиента требуют оба входа, нужны оба.",
 )
 class either_or(Function):
     @staticmethod
@@ -210,8 +215,8 @@ class multiplies_in_place(Function):
 
 
 @product_function.mistake(
-    en="It looks as if the two gradients are swapped: the gradient of `a` is `grad_output` times `b`, and stands first.",
-    ru="Похоже, что градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.",
+    en="The two gradients are swapped. The gradient of `a` is `grad_output` times `b` and stands first.",
+    ru="Градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.",
 )
 class swapped(Function):
     @staticmethod
@@ -227,8 +232,8 @@ class swapped(Function):
 
 
 @product_function.mistake(
-    en="It looks as if the two gradients are returned in the wrong order: that of `a`, the first argument, stands first.",
-    ru="Похоже, что градиенты возвращаются не в том порядке: первым должен стоять градиент по `a`, первому аргументу.",
+    en="The two gradients were returned in the wrong order: that of `a`, the first argument, stands first.",
+    ru="Градиенты возвращаются не в том порядке: первым должен стоять градиент по `a`, первому аргументу.",
 )
 class returned_in_wrong_order(Function):
     @staticmethod
@@ -245,10 +250,10 @@ class returned_in_wrong_order(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `backward` returns a single gradient (a list counts as one). It returns a tuple, with one gradient "
-    "for each argument of `apply`.",
-    ru="Похоже, что `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному "
-    "градиенту на каждый аргумент `apply`.",
+    en="`backward` returns a single gradient (a list counts as one). It has to return a tuple, with one gradient for "
+    "each argument of `apply`.",
+    ru="Метод `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному градиенту на "
+    "каждый аргумент `apply`.",
 )
 class one_gradient(Function):
     @staticmethod
@@ -262,8 +267,8 @@ class one_gradient(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
-    ru="Похоже, что `backward` возвращает только частные производные. Каждую нужно умножить на `grad_output`.",
+    en="`backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только частные производные. Каждую нужно умножить на `grad_output`.",
 )
 class local_derivatives(Function):
     @staticmethod
@@ -278,8 +283,8 @@ class local_derivatives(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `grad_output` is passed on to both inputs unchanged. That is the derivative of a sum, `a + b`.",
-    ru="Похоже, что `grad_output` передаётся обоим входам без изменений. Так было бы у суммы `a + b`.",
+    en="`grad_output` was passed on to both inputs unchanged. That is the derivative of a sum, `a + b`.",
+    ru="Тензор `grad_output` передан обоим входам без изменений. Так было бы у суммы `a + b`.",
 )
 class derivative_of_a_sum(Function):
     @staticmethod
@@ -292,8 +297,8 @@ class derivative_of_a_sum(Function):
 
 
 @product_function.mistake(
-    en="It looks as if only the first input gets a gradient: the second entry is always None.",
-    ru="Похоже, что градиент получает только первый вход: на втором месте всегда None.",
+    en="Only the first input gets a gradient: the second entry is always None.",
+    ru="Градиент получает только первый вход, а на втором месте всегда стоит None.",
 )
 class second_is_none(Function):
     @staticmethod
@@ -307,9 +312,9 @@ class second_is_none(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `None` comes back as soon as one of the two inputs does not require grad. The other one still needs "
-    "its gradient.",
-    ru="Похоже, что `None` возвращается, как только один из двух входов не требует градиента. Другому входу градиент "
+    en="`None` comes back as soon as one of the two inputs does not require grad. The other one still needs its "
+    "gradient.",
+    ru="Значение `None` возвращается, если хотя бы один из двух входов не требует градиента. Другому входу градиент "
     "по-прежнему нужен.",
 )
 class all_or_nothing(Function):
@@ -325,8 +330,8 @@ class all_or_nothing(Function):
 
 
 @product_function.mistake(
-    en="It looks as if the flags of `needs_input_grad` are mixed up: the first belongs to `a`, the first argument of `apply`.",
-    ru="Похоже, что флаги `needs_input_grad` перепутаны: первый относится к `a`, первому аргументу `apply`.",
+    en="The flags of `needs_input_grad` are mixed up: the first belongs to `a`, the first argument of `apply`.",
+    ru="Флаги `needs_input_grad` перепутаны: первый относится к `a`, первому аргументу `apply`.",
 )
 class flags_swapped(Function):
     @staticmethod
@@ -342,9 +347,8 @@ class flags_swapped(Function):
 
 
 @product_function.mistake(
-    en="It looks as if both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` says which.",
-    ru="Похоже, что оба градиента вычисляются всегда, даже когда нужен один. Какой нужен, сказано в "
-    "`ctx.needs_input_grad`.",
+    en="Both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` tells which.",
+    ru="Оба градиента вычисляются всегда, даже когда нужен один. Какой именно, видно по `ctx.needs_input_grad`.",
 )
 class computes_both(Function):
     @staticmethod
@@ -356,3 +360,88 @@ class computes_both(Function):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
         return grad_output * b, grad_output * a
+
+
+class _SummedBy(Function):
+    """A base of mistakes in summing the gradient of a stretched input."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+
+@product_function.mistake(
+    en="The gradient of a stretched input is the mean over the stretched axis. The paths join there, so it is the sum.",
+    ru="Градиент растянутого входа усреднён по растянутой оси. Пути там сходятся, поэтому нужна сумма.",
+)
+class takes_the_mean(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        def mean_to(gradient: Tensor, shape: torch.Size) -> Tensor:
+            summed = gradient.sum_to_size(shape)
+            return summed * (summed.numel() / gradient.numel())
+
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return (
+            mean_to(grad_output * b, a.shape) if needs[0] else None,
+            mean_to(grad_output * a, b.shape) if needs[1] else None,
+        )
+
+
+@product_function.mistake(
+    en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
+    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
+)
+class takes_the_mean_for_a_number(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = grad_output * b if a.dim() else (grad_output * b).mean()
+        if ctx.needs_input_grad[1]:
+            grad_b = grad_output * a if b.dim() else (grad_output * a).mean()
+        return grad_a, grad_b
+
+
+@product_function.mistake(
+    en="Where the shapes differ, the gradient is summed over axis 0. The stretched axis may be another one, as for "
+    "`(4, 3)` and `(4, 1)`.",
+    ru="Если формы различаются, градиент просуммирован по оси 0. Растянутой может быть и другая ось, как для `(4, 3)` "
+    "и `(4, 1)`.",
+)
+class sums_over_axis_0(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        def sum_to(gradient: Tensor, shape: torch.Size) -> Tensor:
+            return gradient if gradient.shape == shape else gradient.sum(0)
+
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return (
+            sum_to(grad_output * b, a.shape) if needs[0] else None,
+            sum_to(grad_output * a, b.shape) if needs[1] else None,
+        )
+
+
+@product_function.mistake(
+    en="The gradient of `b` is summed over axis 0 even if no axis was stretched.",
+    ru="Градиент по `b` просуммирован по оси 0, даже если ни одна ось не растянута.",
+)
+class always_sums_over_axis_0(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return grad_output * b if needs[0] else None, (grad_output * a).sum(0) if needs[1] else None
+
+
+@product_function.mistake(*EDITS_GRAD_OUTPUT)
+class multiplies_the_second_in_place(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        for_a = grad_output * b if ctx.needs_input_grad[0] else None
+        return for_a, grad_output.mul_(a) if ctx.needs_input_grad[1] else None

@@ -26,7 +26,7 @@ from .common import (
 
 
 @exercise(
-    title=Text("A gradient turned round", "Развёрнутый градиент"),
+    title=Text("Gradient reversal", "Обращение градиента"),
     kind="complete",
     asks="Reverse",
     asks_for="class",
@@ -39,7 +39,7 @@ from .common import (
             2,
             en="The value is that of `x`, the gradient of `x` is `grad_output` times `-factor`, and `grad_output` itself "
             "stays as it was.",
-            ru="Значение то же, что у `x`, градиент по `x` равен `grad_output`, умноженному на `-factor`, а сам "
+            ru="Значение то же, что у `x`, градиент по `x` равен `grad_output`, умноженному на `-factor`, а сам тензор "
             "`grad_output` не меняется.",
         ),
         aspect(
@@ -52,13 +52,13 @@ from .common import (
     hints=[
         Text(
             "`apply` gets two arguments. How many entries does `backward` return, and which of them is no gradient?",
-            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
+            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
         ),
         Text(
             "A number goes onto `ctx` as an attribute. An input returned as it is becomes a view, and torch refuses to "
             "change that in place; a copy is no view.",
-            "Число кладут в атрибут `ctx`. Вход, возвращённый как есть, становится представлением, и менять его на "
-            "месте torch не даёт; копия — не представление.",
+            "Число записывают в атрибут `ctx`. Вход, возвращённый как есть, становится представлением, и менять его на "
+            "месте torch не даёт; копия — не представление.",
         ),
         Text(
             "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
@@ -96,8 +96,8 @@ class _Reverse(Function):
 
 
 @reverse_function.mistake(
-    en="It looks as if `backward` returns one entry. `apply` had two arguments; for the number, return None.",
-    ru="Похоже, что `backward` возвращает одно значение. У `apply` два аргумента; для числа верните None.",
+    en="`backward` returns one entry. `apply` has two arguments, and None belongs to the number.",
+    ru="Метод `backward` возвращает одно значение. Но аргументов у `apply` два, и числу соответствует None.",
 )
 class one_entry(_Reverse):
     @staticmethod
@@ -120,8 +120,8 @@ class factor_on_the_class(Function):
 
 
 @reverse_function.mistake(
-    en="It looks as if the sign of `factor` is dropped. With a negative `factor`, `-factor` is positive.",
-    ru="Похоже, что у `factor` отброшен знак. При отрицательном `factor` число `-factor` положительно.",
+    en="The sign of `factor` was dropped. With a negative `factor`, `-factor` is positive.",
+    ru="У числа `factor` отброшен знак. При отрицательном `factor` число `-factor` положительно.",
 )
 class drops_the_sign(_Reverse):
     @staticmethod
@@ -130,8 +130,8 @@ class drops_the_sign(_Reverse):
 
 
 @reverse_function.mistake(
-    en="It looks as if `-factor` alone is returned. `grad_output` has to be multiplied in.",
-    ru="Похоже, что возвращается только число `-factor`. На него нужно умножить `grad_output`.",
+    en="`-factor` alone was returned. It has to be multiplied by `grad_output`.",
+    ru="Возвращается только число `-factor`. Его нужно умножить на `grad_output`.",
 )
 class factor_alone(_Reverse):
     @staticmethod
@@ -140,8 +140,8 @@ class factor_alone(_Reverse):
 
 
 @reverse_function.mistake(
-    en="It looks as if the minus is missing: the gradient is scaled, not reversed.",
-    ru="Похоже, что не хватает минуса: градиент умножен на число, но не развёрнут.",
+    en="The minus is missing: the gradient was scaled, not reversed.",
+    ru="Не хватает минуса: градиент умножен на число, но не обращён.",
 )
 class only_scales(_Reverse):
     @staticmethod
@@ -150,8 +150,8 @@ class only_scales(_Reverse):
 
 
 @reverse_function.mistake(
-    en="It looks as if `factor` is not used: the gradient is reversed, but not scaled.",
-    ru="Похоже, что `factor` не используется: градиент развёрнут, но не умножен на него.",
+    en="`factor` was not used: the gradient was reversed, but not scaled.",
+    ru="Число `factor` не использовано: знак градиента изменён, но на это число он не умножен.",
 )
 class ignores_the_factor(_Reverse):
     @staticmethod
@@ -160,8 +160,8 @@ class ignores_the_factor(_Reverse):
 
 
 @reverse_function.mistake(
-    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+    en="`backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
 )
 class reverses_in_place(_Reverse):
     @staticmethod
@@ -170,8 +170,8 @@ class reverses_in_place(_Reverse):
 
 
 @reverse_function.mistake(
-    en="It looks as if the value is reversed too. Only the gradient is; the value passes unchanged.",
-    ru="Похоже, что знак меняется и у значения. Развернуть нужно только градиент, а значение проходит без изменений.",
+    en="The value was reversed too. Only the gradient should be; the value passes unchanged.",
+    ru="Знак изменён и у значения. Обратить нужно только градиент, а значение проходит без изменений.",
 )
 class reverses_the_value(_Reverse):
     @staticmethod
@@ -193,10 +193,10 @@ class changes_the_sign_of_the_value(reverses_the_value):
 
 
 @reverse_function.mistake(
-    en="It looks as if `forward` returns `x` itself, or a view of it. The result is then a view made inside a custom "
-    "Function, and torch refuses to change it in place.",
-    ru="Похоже, что `forward` возвращает сам `x` или его представление. Тогда результат — представление, созданное "
-    "внутри пользовательской функции, и torch не даёт менять его на месте.",
+    en="`forward` returns `x` itself, or a view of it. The result is then a view made inside a custom Function, and "
+    "torch refuses to change it in place.",
+    ru="Метод `forward` возвращает сам `x` или его представление. Результат — представление, созданное внутри "
+    "пользовательской функции, и менять его на месте torch не даёт.",
 )
 class returns_the_input(_Reverse):
     @staticmethod
@@ -210,9 +210,8 @@ class returns_the_input(_Reverse):
 
 
 @reverse_function.mistake(
-    en="It looks as if `forward` returns a detached tensor with the memory of `x`: a change of the result is a change of `x`.",
-    ru="Похоже, что `forward` возвращает отсоединённый тензор в той же памяти, что и `x`: изменение результата "
-    "меняет и `x`.",
+    en="`forward` returns a detached tensor with the memory of `x`: a change of the result is a change of `x`.",
+    ru="Метод `forward` возвращает отсоединённый тензор в той же памяти, что и `x`: изменение результата меняет и `x`.",
 )
 class returns_detached(_Reverse):
     @staticmethod
@@ -223,3 +222,15 @@ class returns_detached(_Reverse):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return -ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands "
+    "first.",
+    ru="Метод `backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому "
+    "аргументу `apply`.",
+)
+class reverse_in_wrong_order(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return None, -ctx.factor * grad_output

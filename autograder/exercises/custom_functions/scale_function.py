@@ -13,11 +13,11 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import STATE_OUTSIDE_CTX, Function, apply, gradients, result_or_error, same_numbers
+from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, result_or_error, same_numbers
 
 
 @exercise(
-    title=Text("In place, and said so", "На месте и не тайком"),
+    title=Text("In place, and said so", "Изменение на месте, о котором autograd знает"),
     kind="complete",
     asks="ScaleInPlace",
     asks_for="class",
@@ -33,9 +33,9 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, gradients, result_or_err
         aspect(
             "gradients",
             2,
-            en="Gradients are right for whoever uses the tensor afterwards, under the name of the result or of the input, and "
+            en="Gradients are right whichever name is used afterwards, that of the result or that of the input, and "
             "`backward` leaves `grad_output` as it was.",
-            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; "
+            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; метод "
             "`backward` не меняет `grad_output`.",
         ),
     ],
@@ -45,8 +45,9 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, gradients, result_or_err
             "Откуда autograd узнает, что `forward` изменил свой вход?",
         ),
         Text(
-            "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and after.",
-            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
+            "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and "
+            "after.",
+            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
             "тот же тензор.",
         ),
         Text(
@@ -71,13 +72,17 @@ def scale_function(answer: Any, case: Case) -> dict[str, object]:
         unchanged = same_numbers(v, case.grad_output)
         x, h, y = scaled()
         by_input = result_or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
+        x, h, y = scaled()
+        error = error_text(lambda: gradients(y, [x], case.grad_output.clone()))
     found = {"through the result": by_result, "through the input": by_input, "grad_output unchanged": unchanged}
-    return {"in_place": same, "gradients": found}
+    return {"in_place": same, "gradients": found, "error": error}
 
 
 @scale_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(x=signed(rng, 2, 3), factor=3.0, grad_output=signed(rng, 2, 3))
+    x = signed(rng, 2, 3)
+    x[0, 1] = 0.0
+    yield Case(x=x, factor=3.0, grad_output=signed(rng, 2, 3))
     yield Case(x=signed(rng, 4).float(), factor=-0.25, grad_output=signed(rng, 4).float())
 
 
@@ -88,10 +93,10 @@ class _Scale(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if `mark_dirty` is missing. Autograd then takes the result for a new tensor, and whoever goes on with "
-    "the input gets the gradient of a tensor that was not multiplied.",
-    ru="Похоже, что не вызван `mark_dirty`. Тогда autograd считает результат новым тензором, и если дальше "
-    "используют вход, получается градиент, в котором умножение не учтено.",
+    en="`mark_dirty` was not called. Autograd takes the result for a new tensor, and if the input is used further, its "
+    "gradient does not account for the multiplication.",
+    ru="Не вызван `mark_dirty`. Autograd считает результат новым тензором, и если дальше используют вход, получается "
+    "градиент, в котором умножение не учтено.",
 )
 class says_nothing(_Scale):
     @staticmethod
@@ -116,8 +121,8 @@ class scale_on_the_class(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if a new tensor is computed. The input itself is to be changed, and returned.",
-    ru="Похоже, что вычисляется новый тензор. Изменить и вернуть нужно сам вход.",
+    en="A new tensor was computed. The input itself was to be changed and returned.",
+    ru="Вычислен новый тензор. Изменить и вернуть нужно было сам вход.",
 )
 class out_of_place(_Scale):
     @staticmethod
@@ -127,9 +132,9 @@ class out_of_place(_Scale):
 
 
 @scale_function.mistake(
-    en="It looks as if the input is changed and something else returned, a copy or nothing. A tensor marked dirty has "
-    "to be returned.",
-    ru="Похоже, что вход изменён, а возвращается что-то другое: копия или ничего. Отмеченный тензор нужно вернуть.",
+    en="The input was changed, but something else was returned, a copy or nothing. A tensor marked dirty has to be "
+    "returned.",
+    ru="Вход изменён, но возвращается что-то другое: копия или ничего. Отмеченный тензор нужно вернуть.",
 )
 class returns_a_copy(_Scale):
     @staticmethod
@@ -140,8 +145,8 @@ class returns_a_copy(_Scale):
 
 
 @scale_function.mistake(
-    en="It looks as if `backward` returns one entry. `apply` had two arguments; for the number, return None.",
-    ru="Похоже, что `backward` возвращает одно значение. У `apply` два аргумента; для числа верните None.",
+    en="`backward` returns one entry. `apply` has two arguments, and None belongs to the number.",
+    ru="Метод `backward` возвращает одно значение. Но аргументов у `apply` два, и числу соответствует None.",
 )
 class one_entry_for_two(Function):
     @staticmethod
@@ -156,8 +161,8 @@ class one_entry_for_two(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+    en="`backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
 )
 class scales_grad_output(Function):
     @staticmethod
@@ -172,8 +177,8 @@ class scales_grad_output(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if `factor` is missing in `backward`: the gradient passes unscaled.",
-    ru="Похоже, что в `backward` не хватает `factor`: градиент проходит без умножения.",
+    en="`factor` is missing in `backward`: the gradient passes unscaled.",
+    ru="В `backward` не хватает множителя `factor`: градиент проходит без умножения.",
 )
 class passes_unscaled(Function):
     @staticmethod
@@ -184,3 +189,57 @@ class passes_unscaled(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output.clone(), None
+
+
+@scale_function.mistake(
+    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands "
+    "first.",
+    ru="Метод `backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому "
+    "аргументу `apply`.",
+)
+class entries_in_wrong_order(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return None, grad_output * ctx.factor
+
+
+@scale_function.mistake(
+    en="The factor is computed back as the quotient of the new and the old numbers: where `x` is 0 that is 0/0, NaN.",
+    ru="Множитель вычислен как частное новых и старых чисел: там, где `x` равен 0, это 0/0, то есть NaN.",
+)
+class divides_new_by_old(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.mark_dirty(x)
+        old = x.clone()
+        x.mul_(factor)
+        ctx.save_for_backward(x / old)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0], None
+
+
+@scale_function.mistake(
+    en="The gradient is divided by `factor` in `backward`. The derivative of `factor * x` is `factor`, on the way back "
+    "as well.",
+    ru="В `backward` градиент делится на `factor`. Производная `factor * x` равна `factor`, и на обратном проходе "
+    "тоже.",
+)
+class divides_the_gradient(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output / ctx.factor, None

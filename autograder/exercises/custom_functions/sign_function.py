@@ -27,15 +27,15 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         aspect(
             "surrogate",
             2,
-            en="The value is the sign, and the gradient is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere.",
-            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в "
-            "остальных местах — нулю.",
+            en="The value is the sign, and the gradient is `grad_output` where `x` lies in [−1, 1] and 0 elsewhere.",
+            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит на отрезке [−1, 1], а в "
+            "остальных точках — нулю.",
         ),
         aspect(
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
     ],
     hints=[
@@ -45,7 +45,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         ),
         Text(
             "`backward` needs `x` to know where it lies. `x.abs() <= 1` is a mask.",
-            "Чтобы знать, где лежит `x`, `backward` должен его получить. `x.abs() <= 1` — маска.",
+            "Чтобы знать, где лежит `x`, `backward` должен его получить. `x.abs() <= 1` — маска.",
         ),
         Text(
             "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
@@ -102,8 +102,8 @@ class sign_in_place(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if the true derivative is returned: 0 everywhere, so that nothing before it can learn.",
-    ru="Похоже, что возвращается настоящая производная: она всюду равна 0, и слои перед этой функцией не обучаются.",
+    en="The true derivative was returned. It is 0 everywhere, so nothing before this function can learn.",
+    ru="Возвращена настоящая производная. Она всюду равна 0, поэтому слои перед этой функцией не обучаются.",
 )
 class true_derivative(_Sign):
     @staticmethod
@@ -112,8 +112,8 @@ class true_derivative(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if the gradient passes everywhere. Outside of [-1, 1] it is to be 0.",
-    ru="Похоже, что градиент проходит всюду. Вне [-1, 1] он должен быть равен 0.",
+    en="The gradient passes everywhere. Outside [−1, 1] it should be 0.",
+    ru="Градиент проходит всюду. Вне [−1, 1] он должен быть равен 0.",
 )
 class passes_everywhere(_Sign):
     @staticmethod
@@ -122,8 +122,8 @@ class passes_everywhere(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if the ends of the interval are left out: at -1 and 1 the gradient passes.",
-    ru="Похоже, что концы отрезка не учтены: в точках -1 и 1 градиент проходит.",
+    en="The ends of the interval were left out: at −1 and 1 the gradient should pass.",
+    ru="Концы отрезка не учтены: в точках −1 и 1 градиент должен проходить.",
 )
 class without_the_ends(_Sign):
     @staticmethod
@@ -132,8 +132,8 @@ class without_the_ends(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if only one end of the interval is looked at: below -1 and above 1 the gradient is to be 0.",
-    ru="Похоже, что проверяется только один конец отрезка: градиент должен быть равен 0 и левее -1, и правее 1.",
+    en="Only one end of the interval is checked. The gradient should be 0 both below −1 and above 1.",
+    ru="Проверяется только один конец отрезка: градиент должен быть равен 0 и левее −1, и правее 1.",
 )
 class one_sided(_Sign):
     @staticmethod
@@ -149,8 +149,8 @@ class other_side(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if the mask is the wrong way round: the gradient passes outside of [-1, 1].",
-    ru="Похоже, что маска перевёрнута: градиент проходит вне [-1, 1].",
+    en="The mask is the wrong way round: the gradient passes outside [−1, 1].",
+    ru="Маска перевёрнута: градиент проходит вне [−1, 1].",
 )
 class passes_outside(_Sign):
     @staticmethod
@@ -159,8 +159,8 @@ class passes_outside(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if the mask looks at `grad_output`. It is `x` that has to lie in [-1, 1].",
-    ru="Похоже, что маска построена по `grad_output`. Лежать на отрезке [-1, 1] должен `x`.",
+    en="The mask is made from `grad_output`. It is `x` that has to lie in [−1, 1].",
+    ru="Маска построена по `grad_output`. Лежать на отрезке [−1, 1] должен `x`.",
 )
 class mask_of_grad_output(_Sign):
     @staticmethod
@@ -169,8 +169,8 @@ class mask_of_grad_output(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if the value at 0 is 1 or -1. `x.sign()` is 0 there.",
-    ru="Похоже, что значение в нуле — 1 или -1. У `x.sign()` там 0.",
+    en="The value at 0 is 1 or −1. `x.sign()` is 0 there.",
+    ru="Значение в нуле равно 1 или −1, а у `x.sign()` там 0.",
 )
 class zero_is_negative(Function):
     @staticmethod
@@ -196,9 +196,10 @@ class zero_is_positive(Function):
 
 
 @sign_function.mistake(
-    en="It looks as if the gradient was clipped to [-1, 1]. It is `x` that decides where `grad_output` passes, unchanged.",
-    ru="Похоже, что до [-1, 1] обрезан сам градиент. Решает `x`: там, где он лежит на этом отрезке, `grad_output` "
-    "проходит без изменений.",
+    en="The gradient was clipped to [−1, 1]. It is `x` that decides where `grad_output` passes, and it passes "
+    "unchanged.",
+    ru="До [−1, 1] обрезан сам градиент. Но решает `x`: там, где он лежит на этом отрезке, `grad_output` проходит без "
+    "изменений.",
 )
 class clips_the_gradient(_Sign):
     @staticmethod
@@ -207,9 +208,10 @@ class clips_the_gradient(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if `backward` looks at the result, which is always -1, 0 or 1. Whether `x` lies in [-1, 1] only `x` can tell.",
-    ru="Похоже, что `backward` судит по результату, а он всегда равен -1, 0 или 1. Лежит ли `x` на отрезке [-1, 1], "
-    "видно только по самому `x`.",
+    en="`backward` looks at the result, which is always −1, 0 or 1. Whether `x` lies in [−1, 1] only `x` itself can "
+    "tell.",
+    ru="Метод `backward` судит по результату, а он всегда равен −1, 0 или 1. Лежит ли `x` на отрезке [−1, 1], видно "
+    "только по самому `x`.",
 )
 class looks_at_the_result(Function):
     @staticmethod
@@ -224,8 +226,8 @@ class looks_at_the_result(Function):
 
 
 @sign_function.mistake(
-    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
-    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+    en="`backward` returns the mask alone, 0 and 1. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только маску из нулей и единиц. Её нужно умножить на `grad_output`.",
 )
 class sign_mask_alone(_Sign):
     @staticmethod
@@ -234,8 +236,8 @@ class sign_mask_alone(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if the zeros are written into `grad_output` itself, a tensor that belongs to the caller.",
-    ru="Похоже, что нули записываются прямо в `grad_output`, а это чужой тензор.",
+    en="The zeros were written into `grad_output` itself, a tensor that belongs to the caller.",
+    ru="Нули записаны прямо в `grad_output`, а это чужой тензор.",
 )
 class writes_the_zeros(_Sign):
     @staticmethod

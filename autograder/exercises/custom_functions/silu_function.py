@@ -47,6 +47,7 @@ from .common import (
             "holds, and the bytes of the result.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64 в памяти остаются только результат и вход, который "
             "хранит вызывающий код.",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect("second", 2, *SECOND_ASPECTS[2].says),
     ],
@@ -59,7 +60,7 @@ from .common import (
         Text(
             "Save `x` alone and compute the sigmoid twice: once forward, once backward, there with recorded operations. "
             "The derivative is that of a product.",
-            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
+            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
             "операциями torch. Дифференцируйте по правилу произведения.",
         ),
         Text(
@@ -136,8 +137,8 @@ class silu_in_place(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if the sigmoid is got back by dividing the result by `x`. At 0 that is 0/0: NaN.",
-    ru="Похоже, что сигмоиду получают делением результата на `x`. В нуле это 0/0, то есть NaN.",
+    en="The sigmoid is obtained by dividing the result by `x`. At 0 that is 0/0: NaN.",
+    ru="Сигмоида получена делением результата на `x`. В нуле это 0/0, то есть NaN.",
 )
 class divides_by_x(Function):
     @staticmethod
@@ -154,8 +155,8 @@ class divides_by_x(Function):
 
 
 @silu_function.mistake(
-    en="It looks as if `backward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
-    ru="Похоже, что `backward` вычисляет сигмоиду через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
+    en="`backward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
+    ru="В `backward` сигмоида вычислена через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
 )
 class overflows(_SiLU):
     @staticmethod
@@ -166,10 +167,10 @@ class overflows(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if `exp(-x)` is squared or divided by itself in `backward`. For very negative `x` it is infinite, and "
-    "inf/inf is NaN.",
-    ru="Похоже, что `exp(-x)` в `backward` возводится в квадрат или делится на себя. При больших отрицательных `x` это "
-    "бесконечность, а inf/inf — NaN.",
+    en="`exp(-x)` is squared or divided by itself in `backward`. For very negative `x` it is infinite, and inf/inf is "
+    "NaN.",
+    ru="В `backward` экспонента `exp(-x)` возводится в квадрат или делится на себя. При больших по модулю "
+    "отрицательных `x` она бесконечна, а inf/inf — NaN.",
 )
 class overflows_below(_SiLU):
     @staticmethod
@@ -180,9 +181,9 @@ class overflows_below(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if the sigmoid is written out with `exp(-x)`. For very negative `x` that is infinite, and the second "
-    "derivative comes to inf times 0: NaN. `torch.sigmoid` avoids this.",
-    ru="Похоже, что сигмоида записана через `exp(-x)`. При больших отрицательных `x` это бесконечность, и во второй "
+    en="The sigmoid is written out with `exp(-x)`. For very negative `x` that is infinite, and inf times 0 in the "
+    "second derivative is NaN. `torch.sigmoid` avoids this.",
+    ru="Сигмоида записана через `exp(-x)`. При больших по модулю отрицательных `x` это бесконечность, и во второй "
     "производной получается inf, умноженное на 0, то есть NaN. С `torch.sigmoid` этого не случается.",
 )
 class sigmoid_by_hand(_SiLU):
@@ -194,18 +195,18 @@ class sigmoid_by_hand(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if `apply` hands the work to torch's own operations. Write the two passes, `forward` and `backward`.",
-    ru="Похоже, что `apply` передаёт работу готовым операциям torch. Напишите оба прохода, `forward` и `backward`.",
+    en="`apply` hands the work to torch's own operations. The two passes, `forward` and `backward`, are to be written "
+    "here.",
+    ru="Вызов `apply` передан готовым операциям torch. А написать нужно оба прохода, `forward` и `backward`.",
 )
 class borrows_the_silu(Function):
     apply = staticmethod(torch.nn.functional.silu)
 
 
 @silu_function.mistake(
-    en="It looks as if the sigmoid is computed inside `no_grad()`. It is a constant then, and its part of the second "
-    "derivative is missing.",
-    ru="Похоже, что сигмоида вычисляется внутри `no_grad()`. Тогда это константа, и её вклад во вторую производную "
-    "теряется.",
+    en="The sigmoid is computed inside `no_grad()`. That makes it a constant, and its part of the second derivative is "
+    "missing.",
+    ru="Сигмоида вычисляется внутри `no_grad()`. Поэтому это константа, и её вклад во вторую производную теряется.",
 )
 class sigmoid_unrecorded(_SiLU):
     @staticmethod
@@ -217,8 +218,8 @@ class sigmoid_unrecorded(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if the derivative of the sigmoid was taken for that of the product `x * sigmoid(x)`.",
-    ru="Похоже, что производная сигмоиды принята за производную произведения `x * sigmoid(x)`.",
+    en="The derivative of the sigmoid was taken for that of the product `x * sigmoid(x)`.",
+    ru="За производную произведения `x * sigmoid(x)` принята производная одной сигмоиды.",
 )
 class derivative_of_the_sigmoid(_SiLU):
     @staticmethod
@@ -228,8 +229,8 @@ class derivative_of_the_sigmoid(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if the sigmoid was taken for a constant factor: half of the product rule is missing.",
-    ru="Похоже, что сигмоида принята за постоянный множитель: не хватает второго слагаемого производной произведения.",
+    en="The sigmoid was taken for a constant factor: half of the product rule is missing.",
+    ru="Сигмоида принята за постоянный множитель: не хватает второго слагаемого производной произведения.",
 )
 class sigmoid_is_constant(_SiLU):
     @staticmethod
@@ -238,8 +239,8 @@ class sigmoid_is_constant(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if only the sigmoid is differentiated: the term in which `x` changes is missing.",
-    ru="Похоже, что продифференцирована только сигмоида: не хватает слагаемого, в котором меняется `x`.",
+    en="Only the sigmoid is differentiated: the term in which `x` changes is missing.",
+    ru="Продифференцирована только сигмоида: не хватает слагаемого, в котором меняется `x`.",
 )
 class x_is_constant(_SiLU):
     @staticmethod
@@ -250,8 +251,8 @@ class x_is_constant(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if `grad_output` is missing: `backward` returns the derivative alone.",
-    ru="Похоже, что не хватает `grad_output`: `backward` возвращает только производную.",
+    en="`backward` returns the derivative alone: `grad_output` is missing.",
+    ru="Метод `backward` возвращает только производную: не хватает `grad_output`.",
 )
 class silu_local(_SiLU):
     @staticmethod
@@ -262,9 +263,8 @@ class silu_local(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if the sigmoid is kept, by `save_for_backward` or on `ctx`: one more tensor of the size of the input.",
-    ru="Похоже, что сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор "
-    "размером со вход.",
+    en="The sigmoid is kept, by `save_for_backward` or on `ctx`: one more tensor of the size of the input.",
+    ru="Сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор размером со вход.",
 )
 class keeps_the_sigmoid(_SiLU):
     @staticmethod
@@ -280,10 +280,10 @@ class keeps_the_sigmoid(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if something computed in `forward` is kept, such as the derivative or a copy of `x`: one more tensor of "
-    "the size of the input, and a constant for the second derivative.",
-    ru="Похоже, что хранится что-то вычисленное в `forward`, например производная или копия `x`: это ещё один тензор "
-    "размером со вход, а для второй производной — константа.",
+    en="Something computed in `forward` is kept, such as the derivative or a copy of `x`: one more tensor of the size "
+    "of the input, and a constant for the second derivative.",
+    ru="Хранится что-то вычисленное в `forward`, например производная или копия `x`: это ещё один тензор размером со "
+    "вход, а для второй производной — константа.",
 )
 class keeps_the_derivative(Function):
     @staticmethod
@@ -298,10 +298,10 @@ class keeps_the_derivative(Function):
 
 
 @silu_function.mistake(
-    en="It looks as if `backward` recomputes on a detached copy. The first derivative is right; for the second there is no "
-    "way back to `x`.",
-    ru="Похоже, что `backward` вычисляет всё заново на отсоединённой копии. Первая производная верна, а для второй нет "
-    "пути назад к `x`.",
+    en="`backward` recomputes on a detached copy. The first derivative is right; for the second there is no way back "
+    "to `x`.",
+    ru="В `backward` всё вычисляется заново на отсоединённой копии. Первая производная верна, а для второй нет пути "
+    "назад к `x`.",
 )
 class recomputes_detached(_SiLU):
     @staticmethod
@@ -312,10 +312,10 @@ class recomputes_detached(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if `backward` is not recorded, because of `no_grad()` or a second run of autograd inside it without "
+    en="`backward` is not recorded, because of `no_grad()` or a second run of autograd inside it without "
     "`create_graph`.",
-    ru="Похоже, что `backward` не записывается: из-за `no_grad()` или потому, что внутри него autograd запущен ещё "
-    "раз без `create_graph`.",
+    ru="Вычисления в `backward` не записываются: из-за `no_grad()` или потому, что внутри autograd запущен ещё раз без "
+    "`create_graph`.",
 )
 class recomputes_unrecorded(_SiLU):
     @staticmethod
@@ -327,8 +327,8 @@ class recomputes_unrecorded(_SiLU):
 
 
 @silu_function.mistake(
-    en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
-    ru="Похоже, что класс не допускает повторного дифференцирования. Здесь вторая производная нужна.",
+    en="The class refuses to be differentiated twice, and the second derivative is asked for here.",
+    ru="Класс не допускает повторного дифференцирования, а вторая производная здесь нужна.",
 )
 class silu_refuses(_SiLU):
     @staticmethod

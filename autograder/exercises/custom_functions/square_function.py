@@ -13,7 +13,16 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EDITS_GRAD_OUTPUT, OVERWRITES_INPUT, Function, apply, gradient_after_edit, gradients, same_numbers
+from .common import (
+    EDITS_GRAD_OUTPUT,
+    OVERWRITES_INPUT,
+    Function,
+    apply,
+    apply_custom,
+    gradient_after_edit,
+    gradients,
+    same_numbers,
+)
 
 
 @exercise(
@@ -28,7 +37,7 @@ from .common import EDITS_GRAD_OUTPUT, OVERWRITES_INPUT, Function, apply, gradie
             "unchanged",
             0,
             en="`forward` leaves its input, and `backward` the tensor `grad_output`, as they were.",
-            ru="`forward` не меняет свой вход, а `backward` — тензор `grad_output`.",
+            ru="Метод `forward` не меняет свой вход, а `backward` — тензор `grad_output`.",
         ),
         aspect(
             "two_calls",
@@ -41,7 +50,8 @@ from .common import EDITS_GRAD_OUTPUT, OVERWRITES_INPUT, Function, apply, gradie
         aspect(
             "input_edited_before_backward",
             1,
-            en="If the input is changed in place before `backward`, torch raises its error about an in-place operation.",
+            en="If the input is changed in place before `backward`, torch raises its error about an in-place "
+            "operation.",
             ru="Если вход изменён на месте до `backward`, torch сообщает об этом ошибкой.",
         ),
     ],
@@ -51,7 +61,8 @@ from .common import EDITS_GRAD_OUTPUT, OVERWRITES_INPUT, Function, apply, gradie
             "Сколько всего переменных `Square.saved` после двух вызовов и что там лежит?",
         ),
         Text(
-            "Each call of `apply` has a `ctx` of its own. There are two ways to keep something on it; only one is checked for in-place changes.",
+            "Each call of `apply` has a `ctx` of its own. There are two ways to keep something on it; only one is "
+            "checked for in-place changes.",
             "У каждого вызова `apply` свой `ctx`. Хранить в нём можно двумя способами, но изменения на месте "
             "проверяются только при одном из них.",
         ),
@@ -65,7 +76,9 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
     found: dict[str, object] = {}
     with using_answer():
         x, v = case.a.clone().requires_grad_(), case.grad_output.clone()
-        gradients(apply(answer.Square, x), [x], v)
+        once = apply_custom(answer.Square, x)
+        saved = getattr(once.grad_fn, "saved_tensors", ()) if isinstance(once, Tensor) else ()
+        gradients(once, [x], v)
         unchanged = {
             "input unchanged": same_numbers(x, case.a),
             "grad_output unchanged": same_numbers(v, case.grad_output),
@@ -86,7 +99,12 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
             else:
                 found[of_b], found[of_a] = gradients(z, [b], v.clone())[0], gradients(y, [a], v.clone())[0]
         edited = gradient_after_edit(answer.Square, case.a, case.grad_output.clone(), edited="input")
-    return {"unchanged": unchanged, "two_calls": found, "input_edited_before_backward": edited}
+    return {
+        "unchanged": unchanged,
+        "two_calls": found,
+        "input_edited_before_backward": edited,
+        "by save_for_backward": len(saved) > 0,
+    }
 
 
 @square_function.cases
@@ -96,11 +114,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @square_function.mistake(
-    en="It looks as if what `backward` needs is still kept in one place for all calls, on the class or in a global variable, "
-    "and so the second call overwrites it. Another name, or another thing in that place, changes nothing.",
-    ru="Похоже, что нужное для `backward` по-прежнему лежит в общем для всех вызовов месте (в классе или в "
-    "глобальной переменной), и второй вызов его затирает. Другое имя или другая величина на этом месте ничего не "
-    "меняют.",
+    en="What `backward` needs is still kept in one place for all calls, on the class or in a global variable, so the "
+    "second call overwrites it. Another name, or another value in that place, changes nothing.",
+    ru="Нужное для `backward` по-прежнему лежит в общем для всех вызовов месте (в классе или в глобальной переменной), "
+    "и второй вызов его затирает. Другое имя или другая величина на этом месте ничего не меняют.",
 )
 class still_on_the_class(Function):
     slope: Any = None
@@ -140,8 +157,8 @@ class square_over_the_input(Function):
 
 
 @square_function.mistake(
-    en="It looks as if the class keeps a list of its inputs. Then the gradients depend on the order in which they are computed.",
-    ru="Похоже, что класс хранит список входов. Тогда градиенты зависят от порядка, в котором их вычисляют.",
+    en="The class keeps a list of its inputs, so the gradients depend on the order in which they are computed.",
+    ru="В классе хранится список входов, поэтому градиенты зависят от порядка, в котором их вычисляют.",
 )
 class stack_on_the_class(Function):
     stack: list[Tensor] = []  # noqa: RUF012 - the mistake itself
@@ -171,10 +188,10 @@ class queue_on_the_class(Function):
 
 
 @square_function.mistake(
-    en="It looks as if the input is not kept by `save_for_backward`, but for instance in an attribute of `ctx`. Each call "
-    "has its own, but nobody checks whether the tensor was changed in place.",
-    ru="Похоже, что вход хранится не через `save_for_backward`, а, например, в атрибуте `ctx`. У каждого вызова он "
-    "свой, но изменён ли такой тензор на месте, autograd не проверяет.",
+    en="The input is not kept by `save_for_backward` but, for example, in an attribute of `ctx`. Each call has its "
+    "own, but autograd does not check whether such a tensor was changed in place.",
+    ru="Вход хранится не через `save_for_backward`, а, например, в атрибуте `ctx`. У каждого вызова он свой, но "
+    "изменён ли такой тензор на месте, autograd не проверяет.",
 )
 class attribute_again(Function):
     @staticmethod
@@ -188,10 +205,10 @@ class attribute_again(Function):
 
 
 @square_function.mistake(
-    en="It looks as if a copy of the input is kept, or something computed from it. The gradient is right, but a second tensor is alive, and a change of "
-    "the input goes unnoticed.",
-    ru="Похоже, что хранится копия входа или что-то вычисленное из него. Градиент верен, но в памяти лежит второй "
-    "тензор, и изменение входа остаётся незамеченным.",
+    en="A copy of the input is kept, or something computed from it. The gradient is right, but a second tensor is "
+    "alive, and a change of the input goes unnoticed.",
+    ru="Хранится копия входа или что-то вычисленное из него. Градиент верен, но в памяти лежит второй тензор, и "
+    "изменение входа остаётся незамеченным.",
 )
 class copy_of_the_input(Function):
     @staticmethod
@@ -205,8 +222,8 @@ class copy_of_the_input(Function):
 
 
 @square_function.mistake(
-    en="It looks as if the factor 2 was lost: the derivative of `x * x` is `2 * x`.",
-    ru="Похоже, что потерялся множитель 2: производная `x * x` равна `2 * x`.",
+    en="The factor 2 is missing: the derivative of `x * x` is `2 * x`.",
+    ru="Потерян множитель 2: производная `x * x` равна `2 * x`.",
 )
 class without_the_two(Function):
     @staticmethod
@@ -220,8 +237,8 @@ class without_the_two(Function):
 
 
 @square_function.mistake(
-    en="It looks as if `backward` returns the derivative alone. `grad_output` has to be multiplied in.",
-    ru="Похоже, что `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
+    en="`backward` returns the derivative alone. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
 )
 class square_local(Function):
     @staticmethod
@@ -232,3 +249,37 @@ class square_local(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return 2 * ctx.saved_tensors[0]
+
+
+@square_function.mistake(
+    en="`save_for_backward` gets `x.data`. That tensor has a version counter of its own: a change of `x` goes "
+    "unnoticed.",
+    ru="В `save_for_backward` передан `x.data`. У этого тензора свой счётчик версий: изменение `x` остаётся "
+    "незамеченным.",
+)
+class saves_data(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.data)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.saved_tensors[0]
+
+
+@square_function.mistake(
+    en="The input is computed back from the result. A root does not know the sign: negative inputs get a wrong "
+    "gradient.",
+    ru="Вход восстановлен по результату. Но корень не различает знаков: у отрицательных входов градиент неверен.",
+)
+class root_of_the_result(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * x
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.saved_tensors[0].sqrt()

@@ -33,13 +33,13 @@ from autograder.language import Text
             "weights",
             3,
             en="`w` and `b` themselves hold the values after the step.",
-            ru="Сами `w` и `b` содержат значения после шага.",
+            ru="В самих тензорах `w` и `b` лежат значения после шага.",
         ),
         aspect(
             "cleared",
             1,
             en="`w.grad` and `b.grad` are None or zero, ready for the next step.",
-            ru="`w.grad` и `b.grad` равны None или нулю: можно делать следующий шаг.",
+            ru="В `w.grad` и `b.grad` лежит None или нули: можно делать следующий шаг.",
         ),
         aspect(
             "loss",
@@ -53,8 +53,8 @@ from autograder.language import Text
         Text(
             "Which call fills `w.grad`, and in which direction does that gradient point: where the loss grows or where "
             "it falls?",
-            "Какой вызов заполняет `w.grad` и куда направлен этот градиент: туда, где функция потерь растёт, или туда, "
-            "где она убывает?",
+            "Какой вызов заполняет поле `w.grad` и куда направлен этот градиент: туда, где функция потерь растёт, или "
+            "туда, где она убывает?",
         ),
         Text(
             "Four things in order: the loss, `backward()`, the step under `torch.no_grad()`, clearing `.grad`.",
@@ -108,9 +108,8 @@ def _add_gradients(w: Tensor, b: Tensor, factor: float) -> None:
 
 
 @descend.mistake(
-    en="It looks as if the step went uphill: the gradient points where the loss grows, so it is subtracted.",
-    ru="Похоже, что шаг сделан в обратную сторону: градиент направлен туда, где функция потерь растёт, поэтому его "
-    "вычитают.",
+    en="The step went uphill: the gradient points where the loss grows, so it has to be subtracted.",
+    ru="Шаг сделан в обратную сторону: градиент направлен туда, где функция потерь растёт, поэтому его нужно вычитать.",
 )
 def ascends(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -120,10 +119,10 @@ def ascends(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
 
 
 @descend.mistake(
-    en="It looks as if `w = w - ...` made new tensors: inside the function the names moved, the caller's `w` and `b` did "
-    "not. Change them in place.",
-    ru="Похоже, что `w = w - ...` создал новые тензоры: имена внутри функции теперь указывают на них, а `w` и `b` "
-    "вызывающего кода остались прежними. Изменяйте их на месте.",
+    en="`w = w - ...` made new tensors: inside the function the names moved, but the caller's `w` and `b` did not. "
+    "They have to be changed in place.",
+    ru="Строка `w = w - ...` создала новые тензоры: имена внутри функции теперь указывают на них, а `w` и `b` "
+    "вызывающего кода остались прежними. Их нужно изменить на месте.",
 )
 def rebinds(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -137,10 +136,10 @@ def rebinds(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
 
 
 @descend.mistake(
-    en="It looks as if `w` was changed in place while torch was recording. The step itself is not part of the loss: put "
-    "it under `torch.no_grad()`.",
-    ru="Похоже, что `w` изменён на месте, пока torch вёл запись вычислений. Сам шаг не входит в функцию потерь: "
-    "выполняйте его внутри `torch.no_grad()`.",
+    en="`w` was changed in place while torch was recording. The step itself is not part of the loss and belongs under "
+    "`torch.no_grad()`.",
+    ru="Тензор `w` изменён на месте при включённой записи. Сам шаг не входит в функцию потерь, и выполнять его нужно "
+    "внутри `torch.no_grad()`.",
 )
 def steps_while_recording(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -153,16 +152,16 @@ def steps_while_recording(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float)
 
 
 @descend.mistake(
-    en="`w` and `b` hold their old values: no step was made, or it was made in new tensors, as by `w = w - ...`.",
-    ru="В `w` и `b` лежат прежние значения: шага не было, или он сделан в новых тензорах, как в `w = w - ...`.",
+    en="No step was made, or it was made in new tensors: `w` and `b` hold their old values.",
+    ru="Шага не было, или он сделан в новых тензорах: в `w` и `b` лежат прежние значения.",
 )
 def makes_no_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     return _loss(w, b, x, y).item()
 
 
 @descend.mistake(
-    en="It looks as if `.grad` was cleared between `backward()` and the step, so the step was zero.",
-    ru="Похоже, что `.grad` обнулён между `backward()` и шагом, и шаг получился нулевым.",
+    en="`.grad` was cleared between `backward()` and the step, so the step was zero.",
+    ru="Поле `.grad` обнулено между `backward()` и шагом, поэтому шаг получился нулевым.",
 )
 def clears_before_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -174,8 +173,8 @@ def clears_before_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float
 
 
 @descend.mistake(
-    en="It looks as if `requires_grad` was switched off and not switched on again: there is no next step.",
-    ru="Похоже, что `requires_grad` выключен и не включён снова: следующего шага не получится.",
+    en="`requires_grad` was switched off and not switched on again, so a next step cannot be made.",
+    ru="Флаг `requires_grad` выключен и не включён снова, поэтому следующий шаг сделать нельзя.",
 )
 def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -186,9 +185,9 @@ def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 
 
 @descend.mistake(
-    en="It looks as if a sigmoid was taken before the loss. `bce` here takes the raw outputs and applies its own.",
-    ru="Похоже, что перед функцией потерь взята сигмоида. Функция `bce` здесь принимает «сырые» выходы и применяет "
-    "сигмоиду сама.",
+    en="A sigmoid was taken before the loss. `bce` here takes the raw outputs and applies the sigmoid itself.",
+    ru="Перед функцией потерь взята сигмоида. Функция `bce` здесь принимает логиты, то есть выходы до сигмоиды, и "
+    "применяет её сама.",
 )
 def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = binary_cross_entropy_with_logits(torch.sigmoid(x @ w + b), y)
@@ -198,8 +197,8 @@ def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: floa
 
 
 @descend.mistake(
-    en="It looks as if the outputs and the targets changed places in the loss.",
-    ru="Похоже, что в функции потерь выходы и правильные ответы поменялись местами.",
+    en="The outputs and the targets changed places in the loss.",
+    ru="В функции потерь перепутаны выходы и правильные ответы.",
 )
 def swaps_the_targets(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = binary_cross_entropy_with_logits(y, x @ w + b)
@@ -209,8 +208,8 @@ def swaps_the_targets(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> 
 
 
 @descend.mistake(
-    en="It looks as if `.grad` was not cleared: the next `backward()` will add to it.",
-    ru="Похоже, что `.grad` не обнулён: следующий `backward()` прибавит к тому, что в нём лежит.",
+    en="`.grad` was not cleared: the next `backward()` will add to it.",
+    ru="Поле `.grad` не обнулено: при следующем вызове `backward()` новые градиенты прибавятся к старым.",
 )
 def leaves_the_gradient(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -222,8 +221,8 @@ def leaves_the_gradient(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 
 
 @descend.mistake(
-    en="It looks as if only `w` took the step.",
-    ru="Похоже, что шаг сделан только для `w`.",
+    en="The step of `b` is missing: only `w` took it.",
+    ru="Шаг для `b` не сделан: изменён только `w`.",
 )
 def forgets_the_bias(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -235,8 +234,8 @@ def forgets_the_bias(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
 
 
 @descend.mistake(
-    en="It looks as if the gradients were subtracted whole, without the learning rate.",
-    ru="Похоже, что градиенты вычтены целиком, без скорости обучения.",
+    en="The gradients were subtracted whole, without the learning rate.",
+    ru="Градиенты вычтены целиком, без скорости обучения.",
 )
 def forgets_the_learning_rate(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -246,8 +245,8 @@ def forgets_the_learning_rate(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: fl
 
 
 @descend.mistake(
-    en="It looks as if the loss was computed and `backward()` was never called: `.grad` is None.",
-    ru="Похоже, что функция потерь вычислена, а `backward()` не вызван: в `.grad` лежит None.",
+    en="The loss was computed, but `backward()` was never called: `.grad` is None.",
+    ru="Функция потерь вычислена, но `backward()` не вызван: в `.grad` лежит None.",
 )
 def forgets_backward(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -258,9 +257,8 @@ def forgets_backward(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
 
 
 @descend.mistake(
-    en="It looks as if the losses of the outputs were added up and not averaged: the gradient is too large by their "
-    "number.",
-    ru="Похоже, что потери по выходам сложены, а не усреднены: градиент больше нужного во столько раз, сколько выходов.",
+    en="The losses of the outputs were added up, not averaged: the gradient is too large by a factor of their number.",
+    ru="Потери по выходам сложены, а не усреднены: градиент больше нужного во столько раз, сколько выходов.",
 )
 def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = binary_cross_entropy_with_logits(x @ w + b, y, reduction="sum")
@@ -270,8 +268,8 @@ def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
 
 
 @descend.mistake(
-    en="It looks as if the loss was computed anew after the step. The one that `backward()` was called on is asked for.",
-    ru="Похоже, что значение функции потерь вычислено заново, после шага. Нужно то, у которого вызван `backward()`.",
+    en="The loss was computed anew after the step. What is asked for is the loss that `backward()` was called on.",
+    ru="Значение функции потерь вычислено заново, после шага. Нужно то, от которого выполнен `backward()`.",
 )
 def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     _loss(w, b, x, y).backward()
@@ -280,8 +278,8 @@ def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 
 
 @descend.mistake(
-    en="It looks as if the step is right and nothing comes back. Return the loss.",
-    ru="Похоже, что шаг верен, но функция ничего не возвращает. Верните значение функции потерь.",
+    en="The step is right, but nothing comes back. The loss was to be returned.",
+    ru="Шаг верен, но функция ничего не возвращает, а должна вернуть значение функции потерь.",
 )
 def returns_nothing(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> None:
     _loss(w, b, x, y).backward()

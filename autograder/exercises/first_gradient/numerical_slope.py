@@ -29,7 +29,8 @@ Function = Callable[[Tensor], Tensor]
         aspect(
             "slope",
             4,
-            en="It is the central difference: the change of `f` from `x - h` to `x + h`, divided by the way between them.",
+            en="It is the central difference: the change of `f` from `x - h` to `x + h`, divided by the way between "
+            "them.",
             ru="Это центральная разность: изменение `f` от `x - h` до `x + h`, делённое на расстояние между ними.",
             after=("x", "dtypes"),
         ),
@@ -41,7 +42,7 @@ Function = Callable[[Tensor], Tensor]
         ),
         Text(
             "Rise over run: the rise is `f(x + h) - f(x - h)`, the run is the distance from `x - h` to `x + h`.",
-            "Приращение функции надо разделить на приращение аргумента: первое — `f(x + h) - f(x - h)`, второе — "
+            "Приращение функции надо разделить на приращение аргумента: первое — `f(x + h) - f(x - h)`, второе — "
             "расстояние от `x - h` до `x + h`.",
         ),
         Text("rise = f(x + h) - f(x - h)\nreturn rise / ...", "rise = f(x + h) - f(x - h)\nreturn rise / ..."),
@@ -72,8 +73,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @numerical_slope.mistake(
-    en="It looks as if `x += h` changed the caller's `x`: it is the same tensor. `x + h` makes a new one.",
-    ru="Похоже, что `x += h` изменил `x` вызывающего кода: это тот же тензор. `x + h` создаёт новый.",
+    en="`x += h` changed the caller's `x`: it is the same tensor. `x + h` makes a new one.",
+    ru="Строка `x += h` изменила тензор `x` вызывающего кода: это тот же тензор. Выражение `x + h` создаёт новый.",
 )
 def moves_x(f: Function, x: Tensor, h: float) -> Tensor:
     x += h
@@ -83,60 +84,58 @@ def moves_x(f: Function, x: Tensor, h: float) -> Tensor:
 
 
 @numerical_slope.mistake(
-    en="It looks as if the change was divided by `h`. From `x - h` to `x + h` it is twice as far.",
-    ru="Похоже, что изменение разделено на `h`. Расстояние от `x - h` до `x + h` вдвое больше.",
+    en="The change was divided by `h`. The way from `x - h` to `x + h` is twice as long.",
+    ru="Изменение разделено на `h`. Расстояние от `x - h` до `x + h` вдвое больше.",
 )
 def divides_by_h(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x - h)) / h
 
 
 @numerical_slope.mistake(
-    en="It looks as if it says `/ 2 * h`, which divides by 2 and then multiplies by `h`. The product needs brackets.",
-    ru="Похоже, что написано `/ 2 * h`: это деление на 2, а потом умножение на `h`. Возьмите произведение в скобки.",
+    en="It says `/ 2 * h`, which divides by 2 and then multiplies by `h`. The product needs brackets.",
+    ru="Написано `/ 2 * h`: это деление на 2, а потом умножение на `h`. Произведение нужно взять в скобки.",
 )
 def forgets_the_brackets(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x - h)) / 2 * h
 
 
 @numerical_slope.mistake(
-    en="It looks as if one of the two places is `x` itself. That is the forward difference; its error is of order h "
-    "and not h².",
-    ru="Похоже, что одна из двух точек — сам `x`. Это правая разность: её погрешность порядка h, а не h².",
+    en="One of the two places is `x` itself. That is the forward difference: its error is of order h, not h².",
+    ru="Одна из двух точек — сама `x`. Это правая разность: её погрешность порядка h, а не h².",
 )
 def forward_difference(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x)) / h
 
 
 @numerical_slope.mistake(
-    en="It looks as if one of the two places is `x` itself. That is the backward difference; its error is of order h "
-    "and not h².",
-    ru="Похоже, что одна из двух точек — сам `x`. Это левая разность: её погрешность порядка h, а не h².",
+    en="One of the two places is `x` itself. That is the backward difference: its error is of order h, not h².",
+    ru="Одна из двух точек — сама `x`. Это левая разность: её погрешность порядка h, а не h².",
 )
 def backward_difference(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x) - f(x - h)) / h
 
 
 @numerical_slope.mistake(
-    en="It looks as if the change of `f` was not divided by anything.",
-    ru="Похоже, что изменение `f` ни на что не разделено.",
+    en="The change of `f` was not divided by anything.",
+    ru="Изменение `f` ни на что не разделено.",
 )
 def forgets_to_divide(f: Function, x: Tensor, h: float) -> Tensor:
     return f(x + h) - f(x - h)
 
 
 @numerical_slope.mistake(
-    en="It looks as if the two values were subtracted the wrong way round: the sign is wrong.",
-    ru="Похоже, что значения вычтены в обратном порядке: знак неверен.",
+    en="The two values were subtracted the wrong way round: the sign is wrong.",
+    ru="Значения вычтены в обратном порядке, поэтому знак неверен.",
 )
 def subtracts_backwards(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x - h) - f(x + h)) / (2 * h)
 
 
 @numerical_slope.mistake(
-    en="It looks as if this is the derivative itself and not the central difference with this `h`: either autograd "
-    "computed it, or `h` was replaced by a smaller step.",
-    ru="Похоже, что это сама производная, а не центральная разность с этим `h`: либо её вычислил autograd, либо `h` "
-    "заменён меньшим шагом.",
+    en="The derivative itself came back, not the central difference with this `h`: either autograd computed it, or `h` "
+    "was replaced by a smaller step.",
+    ru="Возвращена сама производная, а не центральная разность с этим `h`: либо её вычислил autograd, либо `h` заменён "
+    "меньшим шагом.",
 )
 def asks_autograd(f: Function, x: Tensor, h: float) -> Tensor:
     x = x.clone().requires_grad_()
@@ -144,32 +143,32 @@ def asks_autograd(f: Function, x: Tensor, h: float) -> Tensor:
 
 
 @numerical_slope.mistake(
-    en="It looks as if the step is always 0.01, as in the text. Use the `h` that is passed in.",
-    ru="Похоже, что шаг всегда равен 0.01, как в тексте. Возьмите `h`, который передан в функцию.",
+    en="The step is always 0.01, as in the text. It has to be the `h` that is passed in.",
+    ru="Шаг всегда равен 0.01, как в тексте. Нужно взять `h`, который передан в функцию.",
 )
 def ignores_h(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + 0.01) - f(x - 0.01)) / 0.02
 
 
 @numerical_slope.mistake(
-    en="It looks as if the two places are `x + h / 2` and `x - h / 2`: half the step that is asked for.",
-    ru="Похоже, что взяты точки `x + h / 2` и `x - h / 2`: вдвое меньший шаг, чем требуется.",
+    en="The two places are `x + h / 2` and `x - h / 2`: half the step that was asked for.",
+    ru="Взяты точки `x + h / 2` и `x - h / 2`, то есть вдвое меньший шаг, чем требуется.",
 )
 def halves_the_step(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h / 2) - f(x - h / 2)) / h
 
 
 @numerical_slope.mistake(
-    en="It looks as if only the second value was divided: a difference that is divided needs brackets.",
-    ru="Похоже, что разделено только второе значение: разность, которую делят, нужно взять в скобки.",
+    en="Only the second value was divided: a difference that is divided needs brackets.",
+    ru="Разделено только второе значение: разность, которую делят, нужно взять в скобки.",
 )
 def divides_the_second(f: Function, x: Tensor, h: float) -> Tensor:
     return f(x + h) - f(x - h) / (2 * h)
 
 
 @numerical_slope.mistake(
-    en="It looks as if the derivative of `x**2` came back, whatever `f` is. Call `f`.",
-    ru="Похоже, что вернулась производная `x**2`, какой бы ни была `f`. Вызывайте `f`.",
+    en="The derivative of `x**2` came back, whatever `f` is. `f` has to be called.",
+    ru="Возвращена производная `x**2`, какой бы ни была `f`. Нужно вызывать `f`.",
 )
 def ignores_f(f: Function, x: Tensor, h: float) -> Tensor:
     return ((x + h) ** 2 - (x - h) ** 2) / (2 * h)

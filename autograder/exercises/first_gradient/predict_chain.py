@@ -18,12 +18,12 @@ from autograder.language import Text
     hints=[
         Text(
             "`backward()` was called on `out`. Which derivative is it, then: of what, by what?",
-            "`backward()` вызван у `out`. Чья это производная и по чему?",
+            "Вызов `backward()` сделан для `out`. Чья это производная и по чему?",
         ),
         Text(
             "Begin at the end: the derivative of `out` by itself. Then `z`: `out` is the mean of its four entries, so "
             "what does one of them contribute? Then `y`.",
-            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
+            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
             "какой вклад вносит один из них? Затем `y`.",
         ),
         Text(
@@ -41,65 +41,60 @@ def predict_chain(answer: Any, case: Case) -> dict[str, object]:
 predict_chain.wrong(
     "forgets_the_mean",
     {"z.grad": 1.0},
-    en="It looks as if the mean was forgotten: `out` changes by a quarter of what one entry of `z` changes.",
-    ru="Похоже, что забыто усреднение: когда меняется один элемент `z`, `out` меняется вчетверо меньше.",
+    en="The mean was forgotten: `out` changes by a quarter of what one entry of `z` changes.",
+    ru="Забыто усреднение: когда меняется один элемент `z`, значение `out` меняется вчетверо слабее.",
 )
 
 
 predict_chain.wrong(
     "mean_over_rows",
     {"z.grad": 0.5},
-    en="It looks as if the mean was divided by the number of rows. A mean over a matrix divides by the number of its "
-    "entries.",
-    ru="Похоже, что при усреднении сумма разделена на число строк матрицы, а делить нужно на число её элементов.",
+    en="The mean was divided by the number of rows. A mean over a matrix divides by the number of its entries.",
+    ru="При усреднении сумма разделена на число строк матрицы, а делить нужно на число её элементов.",
 )
 
 
 predict_chain.wrong(
     "derivative_of_one_line",
     {"y.grad": 18.0},
-    en="It looks as if `y.grad` was taken as the derivative of the next line only, dz/dy. It is the derivative of `out`, "
-    "on which `backward()` was called.",
-    ru="Похоже, вы считаете, что `y.grad` — это производная только следующей строки, dz/dy. На самом деле это "
-    "производная `out`, у которого вызван `backward()`.",
+    en="The derivative of the next line alone, dz/dy, was taken for `y.grad`. It holds the derivative of `out`, on "
+    "which `backward()` was called.",
+    ru="За `y.grad` принята производная только следующей строки, dz/dy. Но там лежит производная `out`, от которого "
+    "выполнен `backward()`.",
 )
 
 
 predict_chain.wrong(
     "derivative_of_y_by_x",
     {"y.grad": 1.0},
-    en="It looks as if `y.grad` was taken as dy/dx. It is the derivative of `out` by `y`.",
-    ru="Похоже, вы считаете, что `y.grad` — это dy/dx. На самом деле это производная `out` по `y`.",
+    en="The derivative dy/dx was taken for `y.grad`. It holds the derivative of `out` with respect to `y`.",
+    ru="За `y.grad` принята производная dy/dx. Но там лежит производная `out` по `y`.",
 )
 
 
 predict_chain.wrong(
     "derivative_of_the_first_line",
     {"x.grad": 1.0},
-    en="It looks as if `x.grad` was taken as the derivative of the first line only, dy/dx. It is the derivative of `out` "
-    "by `x`.",
-    ru="Похоже, вы считаете, что `x.grad` — это производная только первой строки, dy/dx. На самом деле это "
-    "производная `out` по `x`.",
+    en="The derivative of the first line alone, dy/dx, was taken for `x.grad`. It holds the derivative of `out` with "
+    "respect to `x`.",
+    ru="За `x.grad` принята производная только первой строки, dy/dx. Но там лежит производная `out` по `x`.",
 )
 
 
 predict_chain.wrong(
     "last_line_at_the_root",
     {"out.grad": 0.25},
-    en="It looks as if `out.grad` was taken as the derivative of the last line by `z`. It is the derivative of `out` by "
-    "itself.",
-    ru="Похоже, вы считаете, что `out.grad` — это производная последней строки по `z`. На самом деле это производная "
-    "`out` по самому себе.",
+    en="The derivative of the last line with respect to `z` was taken for `out.grad`. It holds the derivative of `out` "
+    "with respect to itself.",
+    ru="За `out.grad` принята производная последней строки по `z`. Но там лежит производная `out` по самому себе.",
 )
 
 
 predict_chain.wrong(
     "nothing_at_the_root",
     {"out.grad": None},
-    en="It looks as if you expected `out.grad` to be empty. `retain_grad()` keeps the gradient of any tensor, the root's "
-    "as well.",
-    ru="Похоже, вы считаете, что `out.grad` пуст. На самом деле `retain_grad()` сохраняет градиент любого тензора, в "
-    "том числе корня.",
+    en="`out.grad` was expected to be empty. `retain_grad()` keeps the gradient of any tensor, the root's as well.",
+    ru="Ожидалось, что поле `out.grad` пусто. Но `retain_grad()` сохраняет градиент любого тензора, в том числе корня.",
 )
 
 

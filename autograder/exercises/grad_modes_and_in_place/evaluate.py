@@ -87,8 +87,9 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
             1,
             en="At no moment do more than 4 activations of one batch exist beside the predictions (bytes; 4 hidden "
             "layers, 3 batches).",
-            ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; скрытых "
-            "слоёв в модели столько же, батчей 3).",
+            ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; 4 скрытых "
+            "слоя, 3 батча).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     rtol=1e-5,
@@ -101,8 +102,8 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
         Text(
             "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
             "module: remember it module by module.",
-            "`with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` модуля: "
-            "запомните его для каждого модуля.",
+            "Блок `with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` "
+            "каждого модуля: запомните его для всех модулей.",
         ),
         Text(
             "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
@@ -113,7 +114,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
     ],
 )
 def evaluate(answer: Any, case: Case) -> dict[str, object]:
-    batches = list(case.batches)
+    batches, many = list(case.batches), len(case.batches) == 3
     predictions = answer.evaluate(case.model, case.batches)
     recording = torch.is_grad_enabled()
     with using_answer():
@@ -125,7 +126,9 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
     marks: dict[str, object] | None = None
     if isinstance(predictions, Tensor):
         marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
-    budget, calls = _measure_run(answer.evaluate)
+    budget, calls = AtMost(limit=0, used=0), list[str]()
+    if many:  # measured on a model of its own, so one case is enough
+        budget, calls = _measure_run(answer.evaluate)
     return {
         "predictions": predictions,
         "kind": marks,
@@ -179,10 +182,10 @@ def _predict(model: Module, batches: list[Tensor]) -> list[Tensor]:
 
 
 @evaluate.mistake(
-    en="It looks as if a graph was built and detached afterwards. The flag is right then, but each batch was recorded, "
-    "and its activations were kept until its result was cut off.",
-    ru="Похоже, что граф построен, а результат отсоединён потом. Флаг тогда верный, но прямой проход записан, и "
-    "активации каждого батча хранились, пока результат не отсоединили.",
+    en="A graph was built and detached afterwards. The flag is right, but each batch was recorded, and its activations "
+    "were kept until its result was cut off.",
+    ru="Граф построен, и только потом результат отсоединён. Флаг верный, но прямой проход записан, и активации каждого "
+    "батча хранились, пока результат не отсоединили.",
 )
 def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model):
@@ -191,10 +194,10 @@ def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if all batches went through the model as one. Then the activations of a layer are as large as all "
-    "batches together.",
-    ru="Похоже, что все батчи пропущены через модель как один. Тогда активации слоя занимают столько, сколько нужно "
-    "всем батчам вместе.",
+    en="All batches went through the model as one. The activations of a layer are then as large as all batches "
+    "together.",
+    ru="Все батчи пропущены через модель как один. Активации слоя занимают при этом столько, сколько нужно всем батчам "
+    "вместе.",
 )
 def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model), torch.no_grad():
@@ -204,10 +207,10 @@ def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the predictions were recorded: `eval()` does not switch recording off, and `no_grad()` acts "
-    "only after `with`. Or else the result was given the flag at the end.",
-    ru="Похоже, что прямой проход записан: `eval()` запись не выключает, а `no_grad()` действует только после "
-    "`with`. Либо флаг поставлен результату в конце.",
+    en="The predictions were recorded, and perhaps given another flag at the end. `eval()` does not switch recording "
+    "off, and `no_grad()` acts only after `with`.",
+    ru="Прямой проход записан, а флаг результата, возможно, изменён в конце. Вызов `eval()` запись не выключает, а "
+    "`no_grad()` действует только после `with`.",
 )
 def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model):
@@ -216,10 +219,10 @@ def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the model stayed in training mode. Dropout drew its mask, and batch norm used the batch and "
-    "moved its statistics: `no_grad()` does not change that.",
-    ru="Похоже, что модель осталась в режиме обучения. Dropout выбирал случайную маску, нормализация брала "
-    "статистики самого батча и сдвигала накопленные: `no_grad()` этого не отменяет.",
+    en="The model stayed in training mode. Dropout drew its mask, and batch norm used the batch and moved its "
+    "statistics: `no_grad()` does not change that.",
+    ru="Модель осталась в режиме обучения. Dropout выбирал случайную маску, а нормализация брала статистики самого "
+    "батча и сдвигала накопленные: `no_grad()` этого не отменяет.",
 )
 def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
     with torch.no_grad():
@@ -227,10 +230,10 @@ def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if only dropout and batch norm were put into evaluation mode. Any layer may read `training`: "
-    "here one of its own kind does.",
-    ru="Похоже, что в режим оценки переведены только dropout и нормализация по батчу. Читать `training` может любой "
-    "слой: здесь такой слой есть.",
+    en="Only dropout and batch norm were put into evaluation mode. Any layer may read `training`: here one of its own "
+    "kind does.",
+    ru="В режим оценки переведены только dropout и нормализация по батчу. Но читать `training` может любой слой, и "
+    "здесь такой слой есть.",
 )
 def switches_known_layers(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model), torch.no_grad():
@@ -241,8 +244,8 @@ def switches_known_layers(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the model was left in evaluation mode. The training that goes on has no dropout any more.",
-    ru="Похоже, что модель осталась в режиме оценки. Дальше она обучается уже без dropout.",
+    en="The model was left in evaluation mode. The training that goes on has no dropout any more.",
+    ru="Модель осталась в режиме оценки. Дальше она обучается уже без dropout.",
 )
 def leaves_it_in_eval(model: Module, batches: list[Tensor]) -> Tensor:
     model.eval()
@@ -251,10 +254,10 @@ def leaves_it_in_eval(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if `train()` was called at the end, whatever the mode was before. It puts every module into "
-    "training mode, also those that had been in evaluation mode.",
-    ru="Похоже, что в конце вызван `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все "
-    "модули, в том числе те, что были в режиме оценки.",
+    en="`train()` was called at the end, whatever the mode was before. It puts every module into training mode, also "
+    "those that had been in evaluation mode.",
+    ru="В конце вызван метод `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все модули, в том "
+    "числе те, что были в режиме оценки.",
 )
 def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
     predictions: Tensor = leaves_it_in_eval(model, batches)
@@ -263,10 +266,10 @@ def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the mode of the whole model was remembered and put back with `train(mode)`. That sets every "
-    "module inside, also the one that was in another mode.",
-    ru="Похоже, что запомнен и возвращён через `train(mode)` один режим, режим всей модели. Этот вызов переводит в "
-    "него все модули внутри, в том числе те, у которых режим был другим.",
+    en="The last call was `train(mode)` of the whole model. That sets every module inside, also the one that was in "
+    "another mode.",
+    ru="Последним вызван метод `train(mode)` всей модели. Этот вызов переводит в нужный режим все модули внутри, в том "
+    "числе те, у которых режим был другим.",
 )
 def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
     mode = model.training
@@ -276,9 +279,9 @@ def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the modes of the direct children were put back, each with `train(mode)`. That sets every module "
-    "inside them as well.",
-    ru="Похоже, что режим возвращён через `train(mode)` только слоям первого уровня. Этот вызов переводит в тот же "
+    en="The modes of the direct children were put back, each with `train(mode)`. That sets every module inside them as "
+    "well.",
+    ru="Режимы запомнены только у слоёв первого уровня и возвращены через `train(mode)`. Этот вызов переводит в тот же "
     "режим и все модули внутри них.",
 )
 def remembers_the_children(model: Module, batches: list[Tensor]) -> Tensor:
@@ -291,10 +294,9 @@ def remembers_the_children(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if `set_grad_enabled(False)` was called and never taken back. Everything after the call is not "
-    "recorded, in the whole program.",
-    ru="Похоже, что вызван `set_grad_enabled(False)` и не отменён. Всё, что выполняется после, не записывается — во "
-    "всей программе.",
+    en="`set_grad_enabled(False)` was called and never taken back. Everything after the call is not recorded, in the "
+    "whole program.",
+    ru="Вызов `set_grad_enabled(False)` не отменён. После него запись выключена во всей программе.",
 )
 def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model):
@@ -304,10 +306,9 @@ def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if recording was switched on at the end, whatever it was before. A caller inside of `no_grad()` "
-    "finds it on.",
-    ru="Похоже, что в конце запись включена, какой бы она ни была раньше. Тот, кто вызвал функцию внутри "
-    "`no_grad()`, обнаружит её включённой.",
+    en="Recording was switched on at the end, whatever it was before. A caller inside `no_grad()` finds it on.",
+    ru="В конце запись включена, какой бы она ни была раньше. Если функцию вызвали внутри `no_grad()`, после вызова "
+    "запись окажется включена.",
 )
 def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
     predictions: Tensor = leaks_the_mode(model, batches)
@@ -316,10 +317,10 @@ def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the predictions were made under `inference_mode()`. They are inference tensors, which training "
-    "may neither save nor edit.",
-    ru="Похоже, что предсказания получены внутри `inference_mode()`. Это inference-тензоры: при обучении их нельзя ни "
-    "сохранить, ни изменить.",
+    en="The predictions were made under `inference_mode()`. They are inference tensors, which training may neither "
+    "save nor edit.",
+    ru="Предсказания получены внутри `inference_mode()`. Это inference-тензоры: при обучении их нельзя ни сохранить, "
+    "ни изменить.",
 )
 def infers(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model), torch.inference_mode():
@@ -328,9 +329,8 @@ def infers(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if `requires_grad` of the weights was switched off and not put back. The model learns nothing "
-    "afterwards.",
-    ru="Похоже, что `requires_grad` весов выключен и не включён обратно. После этого модель ничему не учится.",
+    en="`requires_grad` of the weights was switched off and not put back. The model learns nothing afterwards.",
+    ru="Флаг `requires_grad` у весов выключен и не включён обратно. После этого модель ничему не учится.",
 )
 def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model):
@@ -339,8 +339,8 @@ def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if `requires_grad` of every weight is on at the end. One of them had been frozen before the call.",
-    ru="Похоже, что в конце `requires_grad` включён у всех весов. А один из них был заморожен ещё до вызова.",
+    en="`requires_grad` of every weight is on at the end. One of them had been frozen before the call.",
+    ru="В конце флаг `requires_grad` включён у всех весов, хотя один из них был заморожен ещё до вызова.",
 )
 def thaws_the_model(model: Module, batches: list[Tensor]) -> Tensor:
     predictions: Tensor = freezes_the_model(model, batches)
@@ -349,10 +349,10 @@ def thaws_the_model(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the gradients of the model were cleared. Nothing here puts anything into `.grad`, and the "
-    "training around the call may still need them.",
-    ru="Похоже, что градиенты модели обнулены. Предсказания в `.grad` ничего не пишут, а обучению, посреди которого "
-    "вызвана функция, эти градиенты могут быть ещё нужны.",
+    en="The gradients of the model were cleared. Nothing here puts anything into `.grad`, and the training around the "
+    "call may still need them.",
+    ru="Градиенты модели обнулены. Предсказания ничего не добавляют в `.grad`, а обучению, посреди которого вызвана "
+    "функция, эти градиенты могут быть ещё нужны.",
 )
 def clears_the_gradients(model: Module, batches: list[Tensor]) -> Tensor:
     model.zero_grad()
@@ -360,10 +360,8 @@ def clears_the_gradients(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the list was emptied on the way, as by `pop()`. It is the caller's, who may still need the "
-    "batches.",
-    ru="Похоже, что список по дороге опустел, например из-за `pop()`. А тому, кто вызвал функцию, батчи могут быть "
-    "ещё нужны.",
+    en="The list was emptied on the way, as by `pop()`. It is the caller's, who may still need the batches.",
+    ru="Список батчей опустел, например из-за `pop()`. А тому, кто вызвал функцию, батчи могут быть ещё нужны.",
 )
 def uses_up_the_list(model: Module, batches: list[Tensor]) -> Tensor:
     predictions = torch.cat(_predict(model, batches))
@@ -372,60 +370,79 @@ def uses_up_the_list(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if a list came back, one tensor for each batch. One tensor with all samples was asked for.",
-    ru="Похоже, что возвращён список: по тензору на батч. А нужен один тензор со всеми примерами.",
+    en="A list came back, one tensor for each batch. One tensor with all samples was asked for.",
+    ru="Возвращён список, по тензору на батч, а нужен один тензор со всеми примерами.",
 )
 def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
     return _predict(model, batches)
 
 
 @evaluate.mistake(
-    en="It looks as if an array of NumPy came back. Training cannot use it: a tensor was asked for.",
-    ru="Похоже, что возвращён массив NumPy. При обучении его использовать нельзя: нужен тензор.",
+    en="A NumPy array came back. Training cannot use it: a tensor was asked for.",
+    ru="Возвращён массив NumPy. Для обучения он не годится: нужен тензор.",
 )
 def returns_an_array(model: Module, batches: list[Tensor]) -> Any:
     return torch.cat(_predict(model, batches)).numpy()
 
 
 @evaluate.mistake(
-    en="It looks as if the predictions were written into a tensor of float32. They have the dtype of what `model` "
-    "returns.",
-    ru="Похоже, что предсказания помещены в тензор float32. Их dtype должен быть тем же, что у выхода `model`.",
+    en="The predictions were written into a tensor of float32. They have the dtype of what `model` returns.",
+    ru="Предсказания помещены в тензор float32. Их dtype должен быть тем же, что у выхода `model`.",
 )
 def makes_float32(model: Module, batches: list[Tensor]) -> Tensor:
     return torch.cat(_predict(model, batches)).float()
 
 
 @evaluate.mistake(
-    en="It looks as if the predictions were stacked. `torch.stack` wants tensors of one shape and adds a dimension; "
-    "here the batches have different sizes.",
-    ru="Похоже, что предсказания соединены через `torch.stack`. Ему нужны тензоры одной формы, и он добавляет "
-    "измерение; а размеры батчей здесь разные.",
+    en="The predictions were stacked. `torch.stack` wants tensors of one shape and adds a dimension; here the batches "
+    "have different sizes.",
+    ru="Предсказания соединены функцией `torch.stack`. Ей нужны тензоры одной формы, и она добавляет измерение, а "
+    "размеры батчей здесь разные.",
 )
 def stacks_the_batches(model: Module, batches: list[Tensor]) -> Tensor:
     return torch.stack(_predict(model, batches))
 
 
 @evaluate.mistake(
-    en="It looks as if only the predictions of the first batch came back: `return` ends the loop, too.",
-    ru="Похоже, что возвращены предсказания только для первого батча, например потому, что `return` стоит внутри "
-    "цикла.",
+    en="Only the predictions of the first batch came back: `return` ends the loop, too.",
+    ru="Возвращены предсказания только для первого батча, например потому, что `return` стоит внутри цикла.",
 )
 def returns_the_first(model: Module, batches: list[Tensor]) -> Tensor:
     return _predict(model, batches)[0]
 
 
 @evaluate.mistake(
-    en="It looks as if only the predictions of the last batch came back.",
-    ru="Похоже, что возвращены предсказания только для последнего батча.",
+    en="Only the predictions of the last batch came back.",
+    ru="Возвращены предсказания только для последнего батча.",
 )
 def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
     return _predict(model, batches)[-1]
 
 
 @evaluate.mistake(
-    en="It looks as if nothing was returned.",
-    ru="Похоже, что ничего не возвращено.",
+    en="Nothing was returned.",
+    ru="Ничего не возвращено.",
 )
 def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
     _predict(model, batches)
+
+
+@evaluate.mistake(
+    en="Only dropout was put into evaluation mode. Batch norm reads `training` too, and so may any other layer.",
+    ru="В режим оценки переведён только dropout. Но `training` читает и нормализация по батчу, и любой другой слой "
+    "тоже может.",
+)
+def switches_dropout_only(model: Module, batches: list[Tensor]) -> Tensor:
+    with _restoring_modes(model), torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, Dropout):
+                module.eval()
+        return torch.cat([model(x) for x in batches])
+
+
+@evaluate.mistake(
+    en="The predictions were joined along the last dimension. The samples lie along the first.",
+    ru="Предсказания соединены по последнему измерению. А примеры идут по первому.",
+)
+def joins_the_last_dimension(model: Module, batches: list[Tensor]) -> Tensor:
+    return torch.cat(_predict(model, batches), dim=-1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
-from torch.nn import Dropout, Linear, Module, Parameter, Sequential, Tanh
+from torch.nn import BatchNorm1d, Dropout, Linear, Module, Parameter, Sequential, Tanh
 from torch.optim import SGD
 
 from autograder.checking.exercise import Case, aspect, exercise
@@ -55,7 +56,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             en="The parameters of the first `k` layers do not require grad; every other flag, `training` included, is "
             "as it was, and the parameters are the same objects.",
             ru="Параметры первых `k` слоёв не требуют градиента; все остальные флаги, включая `training`, прежние, а "
-            "параметры — те же объекты.",
+            "параметры — те же объекты.",
         ),
         aspect(
             "returned",
@@ -78,6 +79,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             "hidden layers, 2 of them frozen).",
             ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя с выходами по 64 × 32 "
             "чисел, 2 слоя заморожены).",
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
     ],
     hints=[
@@ -89,7 +91,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
         Text(
             "A module is not a tensor: it has the method `requires_grad_`. And an optimizer moves whatever has "
             "something in `.grad`, frozen or not.",
-            "Модуль — не тензор: у него есть метод `requires_grad_`. А оптимизатор сдвигает всё, у чего в `.grad` "
+            "Модуль — не тензор: у него есть метод `requires_grad_`. А оптимизатор сдвигает всё, у чего в `.grad` "
             "что-то есть, заморожено оно или нет.",
         ),
         Text(
@@ -113,20 +115,22 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
         if loss.requires_grad:
             loss.square().mean().backward()
         optimizer.step()
-        return seen | {"step": weights_of(model), "saved": _measure_saved(answer.freeze)}
+        # measured on a model of its own, so one case is enough
+        saved = _measure_saved(answer.freeze) if case.k == 1 else AtMost(limit=0, used=0)
+        return seen | {"step": weights_of(model), "saved": saved}
 
 
 @freeze.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
     yield Case(model=randomized(plain, rng, torch.float32), k=1)
-    block = Sequential(Linear(4, 5), Tanh(), Linear(5, 4))
-    nested = randomized(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
-    nested[1].eval()
-    nested[4].eval()
-    nested[5].bias.requires_grad_(False)
-    nested[5].bias.grad = None
-    yield Case(model=nested, k=3)
+    block = Sequential(Linear(4, 5), Sequential(Linear(5, 5), Tanh()), BatchNorm1d(5), Linear(5, 4))
+    layers = {"first": Linear(2, 4), "block": block, "tanh": Tanh(), "hidden": Linear(4, 3), "drop": Dropout(0.5)}
+    named = randomized(Sequential(OrderedDict(layers | {"out": Linear(3, 2)})), rng)
+    named.block.eval()
+    named.drop.eval()
+    named.out.bias.requires_grad_(False)  # frozen before, and it has something in `.grad`
+    yield Case(model=named, k=3)
 
 
 def _trainable(model: Module) -> list[Parameter]:
@@ -142,10 +146,10 @@ def _freeze(parameters: Iterable[torch.Tensor]) -> None:
 
 
 @freeze.mistake(
-    en="It looks as if the flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name "
-    "without effect; and `eval()` does not freeze, it is about dropout and batch norm.",
-    ru="Похоже, что флаг поставлен слоям. Модулю можно присвоить любой атрибут, и от такого `requires_grad` ничего "
-    "не меняется; а `eval()` не замораживает: он касается dropout и нормализации по батчу.",
+    en="The flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name without effect; "
+    "and `eval()` does not freeze, it is about dropout and batch norm.",
+    ru="Флаг поставлен слоям. Модулю можно присвоить любой атрибут, и от такого `requires_grad` ничего не меняется; "
+    "вызов `eval()` тоже не замораживает, он меняет поведение dropout и нормализации по батчу.",
 )
 def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].children():
@@ -155,10 +159,10 @@ def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if nothing was frozen: no parameter of the first layers changed its flag. A flag set on a module, "
-    "on `p.data` or on `p.detach()` is not the parameter's.",
-    ru="Похоже, что ничего не заморожено: ни у одного параметра первых слоёв флаг не изменился. Флаг, поставленный "
-    "модулю, `p.data` или `p.detach()`, — не флаг параметра.",
+    en="Nothing was frozen: no parameter of the first layers changed its flag. A flag set on a module, on `p.data` or "
+    "on `p.detach()` is not the parameter's.",
+    ru="Ничего не заморожено: ни у одного параметра первых слоёв флаг не изменился. Флаг модуля, тензора `p.data` или "
+    "результата `p.detach()` — это не флаг параметра.",
 )
 def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
     for parameter in model[:k].parameters():
@@ -167,10 +171,10 @@ def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the layers behind the first `k` were frozen. Those in front still learn, and backward has to "
-    "pass through all the rest to reach them.",
-    ru="Похоже, что заморожены слои после первых `k`. Начальные по-прежнему обучаются, и обратному проходу до них "
-    "нужно пройти через всё остальное.",
+    en="The layers behind the first `k` were frozen. Those in front still learn, and backward has to pass through all "
+    "the rest to reach them.",
+    ru="Заморожены слои после первых `k`. Начальные по-прежнему обучаются, и обратному проходу нужно дойти до них "
+    "через всё остальное.",
 )
 def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[k:].parameters())
@@ -178,8 +182,8 @@ def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the last `k` layers were frozen, not the first.",
-    ru="Похоже, что заморожены последние `k` слоёв, а не первые.",
+    en="The last `k` layers were frozen, not the first.",
+    ru="Заморожены последние `k` слоёв, а не первые.",
 )
 def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[-k:].parameters())
@@ -187,10 +191,10 @@ def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the whole model was frozen and the input of layer `k` asked to require grad. That gives the "
-    "input a gradient; parameters learn by their own flags.",
-    ru="Похоже, что заморожена вся модель, а флаг включён у входа слоя `k`. Градиент получит только этот вход: "
-    "обучается ли параметр, решает его собственный флаг.",
+    en="The whole model was frozen, and the input of layer `k` asked to require grad. That gives the input a gradient; "
+    "whether a parameter learns, its own flag decides.",
+    ru="Заморожена вся модель, а флаг включён у входа слоя `k`. Градиент получит только этот вход: обучается ли "
+    "параметр, определяет его собственный флаг.",
 )
 def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model.parameters())
@@ -199,8 +203,8 @@ def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if one layer too few was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Похоже, что заморожено на слой меньше. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+    en="One layer too few was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Заморожено на один слой меньше. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
 )
 def one_too_few(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[: k - 1].parameters())
@@ -208,8 +212,8 @@ def one_too_few(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if one layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Похоже, что заморожен лишний слой. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+    en="One layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Заморожен лишний слой. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
 )
 def one_too_many(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[: k + 1].parameters())
@@ -217,8 +221,8 @@ def one_too_many(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if `k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
-    ru="Похоже, что `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` ни одного.",
+    en="`k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
+    ru="Число `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` — ни одного.",
 )
 def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
     _freeze(list(model.parameters())[:k])
@@ -226,8 +230,8 @@ def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if only the weights were frozen and the biases still learn.",
-    ru="Похоже, что заморожены только веса, а смещения всё ещё обучаются.",
+    en="Only the weights were frozen; the biases still learn.",
+    ru="Заморожены только веса, а смещения по-прежнему обучаются.",
 )
 def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
     _freeze(parameter for name, parameter in model[:k].named_parameters() if name.endswith("weight"))
@@ -235,10 +239,10 @@ def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if only the `weight` of layers that have one was frozen. The biases still learn, and so does all "
-    "that lies inside a block of layers.",
-    ru="Похоже, что заморожен только `weight` тех слоёв, у которых он есть. Смещения всё ещё обучаются, как и всё, что "
-    "лежит внутри блока слоёв.",
+    en="Only the `weight` of layers that have one was frozen. The biases still learn, and so does all that lies inside "
+    "a block of layers.",
+    ru="Заморожен только параметр `weight` тех слоёв, у которых он есть. Смещения по-прежнему обучаются, как и всё, "
+    "что лежит внутри блока слоёв.",
 )
 def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
     _freeze(layer.weight for layer in model[:k].children() if isinstance(layer, Linear))
@@ -246,10 +250,10 @@ def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if only layers with a `weight` of their own were frozen. A layer may be a block of layers: "
-    "`parameters()` reaches into it.",
-    ru="Похоже, что заморожены только слои с собственным `weight`. Слой может сам состоять из слоёв: `parameters()` "
-    "заглядывает и внутрь.",
+    en="Only layers with a `weight` of their own were frozen. A layer may itself consist of layers: `parameters()` "
+    "reaches into it.",
+    ru="Заморожены только слои с собственным параметром `weight`. Слой может сам состоять из слоёв: метод "
+    "`parameters()` выдаёт и их параметры.",
 )
 def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].children():
@@ -259,10 +263,8 @@ def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the flags of all other parameters were switched on. One of them was frozen before the call and "
-    "has to stay so.",
-    ru="Похоже, что у всех остальных параметров флаг включён. Один из них был заморожен ещё до вызова и должен таким "
-    "остаться.",
+    en="The flags of all other parameters were switched on. One of them was frozen before the call and has to stay so.",
+    ru="Флаг включён у всех остальных параметров. Но один из них был заморожен ещё до вызова и должен таким остаться.",
 )
 def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
     model.requires_grad_(True)
@@ -271,9 +273,9 @@ def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the right parameters were frozen, and their layers put into evaluation mode as well. `training` "
-    "was to stay as it is.",
-    ru="Похоже, что заморожены верные параметры, но их слои ещё и переведены в режим оценки. `training` должен был "
+    en="The right parameters were frozen, but their layers were put into evaluation mode as well. `training` was to "
+    "stay as it was.",
+    ru="Заморожены верные параметры, но их слои ещё и переведены в режим оценки. Атрибут `training` должен был "
     "остаться прежним.",
 )
 def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
@@ -282,9 +284,9 @@ def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the right parameters were frozen, and the whole model put into evaluation mode as well. "
-    "`training` was to stay as it is.",
-    ru="Похоже, что заморожены верные параметры, но вся модель ещё и переведена в режим оценки. `training` должен был "
+    en="The right parameters were frozen, but the whole model was put into evaluation mode as well. `training` was to "
+    "stay as it was.",
+    ru="Заморожены верные параметры, но вся модель ещё и переведена в режим оценки. Атрибут `training` должен был "
     "остаться прежним.",
 )
 def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
@@ -294,10 +296,10 @@ def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if `train()` was called, on the model or on its later layers. It puts all of them into training "
-    "mode, also those that had been in evaluation mode.",
-    ru="Похоже, что для модели или для её последующих слоёв вызван `train()`. Он переводит в режим обучения все "
-    "слои, в том числе те, что были в режиме оценки.",
+    en="`train()` was called, on the model or on its later layers. It puts all of them into training mode, also those "
+    "that had been in evaluation mode.",
+    ru="Для модели или для её последних слоёв вызван метод `train()`. Он переводит в режим обучения все слои, в том "
+    "числе те, что были в режиме оценки.",
 )
 def trains_the_model(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -313,9 +315,9 @@ def trains_the_rest(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the parameters were replaced by new ones. An optimizer and the caller still hold the old "
-    "objects, which learn as before.",
-    ru="Похоже, что параметры заменены новыми. У оптимизатора остались прежние объекты, и обучаются по-прежнему они.",
+    en="The parameters were replaced by new ones. An optimizer and the caller still hold the old objects, which learn "
+    "as before.",
+    ru="Параметры заменены новыми. У оптимизатора остались прежние, и обучаются по-прежнему они.",
 )
 def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].modules():
@@ -325,8 +327,8 @@ def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if all parameters came back, the frozen ones, too.",
-    ru="Похоже, что возвращены все параметры, включая замороженные.",
+    en="All parameters came back, the frozen ones too.",
+    ru="Возвращены все параметры, в том числе замороженные.",
 )
 def returns_everything(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -334,8 +336,8 @@ def returns_everything(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the list was made before the layers were frozen: their parameters are still in it.",
-    ru="Похоже, что список составлен до заморозки: параметры замороженных слоёв всё ещё в нём.",
+    en="The list was made before the layers were frozen, so their parameters are still in it.",
+    ru="Список составлен до заморозки, поэтому параметры замороженных слоёв в нём остались.",
 )
 def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
     parameters = _trainable(model)
@@ -344,8 +346,8 @@ def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the frozen parameters came back. Those that still learn were asked for.",
-    ru="Похоже, что возвращены замороженные параметры. А нужны те, которые по-прежнему обучаются.",
+    en="The frozen parameters came back. Those that still learn were asked for.",
+    ru="Возвращены замороженные параметры, а нужны те, которые по-прежнему обучаются.",
 )
 def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -353,10 +355,10 @@ def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if a generator, a `filter` or a set came back, not a list. The first two are used up after one "
-    "walk; a set has no order.",
-    ru="Похоже, что возвращён не список, а генератор, `filter` или множество. По первым двум можно пройти лишь один "
-    "раз, а у множества нет порядка.",
+    en="A generator, a `filter` or a set came back, not a list. The first two are used up after one walk; a set has no "
+    "order.",
+    ru="Возвращён не список, а генератор, `filter` или множество. По первым двум можно пройти лишь один раз, а у "
+    "множества нет порядка.",
 )
 def returns_a_generator(model: Sequential, k: int) -> Iterator[Parameter]:
     _freeze(model[:k].parameters())
@@ -376,9 +378,8 @@ def returns_a_set(model: Sequential, k: int) -> set[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the parameters of the later layers came back whatever their flag: one of them was frozen "
-    "before.",
-    ru="Похоже, что параметры последующих слоёв возвращены независимо от флага: один из них был заморожен раньше.",
+    en="The parameters of the later layers came back whatever their flag, although one of them was frozen before.",
+    ru="Параметры последних слоёв возвращены независимо от флага, хотя один из них был заморожен раньше.",
 )
 def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -386,18 +387,18 @@ def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the layers were frozen and nothing was returned.",
-    ru="Похоже, что слои заморожены, но ничего не возвращено.",
+    en="The layers were frozen and nothing was returned.",
+    ru="Слои заморожены, но ничего не возвращено.",
 )
 def returns_nothing(model: Sequential, k: int) -> None:
     _freeze(model[:k].parameters())
 
 
 @freeze.mistake(
-    en="It looks as if the old gradients stayed in the frozen parameters. An optimizer that holds them still moves "
-    "them by what is in `.grad`.",
-    ru="Похоже, что в замороженных параметрах остались старые градиенты. Оптимизатор, которому они переданы, всё ещё "
-    "сдвигает их на то, что лежит в `.grad`.",
+    en="The old gradients stayed in the frozen parameters. An optimizer that holds them still moves them by what is in "
+    "`.grad`.",
+    ru="В замороженных параметрах остались старые градиенты. Если эти параметры переданы оптимизатору, он по-прежнему "
+    "сдвигает их по значению поля `.grad`.",
 )
 def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
     model[:k].requires_grad_(False)
@@ -405,10 +406,10 @@ def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the old gradients became zeros. An optimizer skips a parameter without a gradient, not one "
-    "whose gradient is zero: weight decay and momentum still move it.",
-    ru="Похоже, что старые градиенты стали нулями. Оптимизатор пропускает параметр без градиента, а не с нулевым "
-    "градиентом: затухание весов и накопленный импульс его всё равно сдвинут.",
+    en="The old gradients became zeros. An optimizer skips a parameter without a gradient, not one whose gradient is "
+    "zero: weight decay and momentum still move it.",
+    ru="Старые градиенты заменены нулями. Оптимизатор пропускает параметр без градиента, а не с нулевым градиентом: "
+    "затухание весов и накопленный импульс всё равно его сдвинут.",
 )
 def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
     model[:k].requires_grad_(False).zero_grad(set_to_none=False)
@@ -416,8 +417,8 @@ def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the names of the parameters came back, or something else than the parameters themselves.",
-    ru="Похоже, что возвращены имена параметров или что-то другое, а не сами параметры.",
+    en="The names of the parameters came back, or something else than the parameters themselves.",
+    ru="Возвращены имена параметров или что-то другое, а не сами параметры.",
 )
 def returns_names(model: Sequential, k: int) -> list[str]:
     _freeze(model[:k].parameters())
@@ -425,10 +426,9 @@ def returns_names(model: Sequential, k: int) -> list[str]:
 
 
 @freeze.mistake(
-    en="It looks as if the gradients of the whole model were cleared. The layers that learn may be in the middle of "
-    "accumulating theirs.",
-    ru="Похоже, что обнулены градиенты всей модели. А слои, которые обучаются, могли как раз накапливать свои "
-    "градиенты.",
+    en="The gradients of the whole model were cleared. The layers that learn may be in the middle of accumulating "
+    "theirs.",
+    ru="Обнулены градиенты всей модели, а слои, которые обучаются, могли как раз накапливать свои градиенты.",
 )
 def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -437,12 +437,78 @@ def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the data was asked to require grad. Then the frozen layers are recorded again, for the gradient "
-    "of the data, and keep their activations.",
-    ru="Похоже, что флаг включён у самих данных. Тогда ради их градиента замороженные слои снова записываются и хранят "
-    "свои активации.",
+    en="The data was asked to require grad. The frozen layers are then recorded again, for the gradient of the data, "
+    "and keep their activations.",
+    ru="Флаг включён у самих данных. Ради их градиента замороженные слои снова записываются и хранят свои активации.",
 )
 def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
     model.register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="Only linear layers were frozen. Other layers have parameters too, such as batch norm: `parameters()` gives all "
+    "of them.",
+    ru="Заморожены только линейные слои. Параметры есть и у других слоёв, например у нормализации по батчу: метод "
+    "`parameters()` выдаёт их все.",
+)
+def knows_linear_only(model: Sequential, k: int) -> list[Parameter]:
+    for module in model[:k].modules():
+        if isinstance(module, Linear):
+            _freeze(module.parameters())
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="The layers and their direct parts were frozen. A block may contain a block: `parameters()` reaches all the way "
+    "down.",
+    ru="Заморожены слои и их непосредственные части. Внутри блока может быть ещё один блок: метод `parameters()` "
+    "доходит до самого низа.",
+)
+def stops_one_level_down(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        for module in (layer, *layer.children()):
+            _freeze(module.parameters(recurse=False))
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="The name of a parameter was taken for the number of its layer. The layers of a `Sequential` may have names.",
+    ru="Имя параметра принято за номер слоя. У слоёв `Sequential` могут быть имена.",
+)
+def reads_numbers_from_names(model: Sequential, k: int) -> list[Parameter]:
+    _freeze(parameter for name, parameter in model.named_parameters() if int(name.split(".")[0]) < k)
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="`.grad` was cleared for every frozen parameter, also for a later one that had been frozen before. Only that of "
+    "the first `k` layers was to go.",
+    ru="Поле `.grad` очищено у всех замороженных параметров, в том числе у последующего, замороженного ещё до вызова. "
+    "А очистить нужно было только у первых `k` слоёв.",
+)
+def clears_whatever_is_frozen(model: Sequential, k: int) -> list[Parameter]:
+    model[:k].requires_grad_(False)
+    for parameter in model.parameters():
+        if not parameter.requires_grad:
+            parameter.grad = None
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="One layer alone was frozen, `model[k - 1]`. Those in front of it were to be frozen too.",
+    ru="Заморожен один-единственный слой, `model[k - 1]`. Заморозить нужно и те, что перед ним.",
+)
+def freezes_the_kth_alone(model: Sequential, k: int) -> list[Parameter]:
+    _freeze(model[k - 1].parameters())
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="One layer alone was frozen, `model[k]`. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Заморожен один-единственный слой, `model[k]`. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
+)
+def freezes_layer_k_alone(model: Sequential, k: int) -> list[Parameter]:
+    _freeze(model[k].parameters())
     return _trainable(model)

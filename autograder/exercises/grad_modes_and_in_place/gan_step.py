@@ -12,7 +12,7 @@ from torch.optim import SGD, Adam
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 
 from .common import flags, gradients_of, randomized, weights_of
@@ -23,6 +23,25 @@ def _magnitude(gradient: Tensor | None) -> str:
     if gradient is None:
         return "none"
     return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
+
+
+def _keeps_frozen(answer: Any, case: Case) -> dict[str, bool]:
+    """Return for each network whether a weight that is frozen before a call is frozen afterwards.
+
+    A call that raises an error does not count, because `backward(inputs=...)` refuses frozen weights. The case in
+    float32 is enough. The networks of the case are changed.
+    """
+    frozen = {"G": case.G[0].weight, "D": case.D[0].weight}
+    if case.real.dtype is not torch.float32:
+        return dict.fromkeys(frozen, True)
+    for weight in frozen.values():
+        weight.requires_grad_(False)
+        weight.grad = None
+    try:
+        answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
+    except AnswerRaised:
+        return dict.fromkeys(frozen, True)
+    return {name: not weight.requires_grad for name, weight in frozen.items()}
 
 
 @exercise(
@@ -58,7 +77,7 @@ def _magnitude(gradient: Tensor | None) -> str:
         Text(
             "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare "
             "`.grad` after one backward pass and after both.",
-            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните "
+            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните "
             "`.grad` после одного обратного прохода и после обоих.",
         ),
         Text(
@@ -75,11 +94,14 @@ def gan_step(answer: Any, case: Case) -> dict[str, object]:
     case.opt_G.register_step_post_hook(lambda *_: steps.append("opt_G"))
     answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     with using_answer():
-        return {
+        found: dict[str, Any] = {
             "D": {"steps.count(opt_D)": steps.count("opt_D")} | weights_of(case.D) | flags(case.D, "D"),
             "G": {"steps.count(opt_G)": steps.count("opt_G")} | weights_of(case.G) | flags(case.G, "G"),
             "gradients of G": {name: _magnitude(gradient) for name, gradient in gradients_of(case.G).items()},
         }
+        for network, kept in _keeps_frozen(answer, case).items():
+            found[network]["keeps frozen weights frozen"] = kept
+        return found
 
 
 @gan_step.cases
@@ -87,6 +109,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for dtype, optimizer in [(torch.float32, SGD), (torch.float64, Adam)]:
         G = randomized(Sequential(Linear(2, 4), Tanh(), Linear(4, 3)), rng, dtype)
         D = randomized(Sequential(Linear(3, 5), Tanh(), Linear(5, 1), Sigmoid()), rng, dtype)
+        G[1].eval()
+        D[1].eval()
         yield Case(
             G=G,
             D=D,
@@ -122,10 +146,10 @@ def _fill_gradients(G: Module, D: Module, d_loss: Tensor, g_loss: Tensor) -> Non
 
 
 @gan_step.mistake(
-    en="It looks as if one of the steps still comes before the second backward pass. `retain_graph` keeps the graph, "
-    "but what is saved there are the weights themselves, and the step edits them.",
-    ru="Похоже, что один из шагов по-прежнему стоит до второго обратного прохода. `retain_graph` сохраняет граф, но "
-    "сохранены в нём сами веса, а шаг их меняет.",
+    en="One of the steps still comes before the second backward pass. `retain_graph` keeps what the graph saved, but "
+    "those are the weights themselves, and the step edits them.",
+    ru="Один из шагов по-прежнему стоит до второго обратного прохода. Аргумент `retain_graph` не даёт освободить "
+    "сохранённое, но сохранены сами веса, а шаг их меняет.",
 )
 def steps_too_early(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -139,10 +163,8 @@ def steps_too_early(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the first backward pass freed the graph that the second one needs, as both go through the same "
-    "call of `D`.",
-    ru="Похоже, что первый обратный проход освободил граф, который нужен второму: оба идут через один и тот же вызов "
-    "`D`.",
+    en="The first backward pass freed what the second one needs: both go through the same call of `D`.",
+    ru="Первый обратный проход освободил то, что нужно второму: оба идут через один и тот же вызов `D`.",
 )
 def frees_the_graph(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -156,10 +178,10 @@ def frees_the_graph(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `D` learned from the real samples alone. When both backward passes come before the steps, "
-    "`g_loss` adds its gradient to the weights of `D`, and on the fakes the two losses have opposite signs.",
-    ru="Похоже, что `D` учится только на настоящих примерах. Если оба обратных прохода стоят до шагов, `g_loss` "
-    "прибавляет свой градиент к весам `D`, а для подделок знаки двух функций потерь противоположны.",
+    en="`D` learned from the real samples alone. When both backward passes come before the steps, `g_loss` adds its "
+    "gradient to the weights of `D`, and on the fakes the two losses have opposite signs.",
+    ru="Сеть `D` учится только на настоящих примерах. Если оба обратных прохода стоят до шагов, проход от `g_loss` "
+    "прибавляет свой градиент к градиентам весов `D`, а на подделках знаки двух функций потерь противоположны.",
 )
 def pollutes_D(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -173,10 +195,10 @@ def pollutes_D(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if all gradients were cleared once, at the start, and both losses were added up in all weights. "
-    "They cancel on the fakes: `G` does not move, and `D` learns from the real samples alone.",
-    ru="Похоже, что градиенты обнулены один раз, в начале, и градиенты обеих функций потерь сложились у всех весов. "
-    "Вклады подделок взаимно уничтожаются: `G` не движется, а `D` учится только на настоящих примерах.",
+    en="All gradients were cleared once, at the start, and both losses were added up in all weights. They cancel on "
+    "the fakes: `G` does not move, and `D` learns from the real samples alone.",
+    ru="Градиенты обнулены один раз, в начале, и у всех весов сложились градиенты обеих функций потерь. На подделках "
+    "они взаимно уничтожаются: сеть `G` не меняется, а `D` учится только на настоящих примерах.",
 )
 def mixes_both(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -189,10 +211,10 @@ def mixes_both(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the gradients of `D` were cleared again before the backward pass of `g_loss`. What `D` then "
-    "steps by is the gradient of `g_loss`, which has filled its weights as well.",
-    ru="Похоже, что перед обратным проходом из `g_loss` градиенты `D` обнулены ещё раз. Тогда `D` делает шаг по "
-    "градиенту `g_loss`, который попал и в его веса.",
+    en="The gradients of `D` were cleared again before the backward pass of `g_loss`. The step of `D` then follows the "
+    "gradient of `g_loss`, which has filled its weights as well.",
+    ru="Перед обратным проходом от `g_loss` градиенты сети `D` обнулены ещё раз. Поэтому шаг `D` сделан по градиенту "
+    "`g_loss`, который накопился и у её весов.",
 )
 def clears_D_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -207,10 +229,10 @@ def clears_D_again(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `D` is right and `G` stands still: `d_loss` went through `G` as well, and what it left in "
-    "`.grad` was not cleared before `g_loss` came. On the fakes the two cancel.",
-    ru="Похоже, что с `D` всё верно, а `G` стоит на месте: обратный проход из `d_loss` тоже идёт через `G`, и то, "
-    "что он оставил в `.grad`, не обнулили перед `g_loss`. Вклады подделок взаимно уничтожаются.",
+    en="`D` is right, but `G` stands still: the backward pass of `d_loss` went through `G` as well, and what it left "
+    "in `.grad` was not cleared before that of `g_loss`. On the fakes the two cancel.",
+    ru="Сеть `D` обучена верно, а `G` стоит на месте: обратный проход от `d_loss` тоже идёт через `G`, и то, что он "
+    "оставил в `.grad`, не обнулено перед проходом от `g_loss`. На подделках два градиента взаимно уничтожаются.",
 )
 def pollutes_G(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -224,10 +246,10 @@ def pollutes_G(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the step of `D` was made first and the fakes were judged again by the new `D`. Many programs do "
-    "so, but here both gradients belong to the weights from before the call.",
-    ru="Похоже, что сначала сделан шаг `D`, а подделки потом оценены новым `D`. Так делают многие программы, но "
-    "здесь оба градиента берутся при весах, которые были до вызова.",
+    en="The step of `D` was made first and the fakes were judged again by the new `D`. Many programs do so, but here "
+    "both gradients belong to the weights from before the call.",
+    ru="Сначала сделан шаг сети `D`, а подделки оценены уже новой `D`. Так делают многие программы, но здесь оба "
+    "градиента берутся при весах, которые были до вызова.",
 )
 def judges_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -236,10 +258,10 @@ def judges_again(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `G` made its step first and `D` judged the fakes of the new `G`. Both gradients belong to the "
-    "weights from before the call.",
-    ru="Похоже, что сначала сделан шаг `G`, а `D` оценил подделки нового `G`. Оба градиента берутся при весах, "
-    "которые были до вызова.",
+    en="`G` made its step first and `D` judged the fakes of the new `G`. Both gradients belong to the weights from "
+    "before the call.",
+    ru="Сначала сделан шаг сети `G`, а `D` оценила подделки уже новой `G`. Оба градиента берутся при весах, которые "
+    "были до вызова.",
 )
 def paints_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -248,10 +270,10 @@ def paints_again(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `G` had no gradient when its step came: the fakes were cut off from `G` for both losses, "
-    "`g_loss` made no backward pass, or `.grad` was cleared after it.",
-    ru="Похоже, что к своему шагу `G` остался без градиента: подделки отсоединены от `G` для обеих функций потерь, "
-    "обратного прохода из `g_loss` не было или `.grad` обнулили после него.",
+    en="`G` had no gradient when its step came: the fakes were cut off from `G` for both losses, `g_loss` made no "
+    "backward pass, or `.grad` was cleared after it.",
+    ru="К моменту своего шага сеть `G` осталась без градиента: подделки отсоединены от `G` для обеих функций потерь, "
+    "обратного прохода от `g_loss` не было или поле `.grad` обнулено после него.",
 )
 def cuts_off_G(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -261,10 +283,10 @@ def cuts_off_G(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the step of `D` was hidden from the version counter, as by `.data` or by restoring it. The "
-    "backward pass of `g_loss` went on with the new weights of `D`: a gradient of no loss.",
-    ru="Похоже, что шаг `D` скрыт от счётчика версий, например через `.data`. Обратный проход из `g_loss` взял новые "
-    "веса `D`: это градиент функции потерь, которой не было.",
+    en="The step of `D` was hidden from the version counter, as by `.data` or by restoring it. The backward pass of "
+    "`g_loss` used the new weights of `D`: a gradient of no loss.",
+    ru="Шаг сети `D` скрыт от счётчика версий: сделан через `.data` или счётчик восстановлен. Обратный проход от "
+    "`g_loss` взял новые веса `D`, и получился градиент функции потерь, которую никто не вычислял.",
 )
 def hides_the_step(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -279,9 +301,8 @@ def hides_the_step(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if old gradients were not cleared: what lay in `.grad` before the call has become part of the "
-    "step.",
-    ru="Похоже, что старые градиенты не обнулены: то, что лежало в `.grad` до вызова, вошло в шаг.",
+    en="The old gradients were not cleared: what lay in `.grad` before the call has become part of the step.",
+    ru="Старые градиенты не обнулены: в шаг вошло то, что лежало в `.grad` до вызова.",
 )
 def clears_nothing(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -293,8 +314,8 @@ def clears_nothing(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `G` climbed: its loss has the wrong sign.",
-    ru="Похоже, что `G` делает шаг в сторону роста своей функции потерь: неверен знак.",
+    en="`G` stepped uphill on its loss: the sign is wrong.",
+    ru="Шаг сети `G` увеличивает её функцию потерь: знак неверен.",
 )
 def climbs(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -305,8 +326,8 @@ def climbs(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `D` climbed: its loss has the wrong sign.",
-    ru="Похоже, что `D` делает шаг в сторону роста своей функции потерь: неверен знак.",
+    en="`D` stepped uphill on its loss: the sign is wrong.",
+    ru="Шаг сети `D` увеличивает её функцию потерь: знак неверен.",
 )
 def climbs_with_D(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -317,10 +338,10 @@ def climbs_with_D(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$. Many programs use it, but here the "
-    "loss of `G` is another one.",
-    ru="Похоже, что `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$. Так делают многие программы, но здесь у "
-    "`G` другая функция потерь.",
+    en="`G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$. Many programs use it, but here the loss of `G` is "
+    "another one.",
+    ru="Сеть `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$. Так делают многие программы, но здесь у `G` "
+    "другая функция потерь.",
 )
 def learns_from_another_loss(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -331,10 +352,10 @@ def learns_from_another_loss(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$, not from the loss asked for, and that "
-    "gradient was added to the one in the weights of `D` before their step.",
-    ru="Похоже, что `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$, а это другая функция потерь. К тому же "
-    "её градиент ещё до шага прибавлен к градиенту весов `D`.",
+    en="`G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$, not from the loss asked for, and that gradient was "
+    "added to the one in the weights of `D` before their step.",
+    ru="Сеть `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$, а это другая функция потерь. К тому же её "
+    "градиент ещё до шага прибавлен к градиенту весов `D`.",
 )
 def pollutes_D_with_another_loss(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -347,11 +368,10 @@ def pollutes_D_with_another_loss(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `D` makes a step first, and `G` then learns from $-\\overline{\\log D(G(\\text{ideas}))}$ "
-    "with the new `D`. Many programs do so; here `G` has another loss, at the weights from before the call.",
-    ru="Похоже, что сначала делает шаг `D`, а `G` потом учится на $-\\overline{\\log D(G(\\text{ideas}))}$ с новым "
-    "`D`. Так делают многие программы; но здесь у `G` другая функция потерь, и берётся она при весах, которые были "
-    "до вызова.",
+    en="`D` makes a step first, and `G` then learns from $-\\overline{\\log D(G(\\text{ideas}))}$ with the new `D`. "
+    "Many programs do so; here `G` has another loss, at the weights from before the call.",
+    ru="Сначала сделан шаг сети `D`, а `G` потом учится на $-\\overline{\\log D(G(\\text{ideas}))}$ с новой `D`. Так "
+    "делают многие программы, но здесь у `G` другая функция потерь, и берётся она при весах, которые были до вызова.",
 )
 def plays_the_usual_game(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -360,8 +380,8 @@ def plays_the_usual_game(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the losses were sums over the samples; they are means.",
-    ru="Похоже, что функции потерь вычислены как суммы по примерам; а нужны средние.",
+    en="The losses were computed as sums over the samples, not as means.",
+    ru="Функции потерь вычислены как суммы по примерам, а нужны средние.",
 )
 def sums_over_samples(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -373,10 +393,10 @@ def sums_over_samples(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the weights were moved by hand. The step belongs to the optimizer: Adam, for one, does not "
-    "subtract `lr` times the gradient.",
-    ru="Похоже, что веса сдвинуты вручную. Шаг — дело оптимизатора: Adam, например, вычитает не градиент, умноженный "
-    "на `lr`.",
+    en="The weights were moved by hand. The step belongs to the optimizer: Adam, for one, does not subtract `lr` times "
+    "the gradient.",
+    ru="Веса изменены вручную. Шаг должен делать оптимизатор: Adam, например, вычитает не градиент, умноженный на "
+    "`lr`.",
 )
 def steps_by_hand(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -390,8 +410,8 @@ def steps_by_hand(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if neither network made a step: the gradients are there, and nobody moved by them.",
-    ru="Похоже, что ни одна из сетей не сделала шага: градиенты есть, но веса на месте.",
+    en="Neither network made a step: the gradients are there, but the weights did not move.",
+    ru="Шаг не сделан ни у одной из сетей: градиенты есть, но веса не изменились.",
 )
 def makes_no_step(*game: Any) -> None:
     G, D, _, _, real, ideas = game
@@ -399,10 +419,9 @@ def makes_no_step(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `zero_grad()` stands between the backward passes and the steps. An optimizer that finds no "
-    "gradient moves nothing.",
-    ru="Похоже, что `zero_grad()` стоит между обратными проходами и шагами. Без градиентов оптимизатор ничего не "
-    "сдвигает.",
+    en="`zero_grad()` stands between the backward passes and the steps. An optimizer that finds no gradient moves "
+    "nothing.",
+    ru="Вызов `zero_grad()` стоит между обратными проходами и шагами. Без градиентов оптимизатор ничего не меняет.",
 )
 def clears_before_the_steps(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -416,8 +435,8 @@ def clears_before_the_steps(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `D` was frozen for the backward pass of `g_loss` and stayed so. Its flags were to be as before.",
-    ru="Похоже, что `D` на время обратного прохода из `g_loss` заморожен и таким остался. А флаги должны были остаться "
+    en="`D` was frozen for the backward pass of `g_loss` and stayed so. Its flags were to be as before.",
+    ru="Сеть `D` заморожена на время обратного прохода от `g_loss` и не разморожена. Её флаги должны были остаться "
     "прежними.",
 )
 def leaves_D_frozen(*game: Any) -> None:
@@ -433,8 +452,8 @@ def leaves_D_frozen(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if only `G` made its step.",
-    ru="Похоже, что шаг сделал только `G`.",
+    en="The step of `D` is missing: only `G` made one.",
+    ru="Шаг сети `D` не сделан: обновлена только `G`.",
 )
 def forgets_D(*game: Any) -> None:
     G, D, opt_G, _, real, ideas = game
@@ -442,9 +461,95 @@ def forgets_D(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if only `D` made its step.",
-    ru="Похоже, что шаг сделал только `D`.",
+    en="The step of `G` is missing: only `D` made one.",
+    ru="Шаг сети `G` не сделан: обновлена только `D`.",
 )
 def forgets_G(*game: Any) -> None:
     G, D, _, opt_D, real, ideas = game
     _descend(opt_D, _losses(G, D, real, ideas)[0])
+
+
+@gan_step.mistake(
+    en="`D` was frozen for a while, and at the end all its flags were switched on. A weight that had been frozen before "
+    "the call learns now.",
+    ru="Сеть `D` на время заморожена, а в конце флаги включены у всех её весов. Вес, замороженный ещё до вызова, теперь "
+    "обучается.",
+)
+def thaws_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    fake = G(ideas)
+    D.requires_grad_(False)
+    opt_G.zero_grad()
+    (1 - D(fake)).log().mean().backward()
+    D.requires_grad_(True)
+    opt_D.zero_grad()
+    (-D(real).log().mean() - (1 - D(fake.detach())).log().mean()).backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="`D` was put into training mode as a whole. A module of it that had been in evaluation mode is not any more.",
+    ru="Сеть `D` целиком переведена в режим обучения. Модуль, который был в режиме оценки, из него вышел.",
+)
+def trains_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    _fill_gradients(G, D, *_losses(G, D, real, ideas))
+    D.train()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="`D` was left in evaluation mode. Its modes were to be as before.",
+    ru="Сеть `D` осталась в режиме оценки, а её режимы должны были остаться прежними.",
+)
+def leaves_D_in_eval(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    D.eval()
+    _fill_gradients(G, D, *_losses(G, D, real, ideas))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="The fakes are detached from `G` for `g_loss` as well: `G` gets no gradient at all. And `g_loss` added its "
+    "gradient to the weights of `D`, which so learned from the real samples alone.",
+    ru="Подделки отсоединены от `G` и для `g_loss`: сеть `G` вовсе не получает градиента. А проход от `g_loss` "
+    "прибавил свой градиент к градиентам весов `D`, и та училась только на настоящих примерах.",
+)
+def detaches_the_fakes(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = _losses(Sequential(), D, real, G(ideas).detach())
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True)
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="`D` is right, but the old gradients of `G` were not cleared: what lay there before the call is part of the step.",
+    ru="Сеть `D` обучена верно, но старые градиенты `G` не обнулены: в шаг вошло то, что лежало там до вызова.",
+)
+def forgets_to_clear_G(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = _losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="The loss of `D` was halved. Asked for is the sum of its two means.",
+    ru="Функция потерь сети `D` поделена пополам, а нужна сумма двух средних.",
+)
+def halves_the_loss_of_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = _losses(G, D, real, ideas)
+    _fill_gradients(G, D, d_loss / 2, g_loss)
+    opt_D.step()
+    opt_G.step()

@@ -91,11 +91,12 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for dtype in (torch.float64, torch.float32):
         body = randomized(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
-        head = randomized(Linear(4, 3), rng, dtype)
+        deep = dtype is torch.float32
+        head = randomized(Sequential(Linear(4, 4), Tanh(), Linear(4, 3)) if deep else Linear(4, 3), rng, dtype)
         body[2].eval()
-        if dtype is torch.float32:
+        if deep:
             body[0].bias.requires_grad_(False)
-            head.bias.grad = None
+            head[2].bias.grad = None
         yield Case(
             body=body,
             head=head,
@@ -109,10 +110,10 @@ def _mean_square(out: Tensor, y: Tensor) -> Tensor:
 
 
 @head_gradients.mistake(
-    en="It looks as if the features are still an inference tensor: neither `clone()` inside the block nor `detach()` "
-    "changes that. It takes a copy made outside, or another mode.",
-    ru="Похоже, что признаки всё ещё inference-тензор: `clone()` внутри блока и `detach()` этого не меняют. Нужна "
-    "копия, сделанная снаружи, или другой режим.",
+    en="The features are still an inference tensor: neither `clone()` inside the block nor `detach()` changes that. A "
+    "copy made outside, or another mode, does.",
+    ru="Признаки остались inference-тензором: ни `clone()` внутри блока, ни `detach()` этого не меняют. Нужна копия, "
+    "сделанная снаружи, или другой режим.",
 )
 def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.inference_mode():
@@ -121,10 +122,10 @@ def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None
 
 
 @head_gradients.mistake(
-    en="It looks as if the features were told to require grad. An inference tensor may not; and features that do not "
-    "learn need no gradient.",
-    ru="Похоже, что у признаков включили флаг. У inference-тензора это запрещено; да и признакам, которые не "
-    "обучаются, градиент не нужен.",
+    en="The features were asked to require grad. An inference tensor may not, and features that do not learn need no "
+    "gradient.",
+    ru="У признаков включён флаг. У inference-тензора это запрещено, да и признакам, которые не обучаются, градиент не "
+    "нужен.",
 )
 def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.inference_mode():
@@ -133,8 +134,8 @@ def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> Non
 
 
 @head_gradients.mistake(
-    en="It looks as if the squared errors were summed; the loss is their mean.",
-    ru="Похоже, что квадраты разностей сложены; а функция потерь — их среднее.",
+    en="The squared errors were summed; the loss is their mean.",
+    ru="Квадраты разностей сложены, а функция потерь — их среднее.",
 )
 def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
@@ -143,10 +144,10 @@ def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if the squared errors of each sample were summed and then averaged over samples. The loss is the "
-    "mean over all numbers.",
-    ru="Похоже, что квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее "
-    "по всем числам.",
+    en="The squared errors of each sample were summed and then averaged over samples. The loss is the mean over all "
+    "numbers.",
+    ru="Квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее по всем "
+    "числам.",
 )
 def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
@@ -155,10 +156,10 @@ def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> N
 
 
 @head_gradients.mistake(
-    en="It looks as if the whole forward pass, that of `head` included, runs without recording. The loss has no "
-    "history, and backward has no graph to walk.",
-    ru="Похоже, что без записи идёт весь прямой проход, вместе с `head`. У функции потерь нет истории, и обратному "
-    "проходу идти не по чему.",
+    en="The whole forward pass, that of `head` included, runs without recording. The loss has no history, and backward "
+    "has no graph to walk.",
+    ru="Без записи выполнен весь прямой проход, вместе с `head`. У функции потерь нет истории, и обратному проходу "
+    "идти не по чему.",
 )
 def covers_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
@@ -167,10 +168,10 @@ def covers_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if the loss, having no history, was told to require grad. The error is gone; the loss is a leaf "
-    "now, and no parameter gets anything.",
-    ru="Похоже, что у функции потерь нет истории, а флаг включён вручную. Ошибки больше нет; но теперь это лист, и "
-    "параметры не получают ничего.",
+    en="The loss has no history, but was asked to require grad. The error is gone; the loss is a leaf now, and no "
+    "parameter gets anything.",
+    ru="У функции потерь нет истории, а флаг включён вручную. Ошибки больше нет, но теперь это лист, и параметры не "
+    "получают ничего.",
 )
 def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
@@ -179,10 +180,10 @@ def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if nothing was added to `.grad`: no backward pass was run, or `torch.autograd.grad` returned the "
-    "gradients and nobody put them into it.",
-    ru="Похоже, что к `.grad` ничего не прибавлено: обратного прохода не было или градиенты вернул "
-    "`torch.autograd.grad`, а дальше их никто не использовал.",
+    en="Nothing was added to `.grad`: either no backward pass was run, or `torch.autograd.grad` returned the gradients "
+    "and they were left unused.",
+    ru="К полю `.grad` ничего не прибавлено: обратного прохода не было или градиенты, которые вернула функция "
+    "`torch.autograd.grad`, никуда не записаны.",
 )
 def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
     with torch.no_grad():
@@ -191,25 +192,24 @@ def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
 
 
 @head_gradients.mistake(
-    en="It looks as if the forward pass of the body was recorded. The gradients are right; the graph was built for "
-    "nothing.",
-    ru="Похоже, что прямой проход тела записан в граф. Градиенты верны, но граф построен зря.",
+    en="The forward pass of the body was recorded. The gradients are right; the graph was built for nothing.",
+    ru="Прямой проход тела записан в граф. Градиенты верны, но граф построен зря.",
 )
 def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     _mean_square(head(body(x).detach()), y).backward()
 
 
 @head_gradients.mistake(
-    en="It looks as if the body takes part in the backward pass: its parameters got gradients as well.",
-    ru="Похоже, что тело участвует в обратном проходе: его параметры тоже получили градиенты.",
+    en="The body takes part in the backward pass: its parameters got gradients as well.",
+    ru="Тело участвует в обратном проходе: его параметры тоже получили градиенты.",
 )
 def trains_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     _mean_square(head(body(x)), y).backward()
 
 
 @head_gradients.mistake(
-    en="It looks as if the body was frozen for the purpose and stayed so. Its flags were to be as before.",
-    ru="Похоже, что тело ради этого заморожено и таким осталось. А его флаги должны были остаться прежними.",
+    en="The body was frozen for the computation and not thawed. Its flags were to stay as before.",
+    ru="Тело заморожено на время вычислений и не разморожено. Его флаги должны были остаться прежними.",
 )
 def leaves_the_body_frozen(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     body.requires_grad_(False)
@@ -217,9 +217,9 @@ def leaves_the_body_frozen(body: Module, head: Module, x: Tensor, y: Tensor) -> 
 
 
 @head_gradients.mistake(
-    en="It looks as if the body was frozen for the purpose, and all its flags were switched on at the end. One "
-    "parameter had been frozen before the call.",
-    ru="Похоже, что тело ради этого заморожено, а в конце флаги включены у всех его параметров. Один из них был "
+    en="The body was frozen for the computation, and at the end all its flags were switched on. One parameter had been "
+    "frozen before the call.",
+    ru="Тело заморожено на время вычислений, а в конце флаги включены у всех его параметров, хотя один из них был "
     "заморожен ещё до вызова.",
 )
 def thaws_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
@@ -228,8 +228,8 @@ def thaws_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if the gradients of the body were cleared. What lay in its `.grad` was to stay.",
-    ru="Похоже, что градиенты тела обнулены. А то, что лежало в его `.grad`, должно было остаться.",
+    en="The gradients of the body were cleared. What lay in its `.grad` was to stay.",
+    ru="Градиенты тела обнулены, а содержимое его `.grad` должно было остаться прежним.",
 )
 def clears_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     body.zero_grad()
@@ -239,8 +239,8 @@ def clears_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if the body was left in evaluation mode. Its modes were to be as before.",
-    ru="Похоже, что тело осталось в режиме оценки. А режимы должны были остаться прежними.",
+    en="The body was left in evaluation mode. Its modes were to stay as before.",
+    ru="Тело осталось в режиме оценки, а его режимы должны были остаться прежними.",
 )
 def leaves_the_body_in_eval(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     body.eval()
@@ -250,10 +250,10 @@ def leaves_the_body_in_eval(body: Module, head: Module, x: Tensor, y: Tensor) ->
 
 
 @head_gradients.mistake(
-    en="It looks as if `train()` was called at the end. It puts every module of the body into training mode, also "
-    "those that had been in evaluation mode.",
-    ru="Похоже, что в конце вызван `train()`. Он переводит в режим обучения все модули тела, в том числе те, что "
-    "были в режиме оценки.",
+    en="`train()` was called at the end. It puts every module of the body into training mode, also those that had been "
+    "in evaluation mode.",
+    ru="В конце вызван метод `train()`. Он переводит в режим обучения все модули тела, в том числе те, что были в "
+    "режиме оценки.",
 )
 def trains_all_of_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     leaves_the_body_in_eval(body, head, x, y)
@@ -261,13 +261,48 @@ def trains_all_of_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> 
 
 
 @head_gradients.mistake(
-    en="It looks as if the old gradients of `head` are lost: cleared, or replaced by the new ones. Those were to be "
-    "added to them.",
-    ru="Похоже, что старые градиенты `head` потеряны: обнулены или заменены новыми. А новые нужно было к ним "
-    "прибавить.",
+    en="The old gradients of `head` are lost: cleared, or replaced by the new ones. The new ones were to be added to "
+    "them.",
+    ru="Старые градиенты сети `head` потеряны: обнулены или заменены новыми. А новые нужно было к ним прибавить.",
 )
 def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     head.zero_grad()
     with torch.no_grad():
         features = body(x)
     _mean_square(head(features), y).backward()
+
+
+@head_gradients.mistake(
+    en="`head` was expected to have a `weight` and a `bias` of its own. It may consist of several layers: "
+    "`head.parameters()` gives all parameters.",
+    ru="Ожидалось, что у `head` есть собственные `weight` и `bias`. Но голова может состоять из нескольких слоёв: все "
+    "параметры выдаёт `head.parameters()`.",
+)
+def names_weight_and_bias(body: Module, head: Any, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    parameters = head.weight, head.bias
+    for p, gradient in zip(parameters, torch.autograd.grad(_mean_square(head(features), y), parameters)):
+        p.grad = gradient if p.grad is None else p.grad + gradient
+
+
+@head_gradients.mistake(
+    en="`.grad` was expected to hold a tensor already. It may be None before, and nothing can be added to None.",
+    ru="Ожидалось, что в `.grad` уже лежит тензор. До вызова там может быть None, а к None ничего не прибавить.",
+)
+def adds_to_none(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    parameters = list(head.parameters())
+    for p, gradient in zip(parameters, torch.autograd.grad(_mean_square(head(features), y), parameters)):
+        p.grad += gradient  # type: ignore[operator]
+
+
+@head_gradients.mistake(
+    en="The absolute differences were averaged; the loss is the mean of their squares.",
+    ru="Усреднены модули разностей, а функция потерь — среднее их квадратов.",
+)
+def averages_magnitudes(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    (head(features) - y).abs().mean().backward()

@@ -18,7 +18,7 @@ from autograder.language import Text
     hints=[
         Text(
             "Ask of each line: which mode is on at that moment, and does the line make a new result or use an old one?",
-            "Спросите о каждой строке: какой режим включён в этот момент и что делает строка — создаёт новый "
+            "Спросите о каждой строке: какой режим включён в этот момент и что делает строка — создаёт новый "
             "результат или берёт старый?",
         ),
         Text(
@@ -42,19 +42,19 @@ def predict_modes(answer: Any, case: Case) -> dict[str, object]:
 predict_modes.wrong(
     "a_bare_line_switches",
     {"w * 2 after a line torch.no_grad()": False},
-    en="It looks as if the line `torch.no_grad()` alone switched something off. It makes a context manager and throws "
+    en="The line `torch.no_grad()` alone was expected to switch recording off. It makes a context manager and throws "
     "it away; only `with` enters it.",
-    ru="Похоже, вы считаете, что строка `torch.no_grad()` сама что-то выключает. На самом деле она создаёт менеджер "
-    "контекста и тут же его теряет; действует он только после `with`.",
+    ru="Ожидалось, что строка `torch.no_grad()` сама выключит запись. Но она лишь создаёт контекстный менеджер и тут "
+    "же его теряет; действует он только после `with`.",
 )
 
 
 predict_modes.wrong(
     "old_results_lose_the_flag",
     {"h under no_grad": False},
-    en="It looks as if `no_grad()` took the flag away from `h`. `h` was recorded before the block; the mode is about "
+    en="`h` was expected to lose its flag inside `no_grad()`. `h` was recorded before the block; the mode is about "
     "operations that run inside.",
-    ru="Похоже, вы считаете, что `no_grad()` снимает флаг с `h`. На самом деле `h` записан до блока, а режим касается "
+    ru="Ожидалось, что внутри `no_grad()` тензор `h` потеряет флаг. Но `h` записан до блока, а режим касается только "
     "операций, которые выполняются внутри.",
 )
 
@@ -62,88 +62,87 @@ predict_modes.wrong(
 predict_modes.wrong(
     "factories_lose_the_flag",
     {"torch.ones(2, requires_grad=True) under no_grad": False},
-    en="It looks as if `no_grad()` overruled `requires_grad=True`. A factory function makes a leaf, records nothing, "
+    en="`no_grad()` was expected to overrule `requires_grad=True`. A factory function makes a leaf, records nothing, "
     "and sets the flag it was asked for.",
-    ru="Похоже, вы считаете, что `no_grad()` сильнее, чем `requires_grad=True`. На самом деле функция, создающая "
-    "тензор, создаёт лист, ничего не записывает в граф и ставит тот флаг, о котором её попросили.",
+    ru="Ожидалось, что режим `no_grad()` окажется сильнее, чем `requires_grad=True`. Но функция, создающая тензор, "
+    "создаёт лист, ничего не записывает и выставляет запрошенный флаг.",
 )
 
 
 predict_modes.wrong(
     "backward_is_refused",
     {"loss.backward() under no_grad": "RuntimeError"},
-    en="It looks as if a backward pass was thought to need recording. It walks a graph that is there already, and "
-    "records nothing itself.",
-    ru="Похоже, вы считаете, что обратному проходу нужна включённая запись. На самом деле он идёт по уже готовому "
-    "графу и сам ничего не записывает.",
+    en="A backward pass was taken to need recording. It walks a graph that is there already, and records nothing "
+    "itself.",
+    ru="Здесь ожидалась ошибка, но обратный проход идёт по уже готовому графу и сам ничего не записывает.",
 )
 
 
 predict_modes.wrong(
     "no_grad_wins",
     {"w * 2, enable_grad in no_grad": False},
-    en="It looks as if the outer `no_grad()` won. The innermost of the two decides: `enable_grad()` switches recording "
-    "on again.",
-    ru="Похоже, вы считаете, что побеждает внешний `no_grad()`. На самом деле решает самый внутренний блок: "
-    "`enable_grad()` снова включает запись.",
+    en="The outer `no_grad()` was expected to win. The innermost block decides: `enable_grad()` switches recording on "
+    "again.",
+    ru="Не учтено, что решает самый внутренний блок: `enable_grad()` снова включает запись внутри `no_grad()`.",
 )
 
 
 predict_modes.wrong(
     "enable_grad_wins",
     {"w * 2, enable_grad in inference_mode": True},
-    en="It looks as if `enable_grad()` was expected to end `inference_mode()`. It does not: inside that block nothing "
-    "is recorded, whatever grad mode says.",
-    ru="Похоже, вы считаете, что `enable_grad()` отменяет `inference_mode()`. На самом деле внутри этого блока ничего "
-    "не записывается, каким бы ни был режим градиентов.",
+    en="`enable_grad()` was expected to end `inference_mode()`. Inside that block nothing is recorded, whatever the "
+    "grad mode.",
+    ru="Ожидалось, что `enable_grad()` отменит режим `inference_mode()`. Но внутри этого блока ничего не записывается, "
+    "каким бы ни был режим градиентов.",
 )
 
 
 predict_modes.wrong(
     "eval_switches_off",
     {"net(x) after net.eval()": False},
-    en="It looks as if `eval()` switched recording off. It tells layers such as dropout how to behave; the graph is "
-    "built as before.",
-    ru="Похоже, вы считаете, что `eval()` выключает запись. На самом деле он говорит слоям вроде dropout, как себя "
-    "вести; граф строится как прежде.",
+    en="`eval()` was taken to switch recording off. It only changes what layers such as dropout do; the graph is built "
+    "as before.",
+    ru="Вызов `eval()` принят за выключение записи. Но он лишь меняет поведение слоёв вроде dropout, а граф строится "
+    "как прежде.",
 )
 
 
 predict_modes.wrong(
     "inference_is_always_refused",
     {"f + w": "RuntimeError"},
-    en="It looks as if every use of an inference tensor in training was expected to fail. Addition saves nothing for "
-    "backward, so it passes; that is what makes the error come and go.",
-    ru="Похоже, вы считаете, что любое использование inference-тензора при обучении — ошибка. На самом деле сложение "
-    "ничего не сохраняет для обратного прохода, поэтому ошибка возникает не всегда.",
+    en="Every use of an inference tensor in training was expected to fail. Addition saves nothing for backward, so it "
+    "passes; that is why the error comes and goes.",
+    ru="Здесь ожидалась ошибка, но сложение ничего не сохраняет для обратного прохода. Поэтому с inference-тензором "
+    "ошибка возникает не всегда.",
 )
 
 
 predict_modes.wrong(
     "inference_is_a_constant",
     {"f * w": "accepted"},
-    en="It looks as if an inference tensor was taken for any constant. The product must save `f` for the gradient of "
-    "`w`, and an inference tensor may not be saved.",
-    ru="Похоже, вы считаете, что inference-тензор — обычная константа. На самом деле произведение должно сохранить `f` "
-    "ради градиента `w`, а inference-тензор сохранять нельзя.",
+    en="An inference tensor was taken for an ordinary constant. The product must save `f` for the gradient of `w`, and "
+    "an inference tensor may not be saved.",
+    ru="Inference-тензор принят за обычную константу. Но произведение должно сохранить `f` ради градиента `w`, а "
+    "сохранять inference-тензор нельзя.",
 )
 
 
 predict_modes.wrong(
     "inference_can_be_edited",
     {"f.add_(1)": "accepted"},
-    en="It looks as if an inference tensor could be edited later. It has no version counter, so torch refuses "
-    "in-place edits outside `inference_mode()`.",
-    ru="Похоже, вы считаете, что inference-тензор можно потом изменить на месте. На самом деле у него нет счётчика "
-    "версий, и вне `inference_mode()` torch такие изменения запрещает.",
+    en="An edit of an inference tensor was expected to pass. It has no version counter, so torch refuses in-place "
+    "edits outside `inference_mode()`.",
+    ru="Не учтено, что у inference-тензора нет счётчика версий: вне `inference_mode()` менять его на месте запрещено.",
 )
 
 
 predict_modes.wrong(
     "a_flag_for_an_attempt",
     {"f + w": True},
-    en='It looks as if a flag was put where something is tried. There the answer is `"accepted"` or `"RuntimeError"`.',
-    ru='Похоже, что флаг поставлен там, где что-то пробуют сделать. Там ответ — `"accepted"` или `"RuntimeError"`.',
+    en='True or False stands in a row where something is tried. The answer in such a row is `"accepted"` or '
+    '`"RuntimeError"`.',
+    ru='True или False стоит в строке, где пробуют выполнить действие. Ответ в таких строках — `"accepted"` или '
+    '`"RuntimeError"`.',
 )
 
 
@@ -168,7 +167,6 @@ predict_modes.wrong("a_flag_for_an_edit", {"f.add_(1)": False}, *predict_modes.m
 predict_modes.wrong(
     "clones_stay_marked",
     {"f.clone() * w": "RuntimeError"},
-    en="It looks as if a clone stayed an inference tensor. A clone made outside of the mode is an ordinary tensor.",
-    ru="Похоже, вы считаете, что копия остаётся inference-тензором. На самом деле копия, сделанная вне режима, — "
-    "обычный тензор.",
+    en="The clone was taken for an inference tensor. A clone made outside the mode is an ordinary tensor.",
+    ru="Копия принята за inference-тензор. Но если она сделана вне режима, это обычный тензор.",
 )

@@ -35,12 +35,12 @@ def _as_sequence(out: object) -> Sequence[object]:
 class _EditsOfViewed(TorchDispatchMode):
     """A detector of in-place edits of memory that already has a view.
 
-    `found` is True once an edit was detected.
+    `found` is True once such an edit was detected, `any` once an edit of any memory was.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.found = False
+        self.found = self.any = False
         self._viewed: set[int] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -48,18 +48,19 @@ class _EditsOfViewed(TorchDispatchMode):
         if args and isinstance(args[0], Tensor):
             memory = args[0].untyped_storage().data_ptr()
             if func._schema.is_mutable:
+                self.any = True
                 self.found |= memory in self._viewed
             elif any(isinstance(t, Tensor) and t.untyped_storage().data_ptr() == memory for t in _as_sequence(out)):
                 self._viewed.add(memory)
         return out
 
 
-def _edits_viewed_memory(answer: Any, x: Tensor) -> bool:
-    """Return whether the learner's function edited memory in place after a view of that memory was made."""
+def _find_edits(answer: Any, x: Tensor) -> _EditsOfViewed:
+    """Return a detector that has watched a call of the learner's function."""
     edits = _EditsOfViewed()
     with edits:
         answer.shared_edit(x.detach().clone().requires_grad_())
-    return edits.found
+    return edits
 
 
 def _check_gradient(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
@@ -107,7 +108,7 @@ def _check_gradient(function: Callable[[Tensor], Any], x: Tensor, index: int) ->
             "gradients",
             2,
             en="Backward runs from either of them, and the gradient of `x` agrees with finite differences.",
-            ru="Обратный проход из каждого из них выполняется, и градиент `x` совпадает с конечными разностями.",
+            ru="Обратный проход от каждого из них выполняется, и градиент `x` совпадает с конечными разностями.",
         ),
     ],
     hints=[
@@ -136,7 +137,8 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
         history = first.grad_fn is None, second.grad_fn is None
         found = "tuple", first is second, memory[0] == memory[1], memory[0] == memory[2], *history
         shared = dict(zip(_PROPERTIES, found))
-        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": _edits_viewed_memory(answer, case.x)}
+        edits = _find_edits(answer, case.x)
+        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": edits.found}
         gradients = None
         if found == ("tuple", False, True, False, False, False):
             gradients = {
@@ -144,7 +146,7 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
             }
         again = answer.shared_edit(case.x.detach().clone().requires_grad_())
         repeats = bool(torch.equal(first, again[0]))
-        return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats}
+        return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats, "writes": edits.any}
 
 
 @shared_edit.cases
@@ -154,8 +156,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the second tensor has memory of its own: it is a copy or a new result.",
-    ru="Похоже, что у второго тензора своя память: это копия или новый результат.",
+    en="The second tensor has memory of its own: it is a copy or a new result.",
+    ru="У второго тензора своя память: это копия или новый результат.",
 )
 def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -163,10 +165,10 @@ def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the second tensor has no history (`grad_fn`): it was detached. It shares the memory, but no "
-    "gradient comes through it.",
-    ru="Похоже, что у второго тензора нет истории (`grad_fn`): он отсоединён от графа. Память у него общая, но "
-    "градиент через него не идёт.",
+    en="The second tensor has no history (`grad_fn`): it was detached. It shares the memory, but no gradient passes "
+    "through it.",
+    ru="У второго тензора нет истории (`grad_fn`): он отсоединён от графа. Память у него общая с первым, но градиент "
+    "через него не идёт.",
 )
 def returns_detached(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -176,8 +178,8 @@ def returns_detached(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if neither tensor has a history (`grad_fn`): they were made under `no_grad()`.",
-    ru="Похоже, что истории (`grad_fn`) нет ни у одного тензора: они созданы внутри `no_grad()`.",
+    en="Neither tensor has a history (`grad_fn`): they were made under `no_grad()`.",
+    ru="Ни у одного из тензоров нет истории (`grad_fn`): они созданы внутри `no_grad()`.",
 )
 def records_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
     with torch.no_grad():
@@ -186,9 +188,9 @@ def records_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if one tensor came back twice. An in-place operation returns the very tensor that it edited.",
-    ru="Похоже, что дважды возвращён один и тот же тензор. Операция с изменением на месте возвращает тот самый "
-    "тензор, который изменила.",
+    en="One tensor came back twice. An in-place operation returns the very tensor that it edited.",
+    ru="Дважды возвращён один и тот же тензор. Операция с изменением на месте возвращает тот самый тензор, который "
+    "изменила.",
 )
 def returns_it_twice(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -196,8 +198,8 @@ def returns_it_twice(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if a leaf, or a view of one, was edited. That is refused whoever shares the memory.",
-    ru="Похоже, что изменён лист или его представление. Это запрещено, с чем бы он ни делил память.",
+    en="A leaf, or a view of one, was edited. That is refused whoever shares the memory.",
+    ru="Изменён лист или его представление. Это запрещено независимо от того, с чем у него общая память.",
 )
 def edits_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
     x.mul_(3)
@@ -205,10 +207,10 @@ def edits_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if a part from `unbind`, `split` or `chunk` was edited: one of several views that one call "
-    "returned. Those may not be edited.",
-    ru="Похоже, что изменена часть, которую вернул `unbind`, `split` или `chunk`: одно из нескольких представлений, "
-    "которые дал один вызов. Их менять нельзя.",
+    en="A part from `unbind`, `split` or `chunk` was edited: one of several views that one call returned. Once they "
+    "have a history, those may not be edited.",
+    ru="Изменена часть, которую вернул `unbind`, `split` или `chunk`: одно из нескольких представлений, полученных за "
+    "один вызов. Менять такие представления, если у них есть история, нельзя.",
 )
 def edits_a_part(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -218,10 +220,10 @@ def edits_a_part(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if a part from `unbind`, `split` or `chunk` was returned, and its base was edited. One of several "
-    "views of one call may not be used after that.",
-    ru="Похоже, что возвращена часть, которую дал `unbind`, `split` или `chunk`, а её основу изменили. Если один "
-    "вызов дал несколько представлений, после этого их использовать нельзя.",
+    en="A part from `unbind`, `split` or `chunk` was returned, and its base was edited. One of several views of one "
+    "call may not be used after that.",
+    ru="Возвращена часть, которую дал `unbind`, `split` или `chunk`, а её исходный тензор изменён. Если представлений "
+    "за один вызов получено несколько, после этого использовать их нельзя.",
 )
 def edits_the_base_of_parts(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -231,8 +233,8 @@ def edits_the_base_of_parts(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the counter noticed nothing: there is no edit in place, or it was made through `.data`.",
-    ru="Похоже, что счётчик ничего не заметил: изменения на месте нет или оно сделано через `.data`.",
+    en="The version counter noticed nothing: there is no edit in place, or it was made through `.data`.",
+    ru="Счётчик версий не изменился: изменения на месте нет или оно сделано через `.data`.",
 )
 def edits_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -248,8 +250,8 @@ def edits_through_data(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the result is random, as after dropout: a second call with the same `x` gives other numbers.",
-    ru="Похоже, что результат случаен, как после dropout: второй вызов с тем же `x` даёт другие числа.",
+    en="The result is random, as after dropout: a second call with the same `x` gives other numbers.",
+    ru="Результат случаен, как после dropout: второй вызов с тем же `x` даёт другие числа.",
 )
 def draws_a_mask(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2 * torch.rand_like(x)
@@ -259,10 +261,10 @@ def draws_a_mask(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the second tensor was made after the edit. At the moment of the edit nobody else held the "
-    "memory, so the sentence stands.",
-    ru="Похоже, что второй тензор создан уже после изменения. В момент изменения на эту память больше ничто не "
-    "ссылалось, и утверждение не опровергнуто.",
+    en="The second tensor was made after the edit. At the moment of the edit nobody else held the memory, so the "
+    "sentence stands.",
+    ru="Второй тензор создан уже после изменения. В момент изменения эта память была только у одного тензора, и "
+    "утверждение не опровергнуто.",
 )
 def views_afterwards(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -271,8 +273,8 @@ def views_afterwards(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the edit destroyed a tensor that an earlier operation had saved for backward.",
-    ru="Похоже, что изменение испортило тензор, который более ранняя операция сохранила для обратного прохода.",
+    en="The edit destroyed a tensor that an earlier operation had saved for backward.",
+    ru="Изменён тензор, который одна из предыдущих операций сохранила для обратного прохода.",
 )
 def edits_what_was_saved(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x.exp()
@@ -282,10 +284,10 @@ def edits_what_was_saved(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the edit was made past the graph (`no_grad()` or `detach()`). The numbers changed, the graph "
-    "does not know it, and the gradient is that of the numbers before.",
-    ru="Похоже, что изменение сделано в обход графа (`no_grad()` или `detach()`). Числа изменились, граф об этом не "
-    "знает, и градиент остался прежним.",
+    en="The edit was made past the graph (`no_grad()` or `detach()`). The numbers changed, but the graph does not know "
+    "it, and the gradient is that of the numbers before.",
+    ru="Изменение сделано в обход графа (`no_grad()` или `detach()`). Числа изменились, но в графе этого нет, и "
+    "градиент остался прежним.",
 )
 def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -296,16 +298,62 @@ def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if one tensor came back. A pair was asked for, so that both can be looked at.",
-    ru="Похоже, что возвращён один тензор. А нужна пара, чтобы можно было посмотреть на оба.",
+    en="One tensor came back. A pair was asked for, so that both can be looked at.",
+    ru="Возвращён один тензор, а нужна пара, чтобы можно было посмотреть на оба.",
 )
 def returns_one(x: Tensor) -> Tensor:
     return (x * 2).mul_(3)
 
 
 @shared_edit.mistake(
-    en="It looks as if nothing was returned.",
-    ru="Похоже, что ничего не возвращено.",
+    en="Nothing was returned.",
+    ru="Ничего не возвращено.",
 )
 def edits_in_vain(x: Tensor) -> None:
     (x * 2).mul_(3)
+
+
+@shared_edit.mistake(
+    en="The version counter was raised by hand. No operation wrote into the memory, so there is no edit.",
+    ru="Счётчик версий увеличен вручную. Ни одна операция в эту память не писала, так что изменения нет.",
+)
+def raises_the_counter(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h[0]
+    torch.autograd.graph.increment_version(h)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="The shared memory is that of `x`: both tensors are views of the leaf. Begin with a result, such as `x * 2`.",
+    ru="Общая память принадлежит самому `x`: оба тензора — представления листа. Начните с результата, например с "
+    "`x * 2`.",
+)
+def shares_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x.view(-1), x.t()
+
+
+@shared_edit.mistake(*shared_edit.mistakes["edits_the_leaf"].says)
+def edits_a_view_of_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x.view(-1)
+    h.mul_(2)
+    return h, x.t()
+
+
+@shared_edit.mistake(*shared_edit.mistakes["edits_a_part"].says)
+def edits_a_chunk(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    part = h.chunk(2)[0]
+    part.mul_(3)
+    return h, part
+
+
+@shared_edit.mistake(
+    en="A tuple came back, but not a pair of tensors: its length is not 2, or an entry is no tensor.",
+    ru="Возвращён кортеж, но не пара тензоров: его длина не 2 или какой-то элемент не тензор.",
+)
+def returns_three(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    h = x * 2
+    other = h.t()
+    h.mul_(3)
+    return h, other, x

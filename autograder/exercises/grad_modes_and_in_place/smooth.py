@@ -14,7 +14,7 @@ from autograder.checking.inputs import leaf, uniform
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
-from autograder.measure import saved_bytes
+from autograder.measure import graph_nodes, saved_bytes
 
 from .common import EDIT_ERROR
 
@@ -24,19 +24,20 @@ def _without_numbers(error: Exception) -> str:
     return re.sub(r"\d+", "#", str(error))
 
 
-def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
-    """Return the bytes that an answer saves for 32 rows of 64 numbers, with a limit.
+def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> tuple[AtMost, str]:
+    """Return the bytes that an answer saves for 64 rows of 4 numbers, with a limit, and how it goes through the rows.
 
-    A right answer saves each row once. An answer that saves all rows at each step saves 32 times as much. The limit is
-    4 times the size of `x`.
+    A right answer saves each row once. An answer that saves all rows at each step saves 64 times as much, a matrix with
+    a weight for each pair of rows 16 times as much. The limit is 4 times the size of `x`.
     """
-    x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
+    x = torch.ones(64, 4, dtype=torch.float64, requires_grad=True)
     a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     with saved_bytes(known=[x, a]) as saved:
         y = smoothing(x, a)
         held = saved.now
+    rows = "one by one" if len(graph_nodes(y)) > len(x) else "all at once"
     del y
-    return AtMost(limit=4 * x.numel() * 8, used=held)
+    return AtMost(limit=4 * x.numel() * 8, used=held), rows
 
 
 @exercise(
@@ -58,15 +59,16 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
             2,
             en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and "
             "`smooth` itself puts nothing into `.grad`.",
-            ru="Обратный проход из `y` выполняется, градиенты `x` и `a` верны для всей рекуррентности, а сама "
-            "`smooth` в `.grad` ничего не кладёт.",
+            ru="Обратный проход от `y` выполняется, градиенты тензоров `x` и `a` верны для всей рекуррентности, а сама "
+            "функция `smooth` ничего не пишет в `.grad`.",
         ),
         aspect(
             "saved",
             1,
-            en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 32 rows of 64 numbers).",
-            ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 32 строк по 64 числа).",
+            en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 64 rows of 4 numbers).",
+            ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 64 строк по 4 числа).",
             after=("y", "gradients"),
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
     ],
     rtol=1e-5,
@@ -103,7 +105,9 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
             except RuntimeError as error:
                 refused = EDIT_ERROR if EDIT_ERROR in str(error) else str(error)
                 return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": _without_numbers(error)}
-            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": _measure_saved(answer.smooth)}
+            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": AtMost(limit=0, used=0)}
+            if len(case.x) == 1:  # measured on a tensor of its own, so one case is enough
+                seen["saved"], seen["rows"] = _measure_saved(answer.smooth)
     return seen
 
 
@@ -113,6 +117,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x = uniform(rng, *shape).to(dtype).requires_grad_()
         a = (leaf(rng).detach() / 3).to(dtype).requires_grad_()
         yield Case(x=x, a=a)
+    yield Case(x=leaf(rng, 4, 3), a=torch.zeros((), dtype=torch.float64, requires_grad=True))
 
 
 def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lambda row: row) -> Tensor:
@@ -127,10 +132,10 @@ def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lamb
 
 
 @smooth.mistake(
-    en="It looks as if the rows are still written into one tensor, perhaps a copy of `x`, with another spelling. A "
-    "row is a view: the same memory, the same version counter, and the next write moves it.",
-    ru="Похоже, что строки по-прежнему помещаются в один тензор, пусть это и копия `x` или код выглядит иначе. "
-    "Строка — это представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
+    en="The rows are still written into one tensor, perhaps into a copy of `x` or in another spelling. A row is a "
+    "view: the same memory, the same version counter, and the next write moves it.",
+    ru="Строки по-прежнему пишутся в один тензор — возможно, в копию `x` или в другой записи. Строка — это "
+    "представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
 )
 def names_the_row(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -142,10 +147,10 @@ def names_the_row(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the previous row was detached. What `detach()` returns shares memory and version counter with "
-    "`y`: the error stays, and without it a part of the gradient would be gone.",
-    ru="Похоже, что предыдущая строка отсоединена. У того, что вернул `detach()`, память и счётчик версий общие с `y`: "
-    "ошибка остаётся, а без неё пропала бы часть градиента.",
+    en="The previous row was detached. What `detach()` returns shares memory and version counter with `y`: the error "
+    "stays, and without it a part of the gradient would be gone.",
+    ru="Предыдущая строка отсоединена. У результата `detach()` память и счётчик версий общие с `y`: ошибка остаётся, а "
+    "без неё пропала бы часть градиента.",
 )
 def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -156,8 +161,8 @@ def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if a leaf is written into: `x` itself, or a `y` that was given `requires_grad`.",
-    ru="Похоже, что изменён лист: сам `x` или `y`, у которого включён `requires_grad`.",
+    en="A leaf was written into: `x` itself, or a `y` that was given `requires_grad`.",
+    ru="Изменён лист: сам тензор `x` или тензор `y`, у которого включён `requires_grad`.",
 )
 def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x).requires_grad_()
@@ -168,8 +173,8 @@ def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the rows are written into the memory of `x`: `detach()` and `.data` copy nothing.",
-    ru="Похоже, что строки помещаются в память самого `x`: `detach()` и `.data` ничего не копируют.",
+    en="The rows were written into the memory of `x`: `detach()` and `.data` copy nothing.",
+    ru="Строки записаны в память самого `x`: ни `detach()`, ни `.data` ничего не копируют.",
 )
 def writes_into_x(x: Tensor, a: Tensor) -> Tensor:
     y = x.detach()
@@ -179,10 +184,10 @@ def writes_into_x(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if rows are written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph "
-    "those rows are constants.",
-    ru="Похоже, что строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа "
-    "такие строки — константы.",
+    en="Rows were written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph those rows are "
+    "constants.",
+    ru="Строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа такие строки — "
+    "константы.",
 )
 def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -193,10 +198,9 @@ def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if `y` is copied before it is written. The row that was saved is then one of the new copy, and the "
-    "next line writes into that copy.",
-    ru="Похоже, что `y` копируется до изменения. Тогда сохранена строка новой копии, и тут же меняется эта самая "
-    "копия.",
+    en="`y` was copied before each write. The saved row is then a row of the new copy, and the write goes into that "
+    "copy.",
+    ru="Тензор `y` копируется до изменения. Сохранена при этом строка новой копии, и тут же меняется эта самая копия.",
 )
 def copies_before(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -208,10 +212,10 @@ def copies_before(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if all rows written so far are copied at each step. Nothing is overwritten then, but the graph "
-    "keeps a copy of the whole of `y` for every row.",
-    ru="Похоже, что на каждом шаге копируются все прежние строки. Сохранённое тогда не меняется, но граф хранит по "
-    "копии всего `y` на каждую строку.",
+    en="All rows written so far were copied at each step. Nothing is overwritten, but the graph keeps a copy of the "
+    "whole of `y` for every row.",
+    ru="На каждом шаге копируются все прежние строки. Сохранённое не меняется, но граф хранит по копии всего `y` на "
+    "каждую строку.",
 )
 def copies_everything(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -222,19 +226,18 @@ def copies_everything(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and "
-    "so is the part of the gradient that comes through earlier rows.",
-    ru="Похоже, что предыдущая строка отсоединена от графа через `detach()` или `.data`. Ошибки больше нет, но нет и "
-    "той части градиента, которая идёт через предыдущие строки.",
+    en="The previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and so is the part "
+    "of the gradient that comes through earlier rows.",
+    ru="Предыдущая строка отсоединена от графа через `detach()` или `.data`. Ошибки больше нет, но нет и той части "
+    "градиента, которая идёт через предыдущие строки.",
 )
 def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a, Tensor.detach)
 
 
 @smooth.mistake(
-    en="It looks as if the rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back "
-    "is a constant.",
-    ru="Похоже, что строки получены в обход графа: внутри `no_grad()` или через `y.data`. Возвращается константа.",
+    en="The rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back is a constant.",
+    ru="Строки получены в обход графа, внутри `no_grad()` или через `y.data`. Поэтому возвращается константа.",
 )
 def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
     with torch.no_grad():
@@ -242,9 +245,9 @@ def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the averages have no history, and `y` was given the flag at the end. It is a leaf then: `x` and "
-    "`a` get nothing.",
-    ru="Похоже, что у средних нет истории, а флаг у `y` включён в конце. Тогда это лист: `x` и `a` не получают ничего.",
+    en="The averages have no history, and `y` was given the flag at the end. That makes it a leaf: `x` and `a` get "
+    "nothing.",
+    ru="У средних нет истории, а флаг у `y` включён в конце. Поэтому это лист, и тензоры `x` и `a` не получают ничего.",
 )
 def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
     y = _recur(x.detach(), a.detach())
@@ -253,20 +256,20 @@ def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if `a` became a number on the way, as by `a.item()`. The error is gone because nobody needs the "
-    "previous row any more; and `a` does not learn.",
-    ru="Похоже, что `a` по дороге стал числом, например через `a.item()`. Ошибка исчезла, потому что предыдущая строка "
-    "больше никому не нужна; но и `a` не обучается.",
+    en="`a` became a number on the way, as by `a.item()`. The error is gone because no derivative needs the previous "
+    "row any more; but `a` does not learn.",
+    ru="Тензор `a` превращён в число, например через `a.item()`. Ошибка исчезла, потому что предыдущая строка больше "
+    "не нужна ни для какой производной; но и `a` не обучается.",
 )
 def makes_a_number(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a.item())
 
 
 @smooth.mistake(
-    en="It looks as if the graph is good only inside `allow_mutation_on_saved_tensors()`, and `y` is returned to the "
-    "outside. There backward finds the saved rows gone.",
-    ru="Похоже, что граф годится только внутри `allow_mutation_on_saved_tensors()`, а `y` возвращают наружу. Там "
-    "обратный проход сохранённых строк уже не найдёт.",
+    en="The graph is good only inside `allow_mutation_on_saved_tensors()`, and `y` is returned to the outside. There "
+    "backward finds the saved rows gone.",
+    ru="Граф годится только внутри `allow_mutation_on_saved_tensors()`, а тензор `y` возвращён наружу. Там обратный "
+    "проход сохранённых строк уже не найдёт.",
 )
 def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
     with torch.autograd.graph.allow_mutation_on_saved_tensors():
@@ -275,10 +278,9 @@ def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if a backward pass was run inside `smooth`. It filled `.grad` of `x` and `a`; that is for the "
-    "caller to ask for.",
-    ru="Похоже, что обратный проход выполнен внутри `smooth`. Он заполнил `.grad` у `x` и `a`; а это дело того, кто "
-    "вызвал функцию.",
+    en="A backward pass was run inside `smooth`. It filled `.grad` of `x` and `a`; that is for the caller to ask for.",
+    ru="Внутри `smooth` выполнен обратный проход, и поле `.grad` у `x` и `a` заполнено. Решать, нужен ли он, должен "
+    "тот, кто вызвал функцию.",
 )
 def runs_backward(x: Tensor, a: Tensor) -> Tensor:
     y = _recur(x, a)
@@ -287,74 +289,149 @@ def runs_backward(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the averages are float32 whatever `x` is: so is a new tensor made from a shape or from numbers. "
+    en="The averages are float32 whatever `x` is: so is a new tensor made from a shape or from numbers. "
     "`empty_like(x)` and `x.new_zeros(...)` take the dtype of `x`.",
-    ru="Похоже, что средние всегда float32, каким бы ни был `x`: такой dtype у тензора, созданного по форме или из "
-    "чисел. `empty_like(x)` и `x.new_zeros(...)` берут dtype у `x`.",
+    ru="Средние всегда float32, каким бы ни был `x`: такой dtype у тензора, созданного по форме или из чисел. Функция "
+    "`empty_like(x)` и метод `x.new_zeros(...)` берут dtype у `x`.",
 )
 def makes_single_precision(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a).float()
 
 
 @smooth.mistake(
-    en="It looks as if the averages are float64 whatever `x` is. NumPy and `.double()` make such numbers.",
-    ru="Похоже, что средние всегда float64, каким бы ни был `x`. Такие числа дают NumPy и `.double()`.",
+    en="The averages are float64 whatever `x` is. NumPy and `.double()` make such numbers.",
+    ru="Средние всегда float64, каким бы ни был `x`. Такие числа дают NumPy и `.double()`.",
 )
 def makes_double_precision(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a).double()
 
 
 @smooth.mistake(
-    en="It looks as if the rows were joined end to end: `torch.cat` makes no new dimension.",
-    ru="Похоже, что строки соединены в одну длинную: `torch.cat` не создаёт нового измерения.",
+    en="The rows were joined end to end: `torch.cat` makes no new dimension.",
+    ru="Строки соединены в одну длинную: `torch.cat` не создаёт нового измерения.",
 )
 def joins_end_to_end(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a).flatten()
 
 
 @smooth.mistake(
-    en="It looks as if the two weights were exchanged: `a` belongs to the previous average.",
-    ru="Похоже, что веса перепутаны: `a` относится к предыдущему среднему.",
+    en="The two weights were exchanged: `a` belongs to the previous average.",
+    ru="Веса перепутаны: множитель `a` относится к предыдущему среднему.",
 )
 def exchanges_the_weights(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, 1 - a)
 
 
 @smooth.mistake(
-    en="It looks as if the average began at zero. The first row is that of `x`.",
-    ru="Похоже, что среднее начинается с нуля. Первая строка — это первая строка `x`.",
+    en="The average began at zero. The first row of `y` is that of `x`.",
+    ru="Среднее начинается с нуля, а первая строка `y` должна совпадать с первой строкой `x`.",
 )
 def begins_at_zero(x: Tensor, a: Tensor) -> Tensor:
     return _recur(torch.cat([torch.zeros_like(x[:1]), x]), a)[1:]
 
 
 @smooth.mistake(
-    en="It looks as if each row was mixed with the row of `x` before it, not with the average before it.",
-    ru="Похоже, что каждая строка смешана с предыдущей строкой `x`, а не с предыдущим средним.",
+    en="Each row was mixed with the row of `x` before it, not with the average before it.",
+    ru="Каждая строка смешана с предыдущей строкой `x`, а не с предыдущим средним.",
 )
 def mixes_the_data(x: Tensor, a: Tensor) -> Tensor:
     return torch.cat([x[:1], a * x[:-1] + (1 - a) * x[1:]])
 
 
 @smooth.mistake(
-    en="It looks as if only the last average came back.",
-    ru="Похоже, что возвращено только последнее среднее.",
+    en="Only the last average came back.",
+    ru="Возвращено только последнее среднее.",
 )
 def returns_the_last_row(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a)[-1]
 
 
 @smooth.mistake(
-    en="It looks as if the list of the rows came back. One tensor with the shape of `x` was asked for.",
-    ru="Похоже, что возвращён список строк. А нужен один тензор той же формы, что и `x`.",
+    en="The list of the rows came back. One tensor with the shape of `x` was asked for.",
+    ru="Возвращён список строк, а нужен один тензор той же формы, что и `x`.",
 )
 def returns_rows(x: Tensor, a: Tensor) -> list[Tensor]:
     return list(_recur(x, a))
 
 
 @smooth.mistake(
-    en="It looks as if the averages were computed and not returned.",
-    ru="Похоже, что средние вычислены, но не возвращены.",
+    en="The averages were computed and not returned.",
+    ru="Средние вычислены, но не возвращены.",
 )
 def smooths_in_vain(x: Tensor, a: Tensor) -> None:
     _recur(x, a)
+
+
+def _powers(x: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the numbers of the rows of `x` as a column, and the weights of the rows in the first average."""
+    steps = torch.arange(len(x), dtype=x.dtype)[:, None]
+    return steps, torch.where(steps == 0, torch.ones_like(a), 1 - a)
+
+
+@smooth.mistake(
+    en="Each average was computed from all rows at once, with a matrix of weights. The graph keeps that matrix: with $T$ "
+    "rows it has $T^2$ entries.",
+    ru="Каждое среднее вычислено сразу по всем строкам, через матрицу весов. Эту матрицу граф хранит, а при $T$ "
+    "строках в ней $T^2$ элементов.",
+)
+def weighs_by_a_matrix(x: Tensor, a: Tensor) -> Tensor:
+    steps, first = _powers(x, a)
+    distance = steps - steps.T
+    return torch.tril(a ** distance.clamp(min=0)) @ (first * x)
+
+
+@smooth.mistake(
+    en="The rows were divided by powers of `a`. With `a` equal to 0 that is 0/0, and with many rows the powers vanish.",
+    ru="Строки разделены на степени `a`. При `a`, равном 0, это 0/0, а при большом числе строк степени обращаются в "
+    "нуль.",
+)
+def divides_by_powers(x: Tensor, a: Tensor) -> Tensor:
+    steps, first = _powers(x, a)
+    return a**steps * (first * x / a**steps).cumsum(0)
+
+
+@smooth.mistake(
+    en="`a` was replaced by a number in one of its two places, as by `1 - a.item()`. A part of its gradient is missing.",
+    ru="В одном из двух мест `a` заменён числом, например как `1 - a.item()`. Части его градиента не хватает.",
+)
+def makes_a_number_of_the_complement(x: Tensor, a: Tensor) -> Tensor:
+    rows = [x[0]]
+    for row in x[1:]:
+        rows.append(a * rows[-1] + (1 - a.item()) * row)
+    return torch.stack(rows)
+
+
+@smooth.mistake(*smooth.mistakes["makes_a_number_of_the_complement"].says)
+def makes_a_number_of_the_weight(x: Tensor, a: Tensor) -> Tensor:
+    rows = [x[0]]
+    for row in x[1:]:
+        rows.append(a.item() * rows[-1] + (1 - a) * row)
+    return torch.stack(rows)
+
+
+@smooth.mistake(
+    en="A second row was expected. With $T = 1$ there is none, and `y` is the one row of `x`.",
+    ru="Ожидалось, что есть вторая строка. При $T = 1$ её нет, и `y` состоит из единственной строки `x`.",
+)
+def expects_two_rows(x: Tensor, a: Tensor) -> Tensor:
+    rows = [x[0], a * x[0] + (1 - a) * x[1]]
+    for row in x[2:]:
+        rows.append(a * rows[-1] + (1 - a) * row)
+    return torch.stack(rows)
+
+
+@smooth.mistake(
+    en="The averages run along the columns. Each row is averaged with the rows before it.",
+    ru="Средние идут вдоль столбцов. А усреднять нужно каждую строку с предыдущими строками.",
+)
+def goes_along_the_columns(x: Tensor, a: Tensor) -> Tensor:
+    return _recur(x.T, a).T
+
+
+@smooth.mistake(
+    en="Each row is the plain mean of the rows so far. The average asked for weighs them by powers of `a`.",
+    ru="Каждая строка — обычное среднее всех строк до неё включительно. А нужно среднее с весами, в которые входят "
+    "степени `a`.",
+)
+def takes_the_plain_mean(x: Tensor, a: Tensor) -> Tensor:
+    return x.cumsum(0) / torch.arange(1, len(x) + 1, dtype=x.dtype)[:, None]

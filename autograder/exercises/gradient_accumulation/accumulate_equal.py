@@ -33,14 +33,16 @@ from .common import (
             "gradient",
             2,
             en="`.grad` equals the gradient of the mean loss over all samples, whatever it held before.",
-            ru="`.grad` равен градиенту функции потерь, усреднённой по всем примерам, что бы там ни лежало раньше.",
+            ru="В `.grad` лежит градиент функции потерь, усреднённой по всем примерам, что бы там ни было раньше.",
         ),
         ONE_BACKWARD_EACH,
     ],
     hints=[
         Text(
-            "Compare with the big batch: its loss is a mean over all samples. What is the mean of one micro-batch a part of?",
-            "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один микробатч?",
+            "Compare with the big batch: its loss is a mean over all samples. What is the mean of one micro-batch a "
+            "part of?",
+            "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один "
+            "микробатч?",
         ),
         Text(
             "Clear once, before the loop. In the loop: forward, scale, `backward()`. Nothing else.",
@@ -65,8 +67,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if the gradient that was there before stayed in the sum. Clear it before the loop.",
-    ru="Похоже, что в сумме остался прежний градиент. Его нужно обнулить до цикла.",
+    en="The gradient that was there before stayed in the sum. It has to be cleared before the loop.",
+    ru="В сумме остался прежний градиент. Его нужно обнулить до цикла.",
 )
 def never_clears(model: torch.nn.Module, batches: Batches) -> None:
     for x, y in batches:
@@ -74,8 +76,8 @@ def never_clears(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
-    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+    en="The gradients are zeroed inside the loop, so only the last micro-batch is left.",
+    ru="Градиенты обнуляются внутри цикла, поэтому остаётся только последний микробатч.",
 )
 def zeroes_inside(model: torch.nn.Module, batches: Batches) -> None:
     for x, y in batches:
@@ -84,8 +86,9 @@ def zeroes_inside(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if `backward()` runs only for the last micro-batch. The other losses are computed and thrown away.",
-    ru="Похоже, что `backward()` вызывается только для последнего микробатча. Остальные потери вычислены и выброшены.",
+    en="`backward()` runs only for the last micro-batch. The other losses are computed and not used.",
+    ru="Обратный проход `backward()` выполняется только для последнего микробатча. Остальные потери вычислены, но не "
+    "использованы.",
 )
 def backward_on_the_last(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -95,8 +98,8 @@ def backward_on_the_last(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if the means of the micro-batches are summed without scaling: the gradient is K times too large.",
-    ru="Похоже, что средние по микробатчам сложены без масштабирования: градиент в K раз больше нужного.",
+    en="The means of the micro-batches were summed without scaling: the gradient is K times too large.",
+    ru="Средние по микробатчам сложены без масштабирования: градиент в K раз больше нужного.",
 )
 def sums_the_means(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -105,8 +108,8 @@ def sums_the_means(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if each loss is multiplied by the size of its micro-batch and never divided by the number of samples.",
-    ru="Похоже, что каждое значение функции потерь умножено на размер микробатча, но не разделено на общее число примеров.",
+    en="Each loss was multiplied by the size of its micro-batch, but not divided by the number of samples.",
+    ru="Каждое значение функции потерь умножено на размер микробатча, но не разделено на общее число примеров.",
 )
 def multiplies_by_size(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -115,8 +118,8 @@ def multiplies_by_size(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if each mean is divided by the number of all samples: it was a mean already.",
-    ru="Похоже, что каждое среднее разделено на число всех примеров, хотя оно уже было средним.",
+    en="Each mean was divided by the number of all samples, although it was a mean already.",
+    ru="Каждое среднее разделено на число всех примеров, хотя оно уже было средним.",
 )
 def divides_by_samples(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -125,8 +128,8 @@ def divides_by_samples(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if the micro-batches were joined into one big batch. The gradient is right, but nothing was accumulated.",
-    ru="Похоже, что микробатчи склеены в один большой батч. Градиент верен, но накопления не было.",
+    en="The micro-batches were joined into one big batch. The gradient is right, but nothing was accumulated.",
+    ru="Микробатчи объединены в один большой батч. Градиент верен, но накопления не было.",
 )
 def concatenates(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -134,8 +137,8 @@ def concatenates(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="It looks as if the losses are summed first and `backward()` runs once. Until then every graph stays in memory.",
-    ru="Похоже, что потери сначала складываются, а `backward()` вызывается один раз. До этого все графы остаются в памяти.",
+    en="The losses are summed first, and `backward()` runs once. Until then every graph stays in memory.",
+    ru="Потери сначала складываются, а `backward()` вызывается один раз. До этого все графы остаются в памяти.",
 )
 def sums_the_losses(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -166,8 +169,10 @@ def divides_sums_by_count(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="Each gradient replaced the one before in `.grad`: only the last micro-batch is left. Add it to what is there.",
-    ru="Каждый градиент записан в `.grad` вместо прежнего: остался только последний микробатч. Его нужно прибавлять.",
+    en="Each gradient replaced the one before in `.grad`: only the last micro-batch is left. It has to be added to "
+    "what is there.",
+    ru="Каждый градиент записан в `.grad` вместо прежнего: остался только последний микробатч. Новый градиент нужно "
+    "прибавлять.",
 )
 def overwrites(model: Any, batches: Batches) -> None:
     for x, y in batches:
@@ -177,7 +182,7 @@ def overwrites(model: Any, batches: Batches) -> None:
 
 @accumulate_equal.mistake(
     en="`.grad` was divided by K inside the loop: the first micro-batches are divided again and again.",
-    ru="`.grad` делится на K внутри цикла: первые микробатчи делятся снова и снова.",
+    ru="Поле `.grad` делится на K внутри цикла: первые микробатчи делятся снова и снова.",
 )
 def divides_in_the_loop(model: Any, batches: Batches) -> None:
     model.zero_grad()
@@ -198,7 +203,7 @@ def divides_the_old_one_too(model: Any, batches: Batches) -> None:
 
 @accumulate_equal.mistake(
     en="`.grad` is None at the end: it was cleared after the loop, and the result with it.",
-    ru="В конце в `.grad` лежит None: он обнулён после цикла, и результат пропал.",
+    ru="В конце в `.grad` лежит None: после цикла поле обнулено, и результат пропал.",
 )
 def clears_afterwards(model: torch.nn.Module, batches: Batches) -> None:
     for x, y in batches:

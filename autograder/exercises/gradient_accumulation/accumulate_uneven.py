@@ -45,18 +45,18 @@ from .common import (
             "gradient",
             3,
             en="`.grad` equals the gradient of the mean loss over all samples, also when sizes differ.",
-            ru="`.grad` равен градиенту функции потерь, усреднённой по всем примерам, и при разных размерах.",
+            ru="В `.grad` лежит градиент функции потерь, усреднённой по всем примерам, и при разных размерах.",
         ),
         ONE_BACKWARD_EACH,
     ],
     hints=[
         Text(
-            "`mse_loss` gives a mean over its own micro-batch. How many samples stand behind that number?",
-            "`mse_loss` даёт среднее по своему микробатчу. Сколько примеров стоит за этим числом?",
+            "`mse_loss` gives a mean over its own micro-batch. How many samples is that mean taken over?",
+            "Функция `mse_loss` даёт среднее по своему микробатчу. По скольким примерам взято это среднее?",
         ),
         Text(
             "The mean over all samples is a weighted mean of the micro-batches' means. The weights add up to 1.",
-            "Среднее по всем примерам — взвешенное среднее по микробатчам. Сумма весов равна 1.",
+            "Среднее по всем примерам — взвешенное среднее по микробатчам. Сумма весов равна 1.",
         ),
         Text(
             "total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total",
@@ -77,8 +77,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @accumulate_uneven.mistake(
-    en="It looks as if every micro-batch got the same weight, 1/K, although they have different sizes.",
-    ru="Похоже, что все микробатчи получили одинаковый вес 1/K, хотя размеры у них разные.",
+    en="Every micro-batch got the same weight, 1/K, although they have different sizes.",
+    ru="Все микробатчи получили одинаковый вес 1/K, хотя размеры у них разные.",
 )
 def divides_by_count(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -93,8 +93,8 @@ accumulate_uneven.mistake(*accumulate_equal.mistakes["multiplies_by_size"].says)
 
 
 @accumulate_uneven.mistake(
-    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
-    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+    en="The gradients are zeroed inside the loop, so only the last micro-batch is left.",
+    ru="Градиенты обнуляются внутри цикла, поэтому остаётся только последний микробатч.",
 )
 def keeps_only_the_last(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(len(x) for x, _ in batches)
@@ -104,8 +104,8 @@ def keeps_only_the_last(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_uneven.mistake(
-    en="It looks as if the gradient that was there before stayed in the sum. Clear it before the loop.",
-    ru="Похоже, что в сумме остался прежний градиент. Его нужно обнулить до цикла.",
+    en="The gradient that was there before stayed in the sum. It has to be cleared before the loop.",
+    ru="В сумме остался прежний градиент. Его нужно обнулить до цикла.",
 )
 def keeps_the_old_gradient(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(len(x) for x, _ in batches)

@@ -49,14 +49,16 @@ def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
             "differs",
             2,
             en="The accumulated gradient differs from the big batch's by more than 1 %.",
-            ru="Накопленный градиент отличается от градиента большого батча больше чем на 1 %.",
+            ru="Накопленный градиент отличается от градиента большого батча больше чем на 1 %.",
             after=("same_sizes", "repeatable"),
         ),
     ],
     hints=[
         Text(
-            "Accumulation relies on one thing: the loss of a sample does not depend on the samples beside it. Where does it?",
-            "Накопление держится на одном: потери на примере не зависят от соседних примеров. Где это не так?",
+            "Accumulation relies on one condition: the loss of a sample does not depend on the other samples of its "
+            "batch. Where does it?",
+            "Накопление верно при одном условии: потери на примере не зависят от остальных примеров батча. Где это не "
+            "так?",
         ),
         Text(
             "One kind of normalisation computes a mean over the batch. In which mode does it do so?",
@@ -95,32 +97,32 @@ def _two_batches(n: int, m: int) -> Batches:
 
 
 @break_accumulation.mistake(
-    en="It looks as if the difference comes from micro-batches of different sizes. Find one that equal sizes do not cure.",
-    ru="Похоже, что различие вызвано разными размерами микробатчей. Найдите различие, которое остаётся и при равных размерах.",
+    en="The difference comes from micro-batches of different sizes. It has to be one that equal sizes do not cure.",
+    ru="Различие вызвано разными размерами микробатчей, а должно сохраняться и при равных размерах.",
 )
 def uneven_sizes() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Linear(2, 1), _two_batches(6, 2)
 
 
 @break_accumulation.mistake(
-    en="It looks as if the difference is the chance of dropout: even the big batch does not agree with itself.",
-    ru="Похоже, что различие вносит случайность dropout: даже большой батч не совпадает сам с собой.",
+    en="The difference comes from the randomness of dropout: even the big batch does not agree with itself.",
+    ru="Различие вызвано случайностью dropout: даже у большого батча градиент каждый раз другой.",
 )
 def dropout() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Dropout(), torch.nn.Linear(32, 1)), _two_batches(4, 4)
 
 
 @break_accumulation.mistake(
-    en="It looks as if `LayerNorm` was expected to mix samples. It normalises each sample on its own.",
-    ru="Похоже, вы считаете, что `LayerNorm` смешивает примеры. На самом деле он нормирует каждый пример отдельно.",
+    en="`LayerNorm` was expected to mix samples. It normalises each sample on its own.",
+    ru="Ожидалось, что `LayerNorm` смешивает примеры. Но этот слой нормирует каждый пример отдельно.",
 )
 def layer_norm() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.LayerNorm(2), torch.nn.Linear(2, 1)), _two_batches(4, 4)
 
 
 @break_accumulation.mistake(
-    en="It looks as if the model is in `eval()` mode, where `BatchNorm` uses its stored statistics and not the batch's.",
-    ru="Похоже, что модель в режиме `eval()`: там `BatchNorm` берёт сохранённую статистику, а не статистику батча.",
+    en="The model is in `eval()` mode, where `BatchNorm` uses its stored statistics, not those of the batch.",
+    ru="Модель в режиме `eval()`, а в нём `BatchNorm` берёт накопленные статистики, а не статистики батча.",
 )
 def batch_norm_in_eval() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)).eval(), _two_batches(4, 4)

@@ -73,8 +73,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @clip_once.mistake(
-    en="It looks as if the gradient is clipped after every micro-batch: what was cut early is missing from the window.",
-    ru="Похоже, что градиент отсекается после каждого микробатча: того, что отсечено раньше, в градиенте окна уже нет.",
+    en="The gradient is clipped after every micro-batch: what was cut off early is missing from the gradient of the "
+    "window.",
+    ru="Градиент отсекается после каждого микробатча: того, что отсечено раньше, в градиенте окна уже нет.",
 )
 def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm))
@@ -82,8 +83,8 @@ def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) ->
 
 
 @clip_once.mistake(
-    en="It looks as if the step uses a gradient that was not clipped: clipping stands too early, too late, or nowhere.",
-    ru="Похоже, что шаг использует неотсечённый градиент: отсечение стоит слишком рано, слишком поздно или его нет.",
+    en="The step uses a gradient that was not clipped: clipping stands too early, too late, or nowhere.",
+    ru="Шаг сделан по неотсечённому градиенту: отсечение стоит слишком рано, слишком поздно или его нет.",
 )
 def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -92,8 +93,9 @@ def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm:
 
 
 @clip_once.mistake(
-    en="It looks as if every entry is clipped by value. That turns the gradient; clipping by norm only shortens it.",
-    ru="Похоже, что отсекается каждая компонента по значению. Это поворачивает градиент; отсечение по норме только укорачивает.",
+    en="Every entry is clipped by value. That turns the gradient; clipping by norm only shortens it.",
+    ru="Каждая компонента отсекается по значению. Это меняет направление градиента, а отсечение по норме меняет только "
+    "длину.",
 )
 def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -102,8 +104,8 @@ def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float
 
 
 @clip_once.mistake(
-    en="It looks as if parameters are clipped one by one, or only one of them. The norm is that of all together.",
-    ru="Похоже, что параметры отсекаются по одному или отсекается только один. Норма берётся по всем вместе.",
+    en="Parameters are clipped one by one, or only one of them is. The norm is that of all of them together.",
+    ru="Параметры отсекаются по одному, или отсекается только один. Норму нужно брать по всем вместе.",
 )
 def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -113,8 +115,8 @@ def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm:
 
 
 @clip_once.mistake(
-    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
-    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+    en="The gradients are zeroed inside the loop, so only the last micro-batch is left.",
+    ru="Градиенты обнуляются внутри цикла, поэтому остаётся только последний микробатч.",
 )
 def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(clearing_gradients(model), optimizer, batches)
@@ -123,8 +125,8 @@ def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: 
 
 
 @clip_once.mistake(
-    en="It looks as if the gradient is always scaled to `max_norm`, also when it is shorter than that.",
-    ru="Похоже, что градиент всегда приводится к длине `max_norm`, даже если он короче.",
+    en="The gradient is always scaled to `max_norm`, even when it is shorter.",
+    ru="Градиент всегда приводится к длине `max_norm`, даже если он короче.",
 )
 def always_rescales(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -135,8 +137,8 @@ def always_rescales(model: Any, optimizer: Any, batches: Batches, max_norm: floa
 
 
 @clip_once.mistake(
-    en="It looks as if the sum of the gradients is clipped, not their mean: the division by K is missing.",
-    ru="Похоже, что отсекается сумма градиентов, а не среднее: не хватает деления на K.",
+    en="The sum of the gradients is clipped, not their mean: the division by K is missing.",
+    ru="Отсекается сумма градиентов, а не среднее: не хватает деления на K.",
 )
 def clips_the_sum(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -159,7 +161,7 @@ def clips_the_loss(model: Any, optimizer: Any, batches: Batches, max_norm: float
 
 @clip_once.mistake(
     en="The gradient was not clipped; the learning rate was lowered instead. That works for plain SGD only.",
-    ru="Градиент не отсечён, вместо этого уменьшена скорость обучения. Это верно только для простого SGD.",
+    ru="Градиент не отсечён, вместо этого уменьшена скорость обучения. Такой приём верен только для простого SGD.",
 )
 def lowers_the_rate_instead(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -180,7 +182,7 @@ def divides_by_rows_and_clips(model: Any, optimizer: Any, batches: Batches, max_
 
 
 @clip_once.mistake(
-    en="The gradient that was there before stayed in the sum. Clear it before the loop.",
+    en="The gradient that was there before stayed in the sum. It has to be cleared before the loop.",
     ru="В сумме остался прежний градиент. Его нужно обнулить до цикла.",
 )
 def clips_with_the_old_gradient(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:

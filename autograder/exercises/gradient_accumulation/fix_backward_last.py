@@ -33,16 +33,21 @@ from .fix_zero_inside import (
     minutes=8,
     aspects=[
         aspect("weights", 2, *fix_zero_inside.aspects[0].says),
-        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
+        aspect(
+            "backward_runs",
+            1,
+            *ONE_BACKWARD_EACH.says,
+            measured=ONE_BACKWARD_EACH.measured,
+        ),
     ],
     hints=[
         Text(
             "How many losses are computed in a window, and how many of them go backward?",
-            "Сколько значений функции потерь вычисляется за окно и для скольких из них идёт обратный проход?",
+            "Сколько значений функции потерь вычисляется за окно и для скольких из них выполняется обратный проход?",
         ),
         Text(
             "`loss` is one name. Each turn of the loop gives it a new value; what happens to the old one?",
-            "`loss` — одно имя. На каждой итерации оно получает новое значение; что становится со старым?",
+            "Имя `loss` одно. На каждой итерации оно указывает на новое значение; что становится со старым?",
         ),
         Text("Move one line out of the `if`.", "Вынесите одну строку из `if`."),
     ],
@@ -55,10 +60,10 @@ fix_backward_last.cases(training_cases)
 
 
 @fix_backward_last.mistake(
-    en="It looks as if `backward()` still runs only for the last micro-batch of a window. The losses before it are "
-    "computed and thrown away.",
-    ru="Похоже, что `backward()` по-прежнему вызывается только для последнего микробатча окна. Потери до него вычислены и "
-    "выброшены.",
+    en="`backward()` still runs only for the last micro-batch of a window. The losses before it are computed and not "
+    "used.",
+    ru="Обратный проход `backward()` по-прежнему выполняется только для последнего микробатча окна. Потери до него "
+    "вычислены, но не использованы.",
 )
 def still_backward_on_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -70,8 +75,8 @@ def still_backward_on_the_last(model: Any, optimizer: Any, batches: Batches, acc
 
 
 @fix_backward_last.mistake(
-    en="It looks as if gradients are cleared inside a window, before its last micro-batch: that one is all the step sees.",
-    ru="Похоже, что градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
+    en="Gradients are cleared inside a window, before its last micro-batch: the step uses that one alone.",
+    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: в шаг входит только он.",
 )
 def clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -98,8 +103,10 @@ for program in (
 
 
 @fix_backward_last.mistake(
-    en="It looks as if `backward()` goes twice through the same graph, as with a running sum of losses: the second time it is gone.",
-    ru="Похоже, что `backward()` дважды проходит по одному графу, как при растущей сумме потерь: во второй раз графа уже нет.",
+    en="`backward()` goes twice through the same graph, as with a running sum of losses: by the second time the saved "
+    "values are freed.",
+    ru="Обратный проход `backward()` дважды идёт по одному графу, как при растущей сумме потерь: ко второму разу "
+    "сохранённое в нём уже освобождено.",
 )
 def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0
@@ -112,8 +119,8 @@ def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches,
 
 
 @fix_backward_last.mistake(
-    en="It looks as if `retain_graph=True` lets a running sum go backward again and again: old losses are counted twice.",
-    ru="Похоже, что с `retain_graph=True` обратный проход по растущей сумме потерь повторяется: старые потери учтены дважды.",
+    en="With `retain_graph=True` a running sum goes backward again and again: old losses are counted twice.",
+    ru="Из-за `retain_graph=True` обратный проход по растущей сумме потерь повторяется: старые потери учтены дважды.",
 )
 def retains_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0

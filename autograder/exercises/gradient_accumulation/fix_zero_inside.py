@@ -25,7 +25,12 @@ from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, 
             en="After every step the weights are those of training on the big batches.",
             ru="После каждого шага веса такие же, как при обучении на больших батчах.",
         ),
-        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
+        aspect(
+            "backward_runs",
+            1,
+            *ONE_BACKWARD_EACH.says,
+            measured=ONE_BACKWARD_EACH.measured,
+        ),
     ],
     hints=[
         Text(
@@ -34,7 +39,7 @@ from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, 
         ),
         Text(
             "A window is K backward passes and one step. How often may gradients be cleared in it?",
-            "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
+            "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
         ),
         Text(
             "Move one line: from the top of the loop to after `optimizer.step()`.",
@@ -50,10 +55,10 @@ fix_zero_inside.cases(training_cases)
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if the gradients are still cleared before every `backward()`; whether to None or to zero makes no "
-    "difference. How often may a window clear them?",
-    ru="Похоже, что градиенты по-прежнему обнуляются перед каждым `backward()`; None там или нули — неважно. Сколько раз "
-    "за окно их можно обнулять?",
+    en="The gradients are still cleared before every `backward()`; whether to None or to zero makes no difference. A "
+    "window may clear them once.",
+    ru="Градиенты по-прежнему обнуляются перед каждым `backward()`; None там или нули — неважно. За окно их можно "
+    "обнулить только один раз.",
 )
 def still_clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -64,8 +69,8 @@ def still_clears_every_time(model: Any, optimizer: Any, batches: Batches, accumu
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if gradients are never cleared: each window still holds those of the windows before it.",
-    ru="Похоже, что градиенты никогда не обнуляются: в каждом окне остаются градиенты предыдущих окон.",
+    en="Gradients are never cleared: each window still holds those of the windows before it.",
+    ru="Градиенты никогда не обнуляются: в каждом окне остаются градиенты предыдущих окон.",
 )
 def leaks_into_the_next_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -75,8 +80,9 @@ def leaks_into_the_next_window(model: Any, optimizer: Any, batches: Batches, acc
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if `backward()` runs only on the last micro-batch of a window. The numbers are those of the code you were given.",
-    ru="Похоже, что `backward()` вызывается только на последнем микробатче окна. Числа те же, что у исходного кода.",
+    en="`backward()` runs only on the last micro-batch of a window. The numbers are those of the given code.",
+    ru="Обратный проход `backward()` выполняется только для последнего микробатча окна. Числа те же, что у исходного "
+    "кода.",
 )
 def backward_once_per_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -88,8 +94,8 @@ def backward_once_per_window(model: Any, optimizer: Any, batches: Batches, accum
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if the optimizer steps after every micro-batch: nothing is accumulated over the window.",
-    ru="Похоже, что шаг оптимизатора делается после каждого микробатча: за окно ничего не накапливается.",
+    en="The optimizer steps after every micro-batch: nothing is accumulated over the window.",
+    ru="Шаг оптимизатора делается после каждого микробатча: за окно ничего не накапливается.",
 )
 def steps_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for x, y in batches:
@@ -99,8 +105,8 @@ def steps_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if the gradients are cleared just before the step, so that the step has nothing to use.",
-    ru="Похоже, что градиенты обнуляются прямо перед шагом, и для шага ничего не остаётся.",
+    en="The gradients are cleared just before the step, so nothing is left for it to use.",
+    ru="Градиенты обнуляются прямо перед шагом, и для шага ничего не остаётся.",
 )
 def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -111,10 +117,10 @@ def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, accumul
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if the losses of a window are added up and go backward together. The weights are right, "
-    "but until then every graph of the window stays in memory.",
-    ru="Похоже, что потери окна складываются, а обратный проход у них один, общий. Веса верны, но до него все графы "
-    "окна остаются в памяти.",
+    en="The losses of a window are added up and go backward together. The weights are right, but until then every "
+    "graph of the window stays in memory.",
+    ru="Потери окна складываются, а обратный проход у них один, общий. Веса верны, но до него все графы окна остаются "
+    "в памяти.",
 )
 def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0
@@ -128,16 +134,16 @@ def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accum
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if each window is joined into one big batch. The weights are right, but nothing was accumulated.",
-    ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
+    en="Each window was joined into one big batch. The weights are right, but nothing was accumulated.",
+    ru="Каждое окно объединено в один большой батч. Веса верны, но накопления не было.",
 )
 def trains_on_joined_windows(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     train_in_windows(model, optimizer, join_windows(batches, accumulation_steps), 1, lambda w, n: 1.0)
 
 
 @fix_zero_inside.mistake(
-    en="It looks as if the scaling by 1/K was lost: each step is K times too long.",
-    ru="Похоже, что потерялось масштабирование на 1/K: каждый шаг в K раз длиннее нужного.",
+    en="The scaling by 1/K is missing: each step is K times too long.",
+    ru="Потеряно масштабирование на 1/K: каждый шаг в K раз длиннее нужного.",
 )
 def loses_the_scale(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -148,8 +154,8 @@ def loses_the_scale(model: Any, optimizer: Any, batches: Batches, accumulation_s
 
 
 @fix_zero_inside.mistake(
-    en="The gradients are cleared inside a window, before its last micro-batch: the step sees only that one.",
-    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
+    en="The gradients are cleared inside a window, before its last micro-batch: the step uses that one alone.",
+    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: в шаг входит только он.",
 )
 def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -163,8 +169,8 @@ def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumul
 @fix_zero_inside.mistake(
     en="The gradient is K times too long, and the learning rate was lowered to make up for it. That works for plain "
     "SGD only, not with Adam or weight decay.",
-    ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Это верно только для простого SGD, "
-    "а для Adam или при затухании весов — нет.",
+    ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Такой приём верен только для "
+    "простого SGD, а для Adam или при затухании весов — нет.",
 )
 def lowers_the_rate(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for group in optimizer.param_groups:
@@ -188,7 +194,7 @@ def divides_the_weight_alone(model: Any, optimizer: Any, batches: Batches, accum
 @fix_zero_inside.mistake(
     en="The optimizer steps when `i % K == 0`: the first step comes after one micro-batch already. A window ends where "
     "`(i + 1) % K == 0`.",
-    ru="Шаг оптимизатора делается при `i % K == 0`: первый шаг — уже после одного микробатча. Окно заканчивается там, "
+    ru="Шаг оптимизатора делается при `i % K == 0`: первый шаг — уже после одного микробатча. Окно заканчивается там, "
     "где `(i + 1) % K == 0`.",
 )
 def steps_one_too_early(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
@@ -200,8 +206,8 @@ def steps_one_too_early(model: Any, optimizer: Any, batches: Batches, accumulati
 
 
 @fix_zero_inside.mistake(
-    en="There is one step, at the end: every window has to make its own.",
-    ru="Шаг всего один, в самом конце, а его должно делать каждое окно.",
+    en="There is one step, at the end. Every window has to make its own.",
+    ru="Шаг всего один, в самом конце, а нужен на каждое окно.",
 )
 def steps_once(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for x, y in batches:

@@ -178,7 +178,8 @@ def _accepts(answer: Any, function: Callable[..., None]) -> bool:
             "Тесту нужен эталон для сравнения. В каком вычислении не может быть ошибки накопления?",
         ),
         Text(
-            "Choose inputs on which the bugs show: an old gradient already there, at least two micro-batches, sizes that differ.",
+            "Choose inputs on which the bugs show: an old gradient already there, at least two micro-batches, sizes "
+            "that differ.",
             "Выберите входы, на которых ошибки видны: старый градиент, не меньше двух микробатчей, разные размеры.",
         ),
         Text(
@@ -220,8 +221,8 @@ def _run_test(accumulate: Callable[..., None], sizes: tuple[int, ...], old: floa
 
 
 @is_right.mistake(
-    en="It looks as if the test accepts everything: it has to compare with a gradient that you computed yourself.",
-    ru="Похоже, что тест принимает всё: сравнивать нужно с градиентом, который вы вычислили сами.",
+    en="The test accepts everything. It has to compare with a gradient that the test itself computes.",
+    ru="Тест принимает всё. Сравнивать нужно с градиентом, который вычислил сам тест.",
 )
 def accepts_everything(accumulate: Callable[..., None]) -> bool:
     _run_test(accumulate, (2, 1))
@@ -229,32 +230,32 @@ def accepts_everything(accumulate: Callable[..., None]) -> bool:
 
 
 @is_right.mistake(
-    en="It looks as if the test refuses everything, the right functions as well.",
-    ru="Похоже, что тест отвергает всё, в том числе правильные функции.",
+    en="The test refuses everything, the right functions as well.",
+    ru="Тест отвергает всё, в том числе правильные функции.",
 )
 def refuses_everything(accumulate: Callable[..., None]) -> bool:
     return False
 
 
 @is_right.mistake(
-    en="It looks as if all micro-batches of the test count alike, say because they have one size: 1/K is right there.",
-    ru="Похоже, что все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
+    en="All micro-batches of the test count alike, for example because they have one size: 1/K is right there.",
+    ru="Все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
 )
 def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (2, 2))
 
 
 @is_right.mistake(
-    en="It looks as if `.grad` is always empty when the test begins, so that nobody is caught keeping an old gradient.",
-    ru="Похоже, что в начале теста `.grad` всегда пуст, и функция, которая оставляет старый градиент, не попадается.",
+    en="`.grad` is always empty when the test begins, so a function that keeps an old gradient is not caught.",
+    ru="В начале теста поле `.grad` всегда пусто, поэтому функция, которая оставляет старый градиент, проходит тест.",
 )
 def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (3, 1), old=None)
 
 
 @is_right.mistake(
-    en="It looks as if the test has a single micro-batch: almost every way of accumulating is right there.",
-    ru="Похоже, что в тесте всего один микробатч: для него верен почти любой способ накопления.",
+    en="The test has a single micro-batch: almost every way of accumulating is right there.",
+    ru="В тесте всего один микробатч: для него верен почти любой способ накопления.",
 )
 def only_one_micro_batch(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (3,))

@@ -18,15 +18,17 @@ from autograder.language import Text
     hints=[
         Text(
             "`backward()` never looks at what you did with an earlier gradient. Does it replace `.grad` or change it?",
-            "`backward()` не знает, что вы делали с прошлым градиентом. Он заменяет `.grad` или изменяет его?",
+            "Вызов `backward()` не учитывает, что вы делали с прошлым градиентом. Он заменяет `.grad` или изменяет "
+            "его?",
         ),
         Text(
             "The second `backward()` adds to the same tensor in place. Ask of each name: is it that tensor, or a copy?",
-            "Второй `backward()` прибавляет к тому же тензору на месте. Для каждого имени спросите: это тот же тензор или копия?",
+            "Второй `backward()` прибавляет к тому же тензору на месте. Для каждого имени спросите: это тот же тензор "
+            "или копия?",
         ),
         Text(
-            "The two gradients are -32 and -8. `first` is another name for `w.grad`; `copy` is not.",
-            "Два градиента равны -32 и -8. `first` — другое имя для `w.grad`, а `copy` — нет.",
+            "The two gradients are −32 and −8. `first` is another name for `w.grad`; `copy` is not.",
+            "Два градиента равны −32 и −8. `first` — другое имя для `w.grad`, а `copy` — нет.",
         ),
     ],
 )
@@ -37,40 +39,42 @@ def predict_accumulation(answer: Any, case: Case) -> dict[str, object]:
 predict_accumulation.wrong(
     "backward_overwrites",
     {"w.grad after the second backward": -8.0},
-    en="It looks as if the second `backward()` replaced the first gradient. It adds to it.",
-    ru="Похоже, вы считаете, что второй `backward()` заменяет первый градиент. На самом деле он прибавляет к нему.",
+    en="The second `backward()` was expected to replace the first gradient. It adds to it.",
+    ru="Ожидалось, что второй `backward()` заменит первый градиент. Но новый градиент прибавляется к нему.",
 )
 
 
 predict_accumulation.wrong(
     "alias_is_a_snapshot",
     {"first": -32.0},
-    en="It looks as if `first = w.grad` took a snapshot. It is a second name for the tensor that the next `backward()` adds to.",
-    ru="Похоже, вы считаете, что `first = w.grad` делает снимок. На самом деле это второе имя того же тензора, к которому прибавляет следующий `backward()`.",
+    en="`first = w.grad` was taken for a snapshot. It is a second name for the tensor that the next `backward()` adds "
+    "to.",
+    ru="Строка `first = w.grad` принята за снимок. Но это второе имя того же тензора, к которому прибавляет следующий "
+    "`backward()`.",
 )
 
 
 predict_accumulation.wrong(
     "clone_is_an_alias",
     {"copy": -40.0},
-    en="It looks as if `clone()` stayed connected to `w.grad`. A clone has its own memory.",
-    ru="Похоже, вы считаете, что `clone()` остаётся связан с `w.grad`. На самом деле у клона своя память.",
+    en="`clone()` was expected to stay connected to `w.grad`. A clone has its own memory.",
+    ru="Ожидалось, что результат `clone()` меняется вместе с `w.grad`. Но у копии своя память.",
 )
 
 
 predict_accumulation.wrong(
     "zero_grad_leaves_zeros",
     {"w.grad after zero_grad": 0.0},
-    en="It looks as if `zero_grad()` left a tensor of zeros. By default it puts None there.",
-    ru="Похоже, вы считаете, что `zero_grad()` оставляет тензор из нулей. На самом деле по умолчанию он кладёт туда None.",
+    en="`zero_grad()` was expected to leave a tensor of zeros. By default it puts None there.",
+    ru="Ожидалось, что `zero_grad()` оставит тензор из нулей. Но по умолчанию там остаётся None.",
 )
 
 
 predict_accumulation.wrong(
     "starts_at_zero",
     {"w.grad before": 0.0},
-    en="It looks as if `.grad` was zero before any backward pass. Until the first one it is None.",
-    ru="Похоже, вы считаете, что до первого обратного прохода `.grad` равен нулю. На самом деле там None.",
+    en="`.grad` was expected to be zero before any backward pass. Until the first one it is None.",
+    ru="Ожидалось, что до первого обратного прохода в `.grad` лежит ноль. Но до него там None.",
 )
 
 
@@ -78,7 +82,7 @@ predict_accumulation.wrong(
     "takes_the_mean",
     {"first": -20.0, "w.grad after the second backward": -20.0},
     en="The two gradients were averaged. `.grad` holds their sum.",
-    ru="Взято среднее двух градиентов. В `.grad` лежит их сумма.",
+    ru="Взято среднее двух градиентов, а в `.grad` лежит их сумма.",
 )
 
 
@@ -86,5 +90,5 @@ predict_accumulation.wrong(
     "wrong_sign",
     {"copy": 32.0},
     en="The sign is wrong: a larger `w` makes the loss smaller here.",
-    ru="Неверен знак: при большем `w` функция потерь здесь меньше.",
+    ru="Неверен знак: чем больше `w`, тем меньше здесь функция потерь.",
 )

@@ -24,8 +24,10 @@ from autograder.language import Text
             "Импульс: velocity = 0.9 * velocity + gradient; затем w = w - 0.1 * velocity. Подставьте градиент 0.",
         ),
         Text(
-            "After the first step velocity is 1 and w is 0.9. A gradient of 0 leaves a velocity of 0.9; None skips the parameter.",
-            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает параметр.",
+            "After the first step velocity is 1 and w is 0.9. A gradient of 0 leaves a velocity of 0.9; None skips the "
+            "parameter.",
+            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает "
+            "параметр.",
         ),
     ],
 )
@@ -36,32 +38,33 @@ def predict_zero_grad(answer: Any, case: Case) -> dict[str, object]:
 predict_zero_grad.wrong(
     "none_counts_as_zero",
     {"w: None, momentum": 0.81},
-    en="It looks as if None counted as a gradient of zero. A parameter whose `.grad` is None is skipped, momentum and all.",
-    ru="Похоже, что None принят за нулевой градиент. Параметр, у которого `.grad` равен None, пропускается целиком, вместе с импульсом.",
+    en="None was taken for a gradient of zero. A parameter whose `.grad` is None is skipped, momentum and all.",
+    ru="Значение None принято за нулевой градиент. Но параметр, у которого в `.grad` лежит None, пропускается целиком, "
+    "вместе с импульсом.",
 )
 
 
 predict_zero_grad.wrong(
     "zero_stops_the_step",
     {"w: zero, momentum": 0.9},
-    en="It looks as if a gradient of zero stopped the step. Momentum goes on moving the weight.",
-    ru="Похоже, вы считаете, что нулевой градиент останавливает шаг. На самом деле импульс продолжает двигать вес.",
+    en="A gradient of zero was expected to stop the step. Momentum goes on moving the weight.",
+    ru="Ожидалось, что при нулевом градиенте шага не будет. Но вес продолжает меняться за счёт импульса.",
 )
 
 
 predict_zero_grad.wrong(
     "default_leaves_zeros",
     {"w.grad after zero_grad()": 0.0},
-    en="It looks as if `zero_grad()` left zeros. By default it leaves None; zeros need `set_to_none=False`.",
-    ru="Похоже, вы считаете, что `zero_grad()` оставляет нули. На самом деле по умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
+    en="`zero_grad()` was expected to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
+    ru="Ожидалось, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен `set_to_none=False`.",
 )
 
 
 predict_zero_grad.wrong(
     "moves_without_momentum",
     {"w: zero, no momentum": 0.81},
-    en="It looks as if the weight moved without momentum, too. Plain descent on a gradient of zero stays where it is.",
-    ru="Похоже, вы считаете, что вес сдвинется и без импульса. На самом деле обычный спуск с нулевым градиентом остаётся на месте.",
+    en="The weight was expected to move without momentum too. Plain descent on a gradient of zero stays where it is.",
+    ru="Ожидалось, что вес изменится и без импульса. Но при обычном спуске с нулевым градиентом он остаётся на месте.",
 )
 
 
@@ -69,7 +72,7 @@ predict_zero_grad.wrong(
     "both_leave_zeros",
     {"w.grad after zero_grad()": 0.0, "w: None, momentum": 0.81},
     en="`zero_grad()` was expected to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
-    ru="Считается, что `zero_grad()` оставляет нули. По умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
+    ru="Ожидалось, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен `set_to_none=False`.",
 )
 
 

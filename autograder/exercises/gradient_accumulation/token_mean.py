@@ -28,17 +28,17 @@ IGNORED = -100  # the target of padding, which `cross_entropy` skips
             "gradient",
             2,
             en="`.grad` equals the gradient of the mean over all tokens that are no padding.",
-            ru="`.grad` равен градиенту среднего по всем токенам, кроме заполнителей.",
+            ru="В `.grad` лежит градиент среднего по всем токенам, кроме паддинга.",
         )
     ],
     hints=[
         Text(
             "`cross_entropy` with `ignore_index` divides by something. By what?",
-            "`cross_entropy` с `ignore_index` на что-то делит. На что?",
+            "Функция `cross_entropy` с `ignore_index` на что-то делит. На что?",
         ),
         Text(
             "Weight each micro-batch by its share of the valid tokens: `(y != -100).sum()`.",
-            "Вес микробатча — его доля среди настоящих токенов: `(y != -100).sum()`.",
+            "Вес микробатча — его доля среди настоящих токенов: `(y != -100).sum()`.",
         ),
         Text(
             "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
@@ -89,24 +89,24 @@ def _accumulate_weighted(model: torch.nn.Module, batches: Batches, weight: Calla
 
 
 @token_mean.mistake(
-    en="It looks as if every micro-batch got the weight 1/K, whether it holds many tokens or few.",
-    ru="Похоже, что каждый микробатч получил вес 1/K, сколько бы токенов в нём ни было.",
+    en="Every micro-batch got the weight 1/K, whether it holds many tokens or few.",
+    ru="Каждый микробатч получил вес 1/K, сколько бы токенов в нём ни было.",
 )
 def weighs_alike(model: torch.nn.Module, batches: Batches) -> None:
     _accumulate_weighted(model, batches, lambda y: 1.0)
 
 
 @token_mean.mistake(
-    en="It looks as if micro-batches are weighted by their sequences, or by all positions, padding included.",
-    ru="Похоже, что вес микробатча — число последовательностей или всех позиций вместе с заполнителями.",
+    en="Micro-batches are weighted by their sequences, or by all positions, padding included.",
+    ru="Вес микробатча — число последовательностей или всех позиций вместе с паддингом.",
 )
 def weighs_by_sequences(model: torch.nn.Module, batches: Batches) -> None:
     _accumulate_weighted(model, batches, len)
 
 
 @token_mean.mistake(
-    en="It looks as if the mean of each micro-batch was divided by a count that it was never multiplied with.",
-    ru="Похоже, что среднее по микробатчу делится на число токенов, на которое его не умножали.",
+    en="The mean of each micro-batch was divided by a count that it was never multiplied with.",
+    ru="Среднее по микробатчу делится на число токенов, на которое не было умножено.",
 )
 def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -116,8 +116,8 @@ def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @token_mean.mistake(
-    en="It looks as if the gradient that was there before stayed in the sum. Clear it before the loop.",
-    ru="Похоже, что в сумме остался прежний градиент. Его нужно обнулить до цикла.",
+    en="The gradient that was there before stayed in the sum. It has to be cleared before the loop.",
+    ru="В сумме остался прежний градиент. Его нужно обнулить до цикла.",
 )
 def keeps_what_was_there(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(int((y != IGNORED).sum()) for _, y in batches)
@@ -126,8 +126,8 @@ def keeps_what_was_there(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @token_mean.mistake(
-    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
-    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+    en="The gradients are zeroed inside the loop, so only the last micro-batch is left.",
+    ru="Градиенты обнуляются внутри цикла, поэтому остаётся только последний микробатч.",
 )
 def keeps_the_last_tokens(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(int((y != IGNORED).sum()) for _, y in batches)
@@ -137,8 +137,8 @@ def keeps_the_last_tokens(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @token_mean.mistake(
-    en="It looks as if the token means are added up without any weight.",
-    ru="Похоже, что средние по токенам складываются без весов.",
+    en="The token means are added up without any weight.",
+    ru="Средние по токенам складываются без весов.",
 )
 def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
@@ -148,7 +148,7 @@ def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
 
 @token_mean.mistake(
     en="Tokens of class 0 were taken for padding: only `-100` is padding.",
-    ru="Токены класса 0 приняты за заполнители, а заполнитель — только `-100`.",
+    ru="Токены класса 0 приняты за паддинг, а паддинг — только `-100`.",
 )
 def takes_class_0_for_padding(model: torch.nn.Module, batches: Batches) -> None:
     _accumulate_weighted(model, batches, lambda y: float((y > 0).sum()))
@@ -166,7 +166,7 @@ def multiplies_by_tokens(model: torch.nn.Module, batches: Batches) -> None:
 
 @token_mean.mistake(
     en="The sum over valid tokens was divided by the number of all positions, padding included.",
-    ru="Сумма по настоящим токенам разделена на число всех позиций вместе с заполнителями.",
+    ru="Сумма по настоящим токенам разделена на число всех позиций вместе с паддингом.",
 )
 def counts_padding(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()

@@ -68,6 +68,7 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
             2,
             en="At no moment is more in memory than the graph of one micro-batch (bytes, for 6 micro-batches of 64 samples).",
             ru="В памяти никогда не больше, чем граф одного микробатча (байты, для 6 микробатчей по 64 примера).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
         aspect(
             "mean_loss",
@@ -82,8 +83,10 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
             "При 5 микробатчах и K = 2 окон три. По каким примерам берётся среднее в третьем?",
         ),
         Text(
-            "Cut the list into windows first: `batches[i:i + K]`. Each window is then the exercise you have already solved, and a step.",
-            "Сначала разрежьте список на окна: `batches[i:i + K]`. Тогда каждое окно — уже решённое упражнение и один шаг.",
+            "Cut the list into windows first: `batches[i:i + K]`. Each window is then the exercise you have already "
+            "solved, and a step.",
+            "Сначала разрежьте список на окна: `batches[i:i + K]`. Тогда каждое окно — уже решённое упражнение и один "
+            "шаг.",
         ),
         Text(
             "for start in range(0, len(batches), accumulation_steps):\n"
@@ -124,8 +127,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @train_epoch.mistake(
-    en="It looks as if the last, incomplete window never gets its step: those samples teach nothing.",
-    ru="Похоже, что последнее, неполное окно остаётся без шага: его примеры ничему не учат.",
+    en="The last, incomplete window never gets its step: its samples teach nothing.",
+    ru="Последнее, неполное окно остаётся без шага: его примеры ничему не учат.",
 )
 def drops_the_last_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     whole = len(batches) - len(batches) % accumulation_steps
@@ -133,32 +136,32 @@ def drops_the_last_window(model: Any, optimizer: Any, batches: Batches, accumula
 
 
 @train_epoch.mistake(
-    en="It looks as if every loss is divided by K, whatever the sizes and even in the last, shorter window.",
-    ru="Похоже, что каждое значение функции потерь делится на K, независимо от размеров и даже в последнем, коротком окне.",
+    en="Every loss is divided by K, whatever the sizes and even in the last, shorter window.",
+    ru="Каждое значение функции потерь делится на K, независимо от размеров и даже в последнем, коротком окне.",
 )
 def always_divides_by_k(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / accumulation_steps)
 
 
 @train_epoch.mistake(
-    en="It looks as if each micro-batch of a window got the same weight, although they have different sizes.",
-    ru="Похоже, что все микробатчи окна получили одинаковый вес, хотя размеры у них разные.",
+    en="Each micro-batch of a window got the same weight, although they have different sizes.",
+    ru="Все микробатчи окна получили одинаковый вес, хотя размеры у них разные.",
 )
 def same_weight_in_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / len(w))
 
 
 @train_epoch.mistake(
-    en="It looks as if gradients are divided by the samples of the whole epoch instead of those of their window.",
-    ru="Похоже, что градиенты делятся на число примеров всей эпохи, а не своего окна.",
+    en="Gradients are divided by the samples of the whole epoch instead of those of their window.",
+    ru="Градиенты делятся на число примеров всей эпохи, а не своего окна.",
 )
 def divides_by_the_epoch(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(batches))
 
 
 @train_epoch.mistake(
-    en="It looks as if this is the usual loop: every loss divided by K, and no step for the last, incomplete window.",
-    ru="Похоже, что это обычный цикл: каждое значение потерь делится на K, а последнее, неполное окно остаётся без шага.",
+    en="The loop is the usual one: every loss divided by K, and no step for the last, incomplete window.",
+    ru="Цикл написан как обычно: потери каждого микробатча делятся на K, а последнее, неполное окно остаётся без шага.",
 )
 def usual_pattern(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     whole = len(batches) - len(batches) % accumulation_steps
@@ -166,8 +169,8 @@ def usual_pattern(model: Any, optimizer: Any, batches: Batches, accumulation_ste
 
 
 @train_epoch.mistake(
-    en="It looks as if gradients are never cleared: each window still holds those of the windows before it.",
-    ru="Похоже, что градиенты никогда не обнуляются: в каждом окне остаются градиенты предыдущих окон.",
+    en="Gradients are never cleared: each window still holds those of the windows before it.",
+    ru="Градиенты никогда не обнуляются: в каждом окне остаются градиенты предыдущих окон.",
 )
 def never_clears_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     optimizer.zero_grad = lambda: None
@@ -175,8 +178,8 @@ def never_clears_a_window(model: Any, optimizer: Any, batches: Batches, accumula
 
 
 @train_epoch.mistake(
-    en="It looks as if gradients are zeroed for every micro-batch: the last one of a window is all that the step sees.",
-    ru="Похоже, что градиенты обнуляются для каждого микробатча: шаг видит только последний микробатч окна.",
+    en="Gradients are zeroed for every micro-batch: the step uses only the last one of a window.",
+    ru="Градиенты обнуляются для каждого микробатча: в шаг входит только последний микробатч окна.",
 )
 def zeroes_in_the_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     return train_in_windows(
@@ -185,17 +188,16 @@ def zeroes_in_the_window(model: Any, optimizer: Any, batches: Batches, accumulat
 
 
 @train_epoch.mistake(
-    en="It looks as if each window is joined into one big batch. The weights are right, but nothing was accumulated.",
-    ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
+    en="Each window was joined into one big batch. The weights are right, but nothing was accumulated.",
+    ru="Каждое окно объединено в один большой батч. Веса верны, но накопления не было.",
 )
 def joins_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     return train_in_windows(model, optimizer, join_windows(batches, accumulation_steps), 1, lambda w, n: 1.0)
 
 
 @train_epoch.mistake(
-    en="It looks as if the losses of a window are summed and go backward together: all its graphs are in memory at once.",
-    ru="Похоже, что потери окна складываются, а обратный проход у них один, общий: в памяти одновременно лежат все "
-    "графы окна.",
+    en="The losses of a window are summed and go backward together: all its graphs are in memory at once.",
+    ru="Потери окна складываются, а обратный проход у них один, общий: в памяти одновременно лежат все графы окна.",
 )
 def sums_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     total = 0.0
@@ -210,10 +212,10 @@ def sums_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_ste
 
 
 @train_epoch.mistake(
-    en="It looks as if the total of the losses is still a tensor. Unless detached, it carries a history of every "
-    "micro-batch along: add up `.item()`.",
-    ru="Похоже, что сумма потерь осталась тензором. Если её не отсоединить от графа, за ней тянется история всех "
-    "микробатчей: складывайте `.item()`.",
+    en="The total of the losses is still a tensor. Unless detached, it carries the history of every micro-batch along: "
+    "`.item()` gives numbers without one.",
+    ru="Сумма потерь осталась тензором. Если её не отсоединить от графа, она хранит историю всех микробатчей: числа "
+    "без истории даёт `.item()`.",
 )
 def returns_a_tensor(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> Tensor:
     total = torch.zeros((), dtype=torch.float64)
@@ -229,8 +231,8 @@ def returns_a_tensor(model: Any, optimizer: Any, batches: Batches, accumulation_
 
 
 @train_epoch.mistake(
-    en="It looks as if what comes back is the plain mean of the micro-batches' losses, although their sizes differ.",
-    ru="Похоже, что возвращается простое среднее потерь по микробатчам, хотя размеры у них разные.",
+    en="The plain mean of the micro-batches' losses is returned, although their sizes differ.",
+    ru="Возвращается простое среднее потерь по микробатчам, хотя размеры у них разные.",
 )
 def averages_the_means(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     losses = []
@@ -323,16 +325,16 @@ def runs_forward_first(model: Any, optimizer: Any, batches: Batches, accumulatio
 
 
 @train_epoch.mistake(
-    en="Nothing comes back: `return` is missing.",
-    ru="Функция ничего не возвращает: пропущен `return`.",
+    en="Nothing was returned: `return` is missing.",
+    ru="Функция ничего не возвращает: забыт `return`.",
 )
 def returns_nothing(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(w))
 
 
 @train_epoch.mistake(
-    en="What comes back is the loss of the last micro-batch alone.",
-    ru="Возвращается значение функции потерь только на последнем микробатче.",
+    en="The loss of the last micro-batch alone was returned.",
+    ru="Возвращено значение функции потерь только на последнем микробатче.",
 )
 def returns_the_last_loss(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     for start in range(0, len(batches), accumulation_steps):

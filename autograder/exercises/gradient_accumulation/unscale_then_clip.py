@@ -61,7 +61,8 @@ class CountingScaler(torch.amp.GradScaler):
             "calls",
             1,
             en="`scaler.step` and `scaler.update` are called once each: they skip bad steps and adapt the scale.",
-            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют масштаб.",
+            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют "
+            "масштаб.",
         ),
     ],
     hints=[
@@ -70,8 +71,10 @@ class CountingScaler(torch.amp.GradScaler):
             "Во сколько раз норма `.grad` после `scaler.scale(loss).backward()` больше настоящей?",
         ),
         Text(
-            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before clipping.",
-            "`unscale_` делит на масштаб на месте. Его место — после последнего обратного прохода окна и до отсечения.",
+            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before "
+            "clipping.",
+            "Метод `unscale_` делит градиенты на масштаб на месте. Вызывать его нужно после последнего обратного "
+            "прохода окна и до отсечения.",
         ),
         Text(
             "...  # accumulate scaled losses\nscaler.unscale_(optimizer)\n...  # clip\nscaler.step(optimizer)\nscaler.update()",
@@ -107,8 +110,8 @@ def _accumulate_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
-    ru="Похоже, что градиент отсекается, пока он ещё масштабирован: он в 65536 раз длиннее и укорачивается всегда.",
+    en="The gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
+    ru="Градиент отсекается ещё масштабированным: он в 65 536 раз длиннее и укорачивается всегда.",
 )
 def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -118,9 +121,9 @@ def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, 
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if `unscale_` runs more than once, perhaps in the loop. It may be called once between two updates.",
-    ru="Похоже, что `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно "
-    "вызвать только один раз.",
+    en="`unscale_` runs more than once, for example in the loop. It may be called once between two updates.",
+    ru="Метод `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно вызвать "
+    "только один раз.",
 )
 def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -133,8 +136,8 @@ def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
-    ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного или отсечён.",
+    en="The scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
+    ru="До оптимизатора дошёл масштабированный градиент: шаг в 65 536 раз длиннее нужного или отсечён.",
 )
 def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -155,8 +158,10 @@ def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 
 @unscale_then_clip.mistake(
-    en="`scaler.update()` ran before anything was unscaled: in the loop, or after a plain `optimizer.step()`. It ends a window.",
-    ru="`scaler.update()` вызван до снятия масштаба: в цикле или после простого `optimizer.step()`. Им завершается окно.",
+    en="`scaler.update()` ran before anything was unscaled: in the loop, or after a plain `optimizer.step()`. It ends "
+    "a window.",
+    ru="`scaler.update()` вызван до снятия масштаба: в цикле или после простого `optimizer.step()`. Им завершается "
+    "окно.",
 )
 def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -170,7 +175,7 @@ def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 @unscale_then_clip.mistake(
     en="`scaler.update()` is missing: the window ends with it.",
-    ru="Пропущен `scaler.update()`: им завершается окно.",
+    ru="Пропущен вызов `scaler.update()`: им завершается окно.",
 )
 def never_updates(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -221,8 +226,9 @@ def unscales_the_old_gradient(model: Any, optimizer: Any, scaler: Any, batches: 
 
 
 @unscale_then_clip.mistake(
-    en="The gradient was divided by the scale by hand and then once more by `scaler.step`: it is 65536 times too short.",
-    ru="Градиент разделён на масштаб вручную, а потом ещё раз в `scaler.step`: он в 65536 раз короче нужного.",
+    en="The gradient was divided by the scale by hand and then once more by `scaler.step`: it is 65536 times too "
+    "short.",
+    ru="Градиент разделён на масштаб вручную, а потом ещё раз в `scaler.step`: он в 65 536 раз короче нужного.",
 )
 def unscales_by_hand_too(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)

@@ -94,6 +94,7 @@ def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
             ru="Обход не проходит повторно через узел, в котором уже был. Считаются чтения `next_functions` на "
             "цепочке из десяти удвоений.",
             after=("forgets", "nodes"),
+            measured=Text("Reads of `next_functions`", "Чтений `next_functions`"),
         ),
     ],
     hints=[
@@ -102,7 +103,8 @@ def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
             "Как заметить, что вы пришли в узел во второй раз, по другому пути?",
         ),
         Text(
-            "Nodes can be put into a `set`. See whether a node is in it before you go on to its `next_functions`; skip None.",
+            "Nodes can be put into a `set`. See whether a node is in it before you go on to its `next_functions`; skip "
+            "None.",
             "Узлы можно класть в `set`. Проверьте, нет ли узла в множестве, прежде чем идти по его `next_functions`; "
             "None пропускайте.",
         ),
@@ -138,8 +140,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @count_nodes.mistake(
-    en="It looks as if the graph is walked as a tree: a node is counted once for every path that leads to it.",
-    ru="Похоже, что граф обходится как дерево: узел сосчитан столько раз, сколько путей к нему ведёт.",
+    en="The graph was walked as a tree: a node is counted once for every path that leads to it.",
+    ru="Граф обойдён как дерево: узел сосчитан столько раз, сколько путей к нему ведёт.",
 )
 def walks_a_tree(tensor: Tensor) -> int:
     def visits(node: Any) -> int:
@@ -149,32 +151,32 @@ def walks_a_tree(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if the first node, the tensor's own `grad_fn`, is left out.",
-    ru="Похоже, что пропущен первый узел — `grad_fn` самого тензора.",
+    en="The first node, the tensor's own `grad_fn`, was left out.",
+    ru="Пропущен первый узел — `grad_fn` самого тензора.",
 )
 def forgets_the_root(tensor: Tensor) -> int:
     return len(graph_nodes(tensor)) - 1
 
 
 @count_nodes.mistake(
-    en="It looks as if the nodes of the leaves are left out. `AccumulateGrad` is a node, too.",
-    ru="Похоже, что пропущены узлы листьев. `AccumulateGrad` — тоже узел.",
+    en="The nodes of the leaves were left out. `AccumulateGrad` is a node too.",
+    ru="Пропущены узлы листьев. Но `AccumulateGrad` — тоже узел.",
 )
 def leaves_out_leaves(tensor: Tensor) -> int:
     return len(graph_nodes(tensor)) - len(leaves_behind(tensor))
 
 
 @count_nodes.mistake(
-    en="It looks as if only the leaves are counted.",
-    ru="Похоже, что сосчитаны только листья.",
+    en="Only the leaves were counted.",
+    ru="Сосчитаны только листья.",
 )
 def counts_leaves(tensor: Tensor) -> int:
     return len(leaves_behind(tensor))
 
 
 @count_nodes.mistake(
-    en="It looks as if the walk goes down the first input only, as `next_functions[0][0]` does. The other inputs have nodes, too.",
-    ru="Похоже, что обход идёт только по первому входу, как `next_functions[0][0]`. У других входов тоже есть узлы.",
+    en="The walk goes down the first input only, as `next_functions[0][0]` does. The other inputs have nodes too.",
+    ru="Обход идёт только по первому входу, как `next_functions[0][0]`. У других входов тоже есть узлы.",
 )
 def follows_first_inputs(tensor: Tensor) -> int:
     node: Any = tensor.grad_fn
@@ -186,16 +188,16 @@ def follows_first_inputs(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if nodes of the same name are taken for one. Two multiplications are two nodes.",
-    ru="Похоже, что узлы с одинаковым именем приняты за один. Два умножения — это два узла.",
+    en="Nodes of the same name were taken for one. Two multiplications are two nodes.",
+    ru="Узлы с одинаковым именем приняты за один. Два умножения — это два узла.",
 )
 def counts_names(tensor: Tensor) -> int:
     return len({node.name() for node in graph_nodes(tensor)})
 
 
 @count_nodes.mistake(
-    en="It looks as if None is counted. It stands for an input that no gradient goes to, and it is no node.",
-    ru="Похоже, что сосчитан None. Он стоит на месте входа, к которому градиент не идёт, и узлом не является.",
+    en="None was counted. It stands for an input that no gradient goes to, and it is no node.",
+    ru="Сосчитано значение None. Оно стоит на месте входа, к которому градиент не идёт, и узлом не является.",
 )
 def counts_none(tensor: Tensor) -> int:
     nodes = graph_nodes(tensor)
@@ -203,18 +205,18 @@ def counts_none(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if edges are counted: every entry of `next_functions`. Two edges may lead to one node.",
-    ru="Похоже, что сосчитаны рёбра: каждая запись в `next_functions`. К одному узлу могут вести два ребра.",
+    en="Edges were counted: every entry of `next_functions`. Two edges may lead to one node.",
+    ru="Сосчитаны рёбра: каждая запись в `next_functions`. К одному узлу могут вести два ребра.",
 )
 def counts_edges(tensor: Tensor) -> int:
     return sum(child is not None for node in graph_nodes(tensor) for child, _ in node.next_functions)
 
 
 @count_nodes.mistake(
-    en="It looks as if the number is right but every path is walked: before a step nothing asks whether the node "
-    "has been visited. With each doubling the walk takes twice as long.",
-    ru="Похоже, что число верно, но пройден каждый путь: перед следующим шагом не проверяется, был ли узел уже "
-    "посещён. С каждым удвоением обход становится вдвое длиннее.",
+    en="The number is right, but every path was walked: a node is not looked up before the next step. With each "
+    "doubling the walk takes twice as long.",
+    ru="Число верно, но пройден каждый путь: перед следующим шагом не проверяется, был ли узел уже посещён. С каждым "
+    "удвоением обход становится вдвое длиннее.",
 )
 def collects_along_every_path(tensor: Tensor) -> int:
     seen: set[Any] = set()
@@ -230,16 +232,16 @@ def collects_along_every_path(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if nothing is returned: the number is printed, or `return` is missing.",
-    ru="Похоже, что ничего не возвращается: число напечатано или забыт `return`.",
+    en="Nothing was returned: the number was printed, or `return` is missing.",
+    ru="Ничего не возвращается: число напечатано или забыт `return`.",
 )
 def returns_nothing(tensor: Tensor) -> None:
     return None
 
 
 @count_nodes.mistake(
-    en="It looks as if the nodes themselves come back in a set. Their number is asked for.",
-    ru="Похоже, что возвращается множество самих узлов. А нужно их число.",
+    en="The nodes themselves were returned in a set. Their number is asked for.",
+    ru="Возвращено множество самих узлов, а нужно их число.",
 )
 def returns_the_set(tensor: Tensor) -> set[Any]:
     return {*graph_nodes(tensor)}
@@ -249,10 +251,10 @@ _remembered: set[Any] = set()
 
 
 @count_nodes.mistake(
-    en="It looks as if a call remembers the calls before it: a set outside the function, or one that is the default "
-    "of an argument, is made once and keeps its nodes.",
-    ru="Похоже, что функция помнит узлы из прежних вызовов: множество вне функции или в значении аргумента по "
-    "умолчанию создаётся один раз и заново не очищается.",
+    en="The function remembers the nodes of earlier calls: a set outside the function, or one that is the default of "
+    "an argument, is made once and never emptied.",
+    ru="В функции остались узлы из прежних вызовов: множество вне функции или в значении аргумента по умолчанию "
+    "создаётся один раз и заново не очищается.",
 )
 def remembers_earlier_calls(tensor: Tensor) -> int:
     _remembered.update(graph_nodes(tensor))
@@ -260,18 +262,18 @@ def remembers_earlier_calls(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if a node is counted for each edge that leads to it.",
-    ru="Похоже, что узел сосчитан столько раз, сколько рёбер к нему ведёт.",
+    en="A node was counted for each edge that leads to it.",
+    ru="Узел сосчитан столько раз, сколько рёбер к нему ведёт.",
 )
 def counts_arrivals(tensor: Tensor) -> int:
     return 1 + sum(child is not None for node in graph_nodes(tensor) for child, _ in node.next_functions)
 
 
 @count_nodes.mistake(
-    en="It looks as if the children of one node are told apart, but a node that two different nodes lead to is "
-    "still counted for every path.",
-    ru="Похоже, что повторы убраны только среди соседей одного узла: узел, к которому ведут разные узлы, всё ещё "
-    "сосчитан столько раз, сколько к нему путей.",
+    en="The children of one node are told apart, but a node that two different nodes lead to is still counted for "
+    "every path.",
+    ru="Повторы убраны только среди соседей одного узла: узел, к которому ведут разные узлы, по-прежнему сосчитан "
+    "столько раз, сколько к нему путей.",
 )
 def compares_siblings_only(tensor: Tensor) -> int:
     def visits(node: Any) -> int:
@@ -281,10 +283,10 @@ def compares_siblings_only(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if a node is looked up only when it is put on the list. Before its turn comes, a second edge can "
-    "put it there again.",
-    ru="Похоже, что узел проверяется, только когда попадает в список. Пока до него дойдёт очередь, он может попасть "
-    "туда ещё раз, по второму ребру.",
+    en="A node is looked up only when it is put on the list. Before its turn comes, a second edge can put it there "
+    "again.",
+    ru="Узел проверяется, только когда попадает в список. Пока до него дойдёт очередь, он может попасть туда ещё раз, "
+    "по второму ребру.",
 )
 def looks_up_too_early(tensor: Tensor) -> int:
     seen: set[Any] = set()
@@ -299,10 +301,40 @@ def looks_up_too_early(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if a pair of node and number is taken for a node. Two results of `unbind` share one node.",
-    ru="Похоже, что за узел принята пара из узла и номера. У двух результатов `unbind` узел общий.",
+    en="A pair of node and number was taken for a node. Two results of `unbind` share one node.",
+    ru="За узел принята пара из узла и номера. У двух результатов `unbind` узел общий.",
 )
 def counts_pairs(tensor: Tensor) -> int:
     nodes = graph_nodes(tensor)
     edges = {(child, n) for node in nodes for child, n in node.next_functions if child is not None}
     return len(edges | {(tensor.grad_fn, tensor.output_nr)})
+
+
+@count_nodes.mistake(
+    en="A node whose name has been met before is passed over, with everything behind it. Nodes of one name are "
+    "different nodes.",
+    ru="Узел, имя которого уже встречалось, пропущен вместе со всеми следующими за ним. Узлы с одинаковым именем — "
+    "разные узлы.",
+)
+def skips_known_names(tensor: Tensor) -> int:
+    names: set[str] = set()
+    todo: list[Any] = [tensor.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node.name() not in names:
+            names.add(node.name())
+            todo += [child for child, _ in node.next_functions]
+    return len(names)
+
+
+@count_nodes.mistake(*count_nodes.mistakes["looks_up_too_early"].says)
+def looks_up_too_early_in_a_queue(tensor: Tensor) -> int:
+    seen: set[Any] = set()
+    queue: list[Any] = [tensor.grad_fn]
+    count = 0
+    while queue:
+        node = queue.pop(0)
+        count += 1
+        seen.add(node)
+        queue += [child for child, _ in node.next_functions if child is not None and child not in seen]
+    return count

@@ -24,7 +24,7 @@ from autograder.language import Text
             "gradients",
             1,
             en="Each gradient is multiplied by its own factor, and an input that `y` does not use gets zeros.",
-            ru="Каждый градиент умножен на свой множитель, а вход, от которого `y` не зависит, получает нули.",
+            ru="Каждый градиент умножен на свой множитель, а для входа, от которого `y` не зависит, возвращаются нули.",
         ),
         aspect(
             "own",
@@ -36,16 +36,18 @@ from autograder.language import Text
             "untouched",
             1,
             en="`v` and the `.grad` of the inputs are what they were.",
-            ru="`v` и `.grad` входов остались прежними.",
+            ru="Тензор `v` и поля `.grad` входов остались прежними.",
         ),
     ],
     hints=[
         Text(
-            "For `y = a + b`, what is the gradient with respect to `a`, and what is it with respect to `b`? Are these two tensors?",
+            "For `y = a + b`, what is the gradient with respect to `a`, and what is it with respect to `b`? Are these "
+            "two tensors?",
             "Чему для `y = a + b` равен градиент по `a` и чему по `b`? Это два тензора?",
         ),
         Text(
-            "Compare with `is`: `torch.autograd.grad(a + b, [a, b], v)` may give you `v` itself, twice. Look for `materialize_grads`, too.",
+            "Compare with `is`: `torch.autograd.grad(a + b, [a, b], v)` may give you `v` itself, twice. Look for "
+            "`materialize_grads`, too.",
             "Сравните с помощью `is`: `torch.autograd.grad(a + b, [a, b], v)` может дважды вернуть сам `v`. "
             "Посмотрите и на `materialize_grads`.",
         ),
@@ -78,11 +80,13 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(y=(a * c).sin() + a, inputs=[c, b, a], v=signed(rng, 2, 3), factors=[0.5, 7.0, 4.0])
     a, b = leaf(rng, 4), leaf(rng, 4)
     yield Case(y=a + b.exp(), inputs=[a, b], v=signed(rng, 4), factors=[1.0, 0.1])
+    a, b = leaf(rng, 3), leaf(rng, 3)  # the gradient of `a` is a view of `v`, not `v` itself
+    yield Case(y=a.reshape(3, 1).reshape(3) + b.sin(), inputs=[a, b], v=signed(rng, 3), factors=[3.0, -2.0])
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if `v` was saved by a copy, but two gradients are still one tensor: both factors went into it.",
-    ru="Похоже, что `v` защищён копией, но два градиента — всё ещё один тензор: в него вошли оба множителя.",
+    en="`v` was saved by a copy, but two gradients are still one tensor: both factors went into it.",
+    ru="Тензор `v` защищён копией, но два градиента — по-прежнему один тензор: в него вошли оба множителя.",
 )
 def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v.clone(), materialize_grads=True)
@@ -92,9 +96,10 @@ def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[floa
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the factors are right but an unused input gives None. None is no tensor to go on with: `materialize_grads=True` gives zeros.",
-    ru="Похоже, что множители верны, но для неиспользованного входа возвращается None. Вычислять с None дальше "
-    "нельзя: `materialize_grads=True` даёт нули.",
+    en="The factors are right, but an unused input gives None. None cannot be computed with: `materialize_grads=True` "
+    "gives zeros.",
+    ru="Множители верны, но для неиспользованного входа возвращается None. Вычислять с None дальше нельзя: "
+    "`materialize_grads=True` даёт нули.",
 )
 def leaves_none(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -102,18 +107,18 @@ def leaves_none(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the unused input still raises: “appears to not have been used in the graph”.",
-    ru="Похоже, что неиспользованный вход всё ещё вызывает ошибку: «appears to not have been used in the graph».",
+    en="The unused input still raises an error: “appears to not have been used in the graph”.",
+    ru="Из-за неиспользованного входа по-прежнему возникает ошибка: «appears to not have been used in the graph».",
 )
 def forbids_unused(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     return [gradient * factor for gradient, factor in zip(torch.autograd.grad(y, inputs, v), factors)]
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the gradients are right but were left in `.grad` of the inputs by `backward()`. "
-    "`torch.autograd.grad` returns them and leaves `.grad` alone.",
-    ru="Похоже, что градиенты верны, но `backward()` оставил их в `.grad` входов. "
-    "`torch.autograd.grad` возвращает их и `.grad` не трогает.",
+    en="The gradients are right, but `backward()` left them in `.grad` of the inputs. `torch.autograd.grad` returns "
+    "them and leaves `.grad` alone.",
+    ru="Градиенты верны, но после `backward()` они остались в `.grad` входов. Функция `torch.autograd.grad` возвращает "
+    "их, а `.grad` не меняет.",
 )
 def goes_through_grad(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     y.backward(v)  # type: ignore[no-untyped-call]
@@ -121,8 +126,8 @@ def goes_through_grad(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if `v` is still the tensor that is multiplied in place, together with the gradients that are `v` itself.",
-    ru="Похоже, что на месте всё ещё умножается `v` вместе с теми градиентами, которые и есть `v`.",
+    en="`v` is still multiplied in place, together with the gradients that are `v` itself.",
+    ru="На месте по-прежнему умножается `v` вместе с теми градиентами, которые и есть `v`.",
 )
 def multiplies_in_place(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -132,8 +137,8 @@ def multiplies_in_place(y: Tensor, inputs: list[Tensor], v: Tensor, factors: lis
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if an unused input gets a zero that is no tensor of the input's shape.",
-    ru="Похоже, что для неиспользованного входа возвращается ноль, а не тензор той же формы, что у входа.",
+    en="An unused input gets a zero that is not a tensor of the input's shape.",
+    ru="Для неиспользованного входа возвращается ноль, а не тензор той же формы, что у входа.",
 )
 def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Any]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -141,8 +146,8 @@ def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: li
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the gradient is still multiplied in place, whether by `mul_` or by `*=`: nothing has changed but the wording.",
-    ru="Похоже, что градиент по-прежнему умножается на месте, через `mul_` или через `*=`: изменилась только запись.",
+    en="The gradient is still multiplied in place, by `mul_` or by `*=`: only the wording has changed.",
+    ru="Градиент по-прежнему умножается на месте, через `mul_` или через `*=`: изменилась только запись.",
 )
 def multiplies_in_place_still(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -153,16 +158,16 @@ def multiplies_in_place_still(y: Tensor, inputs: list[Tensor], v: Tensor, factor
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the factors are missing from the gradients.",
-    ru="Похоже, что градиенты не умножены на множители.",
+    en="The gradients were not multiplied by the factors.",
+    ru="Градиенты не умножены на множители.",
 )
 def ignores_the_factors(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     return [gradient.clone() for gradient in torch.autograd.grad(y, inputs, v, materialize_grads=True)]
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the pass starts from ones and not from `v`.",
-    ru="Похоже, что обратный проход начинается с единиц, а не с `v`.",
+    en="The pass starts from ones, not from `v`.",
+    ru="Обратный проход начинается с единиц, а не с `v`.",
 )
 def ignores_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y.sum(), inputs, materialize_grads=True)
@@ -170,8 +175,8 @@ def ignores_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) 
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if an unused input is left out: each input gets an entry of its own.",
-    ru="Похоже, что неиспользованный вход пропущен: в ответе нужно место для каждого входа.",
+    en="An unused input was left out: each input needs an entry of its own.",
+    ru="Неиспользованный вход пропущен: в ответе нужно место для каждого входа.",
 )
 def leaves_unused_out(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -179,8 +184,8 @@ def leaves_unused_out(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the zeros for an unused input have the shape of `v`. They need the shape of that input.",
-    ru="Похоже, что нули для неиспользованного входа взяты по форме `v`. Нужна форма самого входа.",
+    en="The zeros for an unused input have the shape of `v`. They need the shape of that input.",
+    ru="Нули для неиспользованного входа имеют форму `v`. Нужна форма самого входа.",
 )
 def zeros_like_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -188,8 +193,8 @@ def zeros_like_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if `v` is put right in the end, but meanwhile both factors went into the tensor that the gradients share.",
-    ru="Похоже, что `v` в конце восстановлен, но до этого в тензор, общий для градиентов, вошли оба множителя.",
+    en="`v` was restored at the end, but before that both factors went into the tensor that the gradients share.",
+    ru="Тензор `v` в конце восстановлен, но до этого в тензор, общий для градиентов, вошли оба множителя.",
 )
 def puts_v_right_afterwards(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     before = v.clone()
@@ -201,9 +206,10 @@ def puts_v_right_afterwards(y: Tensor, inputs: list[Tensor], v: Tensor, factors:
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the values are right, but one gradient is still `v` itself, multiplied in place: a copy of the others does not help it.",
-    ru="Похоже, что значения верны, но один градиент — всё ещё сам `v`, умноженный на месте: копировать только "
-    "остальные недостаточно.",
+    en="The values are right, but one gradient is still `v` itself, multiplied in place: a copy of the others does not "
+    "help it.",
+    ru="Значения верны, но один градиент — по-прежнему сам `v`, умноженный на месте: копировать только остальные "
+    "недостаточно.",
 )
 def copies_the_first_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     first, *others = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -214,9 +220,58 @@ def copies_the_first_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: l
 
 
 @fix_shared_gradients.mistake(
-    en="It looks as if the values are right, but where a factor is 1 the gradient comes back as it was, and that is `v` itself.",
-    ru="Похоже, что значения верны, но при множителе 1 градиент возвращается как есть, а это сам `v`.",
+    en="The values are right, but where a factor is 1 the gradient is returned as it was, and that is `v` itself.",
+    ru="Значения верны, но при множителе 1 градиент возвращается как есть, а это сам `v`.",
 )
 def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
     return [gradient if factor == 1 else gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="Only a gradient that `is` `v`, or another gradient, is copied. A view of `v` is another object with the same "
+    "memory.",
+    ru="Копируется только градиент, который по `is` совпадает с `v` или с другим градиентом. Но представление тензора "
+    "`v` — другой объект с той же памятью.",
+)
+def compares_by_is(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    own: list[Tensor] = []
+    for gradient in torch.autograd.grad(y, inputs, v, materialize_grads=True):
+        own.append(gradient.clone() if any(gradient is other for other in (v, *own)) else gradient)
+    return [gradient.mul_(factor) for gradient, factor in zip(own, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="The gradient is multiplied in place first and copied afterwards: by then the shared tensor has changed.",
+    ru="Градиент сначала умножен на месте, а потом скопирован: к этому моменту общий тензор уже изменён.",
+)
+def copies_too_late(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    return [gradient.mul_(factor).clone() for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="The zeros for an unused input are float32. They need the dtype of that input.",
+    ru="Нули для неиспользованного входа имеют тип float32. Нужен dtype самого входа.",
+)
+def zeros_in_float32(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [torch.zeros(x.shape) if g is None else g * factor for x, g, factor in zip(inputs, gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="The gradients have a graph: with `create_graph=True` the backward pass itself is recorded.",
+    ru="У градиентов есть граф: с `create_graph=True` записывается и сам обратный проход.",
+)
+def records_the_pass(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, create_graph=True, materialize_grads=True)
+    return [gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="A generator was returned: its gradients are not computed yet. A list or a tuple is asked for.",
+    ru="Возвращён генератор, градиенты в нём ещё не вычислены. Нужен список или кортеж.",
+)
+def returns_a_generator(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> Iterator[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    return (gradient * factor for gradient, factor in zip(gradients, factors))

@@ -72,13 +72,13 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             "losses",
             0,
             en="The pair that comes back holds the values of the two losses.",
-            ru="Возвращаемая пара содержит значения двух функций потерь.",
+            ru="В возвращаемой паре — значения двух функций потерь.",
         ),
         aspect(
             "gradient",
             1,
             en="`w.grad` equals the gradient of `fit + share * size`.",
-            ru="`w.grad` равен градиенту `fit + share * size`.",
+            ru="В `w.grad` лежит градиент `fit + share * size`.",
         ),
         aspect(
             "backward_runs",
@@ -86,6 +86,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             en="Autograd makes one backward pass for both losses.",
             ru="Для обеих функций потерь сделан один обратный проход autograd.",
             after=("untouched", "losses", "gradient"),
+            measured=Text("Backward passes", "Обратных проходов"),
         ),
         aspect(
             "left",
@@ -95,15 +96,17 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             ru="После вызова в памяти нет ничего из того, что сохранил граф, хотя возвращённая пара ещё хранится. "
             "Считаются байты на входах из 64 строк.",
             after=("untouched", "losses", "gradient"),
+            measured=Text("Bytes left", "Осталось байт"),
         ),
     ],
     hints=[
         Text(
             "Gradients are linear. What single number has the gradient that you want?",
-            "Градиент линеен. Градиент какого одного числа вам и нужен?",
+            "Градиент линеен. Градиент какого одного скаляра вам и нужен?",
         ),
         Text(
-            "`retain_graph=True` keeps what the graph has saved: a further pass will need it. After the last pass there is none.",
+            "`retain_graph=True` keeps what the graph has saved: a further pass will need it. After the last pass "
+            "there is none.",
             "`retain_graph=True` не даёт освободить то, что сохранил граф: это понадобится следующему проходу. Но за "
             "последним проходом следующего нет.",
         ),
@@ -144,9 +147,8 @@ def _losses(w: Tensor, x: Tensor, y: Tensor) -> TwoLosses:
 
 
 @fix_two_losses.mistake(
-    en="It looks as if `retain_graph=True` was dropped and there are still two passes: the second finds the saved values freed.",
-    ru="Похоже, что `retain_graph=True` убран, а проходов по-прежнему два: к началу второго сохранённое уже "
-    "освобождено.",
+    en="`retain_graph=True` was dropped, but there are still two passes: what the second needs is freed.",
+    ru="Аргумент `retain_graph=True` убран, а проходов по-прежнему два: к началу второго сохранённое уже освобождено.",
 )
 def second_pass_raises(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -156,9 +158,9 @@ def second_pass_raises(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLoss
 
 
 @fix_two_losses.mistake(
-    en="It looks as if there are still two backward passes: the part of the graph that the losses share is gone through "
-    "twice, or was even made twice.",
-    ru="Похоже, что обратных проходов по-прежнему два: по общей части графа проходят дважды или её даже строят дважды.",
+    en="There are still two backward passes: the part of the graph that the losses share is gone through twice, or was "
+    "even made twice.",
+    ru="Обратных проходов по-прежнему два: общую часть графа проходят дважды или даже дважды строят.",
 )
 def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -168,10 +170,10 @@ def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoL
 
 
 @fix_two_losses.mistake(
-    en="It looks as if there is one pass now, but with `retain_graph=True` or `create_graph=True`: as long as a loss is "
-    "held, all saved values stay.",
-    ru="Похоже, что проход теперь один, но с `retain_graph=True` или `create_graph=True`: пока хранится хотя бы одно "
-    "значение функции потерь, остаётся всё сохранённое.",
+    en="There is one pass now, but with `retain_graph=True` or `create_graph=True`: as long as one of the losses is "
+    "alive, all saved values stay.",
+    ru="Проход теперь один, но с `retain_graph=True` или `create_graph=True`: пока жив хотя бы один из двух тензоров "
+    "потерь, остаётся всё сохранённое.",
 )
 def retains_out_of_habit(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -180,8 +182,8 @@ def retains_out_of_habit(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLo
 
 
 @fix_two_losses.mistake(
-    en="It looks as if the second loss went in without its weight `share`.",
-    ru="Похоже, что вторая функция потерь вошла в сумму без множителя `share`.",
+    en="The second loss went in without its weight `share`.",
+    ru="Вторая функция потерь вошла в сумму без множителя `share`.",
 )
 def forgets_the_share(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -190,9 +192,10 @@ def forgets_the_share(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosse
 
 
 @fix_two_losses.mistake(
-    en="It looks as if `w.grad` has the gradient of the first loss alone: the second never goes backward, or is cut off from `w`.",
-    ru="Похоже, что в `w.grad` градиент только первой функции потерь: для второй обратного прохода нет или она "
-    "отсоединена от `w`.",
+    en="`w.grad` has the gradient of the first loss alone: there is no backward pass from the second, or it is cut off "
+    "from `w`.",
+    ru="В `w.grad` лежит градиент только первой функции потерь: от второй обратного прохода нет или она отсоединена от "
+    "`w`.",
 )
 def first_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -201,8 +204,8 @@ def first_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
 
 
 @fix_two_losses.mistake(
-    en="It looks as if the gradient of the second loss alone is left: that of the first was cleared or never computed.",
-    ru="Похоже, что остался градиент только второй функции потерь: градиент первой стёрт или не вычислен.",
+    en="The gradient of the second loss alone is left: that of the first was cleared or never computed.",
+    ru="Остался градиент только второй функции потерь: градиент первой стёрт или не вычислен.",
 )
 def second_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -211,10 +214,10 @@ def second_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses
 
 
 @fix_two_losses.mistake(
-    en="It looks as if nothing has changed but the wording: there are still two backward passes, and each of them keeps "
-    "what the graph has saved.",
-    ru="Похоже, что изменилась только запись: обратных проходов по-прежнему два, и ни один не даёт освободить то, что "
-    "сохранил граф.",
+    en="Only the wording has changed: there are still two backward passes, and each of them keeps what the graph has "
+    "saved.",
+    ru="Изменилась только запись: обратных проходов по-прежнему два, и ни один не даёт освободить то, что сохранил "
+    "граф.",
 )
 def retains_for_both(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -224,8 +227,8 @@ def retains_for_both(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses
 
 
 @fix_two_losses.mistake(
-    en="It looks as if the two values have changed places.",
-    ru="Похоже, что два значения поменялись местами.",
+    en="The two values were returned in the wrong order.",
+    ru="Два значения возвращены не в том порядке.",
 )
 def swaps_the_pair(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -234,8 +237,8 @@ def swaps_the_pair(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
 
 
 @fix_two_losses.mistake(
-    en="It looks as if `share * size` comes back in place of `size`.",
-    ru="Похоже, что вместо `size` возвращается `share * size`.",
+    en="`share * size` was returned in place of `size`.",
+    ru="Вместо `size` возвращено `share * size`.",
 )
 def returns_the_weighted_size(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -244,8 +247,8 @@ def returns_the_weighted_size(w: Tensor, x: Tensor, y: Tensor, share: float) -> 
 
 
 @fix_two_losses.mistake(
-    en="It looks as if `share` is applied twice.",
-    ru="Похоже, что множитель `share` применён дважды.",
+    en="`share` was applied twice.",
+    ru="Множитель `share` применён дважды.",
 )
 def applies_the_share_twice(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -254,8 +257,8 @@ def applies_the_share_twice(w: Tensor, x: Tensor, y: Tensor, share: float) -> Tw
 
 
 @fix_two_losses.mistake(
-    en="It looks as if the gradient never gets into `w.grad`: `torch.autograd.grad` returns it and leaves `.grad` alone.",
-    ru="Похоже, что градиент не попадает в `w.grad`: `torch.autograd.grad` возвращает его, а `.grad` не трогает.",
+    en="The gradient does not get into `w.grad`: `torch.autograd.grad` returns it and leaves `.grad` alone.",
+    ru="Градиент не попадает в `w.grad`: функция `torch.autograd.grad` возвращает его, а `.grad` не меняет.",
 )
 def leaves_grad_empty(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -264,8 +267,9 @@ def leaves_grad_empty(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosse
 
 
 @fix_two_losses.mistake(
-    en="It looks as if the gradient is right but computed by hand: no backward pass of autograd was made, and one is asked for.",
-    ru="Похоже, что градиент верен, но вычислен вручную: обратного прохода autograd не было, а нужен один.",
+    en="The gradient is right, but it was computed by hand: one backward pass of autograd is asked for, and there is "
+    "none.",
+    ru="Градиент верен, но вычислен вручную: обратного прохода autograd не было, а нужен один.",
 )
 def computes_it_by_hand(w: Tensor, x: Tensor, y: Tensor, share: float) -> tuple[float, float]:
     with torch.no_grad():
@@ -273,3 +277,23 @@ def computes_it_by_hand(w: Tensor, x: Tensor, y: Tensor, share: float) -> tuple[
         fit, size = _losses(w, x, y)
         w.grad = x.T @ (2 * (h - y + share * h) / h.numel() * (1 - h**2))
     return fit.item(), size.item()
+
+
+@fix_two_losses.mistake(
+    en="The backward pass starts from the average of the two losses, not from their sum: the gradient is half of it.",
+    ru="Обратный проход начат от среднего двух значений функций потерь, а не от их суммы: градиент вдвое меньше.",
+)
+def averages_the_losses(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    ((fit + share * size) / 2).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="`share` multiplies the first loss, not the second.",
+    ru="На `share` умножена первая функция потерь, а не вторая.",
+)
+def shares_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (share * fit + size).backward()  # type: ignore[no-untyped-call]
+    return fit, size

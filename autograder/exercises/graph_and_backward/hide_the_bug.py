@@ -27,8 +27,8 @@ from .manual_backward import assign_gradient, backward_by_paths
         aspect(
             "result",
             0,
-            en="What comes back is a tensor of one element with a graph behind it.",
-            ru="Возвращается тензор из одного элемента, за которым есть граф.",
+            en="What comes back is a tensor of one element that has a graph.",
+            ru="Возвращается тензор из одного элемента, у которого есть граф.",
         ),
         aspect(
             "untouched",
@@ -40,7 +40,7 @@ from .manual_backward import assign_gradient, backward_by_paths
             "operations",
             0,
             en="All nodes are of torch's own operations with one output.",
-            ru="Все узлы принадлежат операциям самого torch с одним выходом.",
+            ru="Все узлы принадлежат операциям torch с одним выходом.",
         ),
         aspect(
             "shared",
@@ -52,7 +52,7 @@ from .manual_backward import assign_gradient, backward_by_paths
             "depends",
             0,
             en="The derivative with respect to `x` is neither 0 nor NaN.",
-            ru="Производная по `x` — не 0 и не NaN.",
+            ru="Производная по `x` — не 0 и не NaN.",
         ),
         aspect(
             "agrees",
@@ -68,7 +68,8 @@ from .manual_backward import assign_gradient, backward_by_paths
             "Проход с присваиванием сохраняет то, что принёс последний путь. В каком случае это уже вся производная?",
         ),
         Text(
-            "Make the other paths bring 0, or cancel each other. The order of `next_functions` is that of the operands.",
+            "Make the other paths bring 0, or cancel each other. The order of `next_functions` is that of the "
+            "operands.",
             "Пусть остальные пути приносят 0 или взаимно уничтожаются. Порядок в `next_functions` тот же, что у "
             "операндов.",
         ),
@@ -79,6 +80,7 @@ from .manual_backward import assign_gradient, backward_by_paths
     ],
 )
 def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
+    before = case.x.detach().clone()
     y = answer.hide_the_bug(case.x)
     usable = isinstance(y, Tensor) and y.numel() == 1 and y.grad_fn is not None
     seen: dict[str, object] = {
@@ -87,12 +89,13 @@ def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
             "numel()": y.numel() if isinstance(y, Tensor) else None,
             "grad_fn": "a node" if isinstance(y, Tensor) and y.grad_fn is not None else None,
         },
-        "untouched": case.x,
+        "untouched": torch.equal(case.x.detach(), before),
         "operations": False,
         "shared": False,
         "depends": False,
         "agrees": False,
         "derivative": None,
+        "assigned": None,
     }
     if not usable:
         return seen
@@ -111,7 +114,8 @@ def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
         if right is None:
             seen["derivative"] = "none"
         else:
-            seen["derivative"] = "NaN" if not right.isfinite() else "0" if right == 0 else "a number"
+            seen["derivative"] = "NaN" if right.isnan() else "0" if right == 0 else "a number"
+            seen["assigned"] = "NaN" if assigned.isnan() else "0" if assigned == 0 else "a number"
             seen["depends"] = seen["derivative"] == "a number"
             seen["agrees"] = bool(torch.isclose(assigned, right, rtol=1e-6))
     return seen
@@ -124,25 +128,24 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @hide_the_bug.mistake(
-    en="It looks as if no tensor is used twice. On a tree the assigning pass is always right.",
-    ru="Похоже, что ни один тензор не использован дважды. На дереве проход с присваиванием всегда прав.",
+    en="No tensor was used twice. On a tree the assigning pass is always right.",
+    ru="Ни один тензор не использован дважды. На дереве проход с присваиванием всегда верен.",
 )
 def uses_everything_once(x: Tensor) -> Tensor:
     return (2 * x).exp()
 
 
 @hide_the_bug.mistake(
-    en="It looks as if the derivative is infinite or NaN: a node has one there, even if 0 is multiplied with the result.",
-    ru="Похоже, что производная бесконечна или NaN: такова она у одного из узлов, и умножение результата на 0 не "
-    "спасает.",
+    en="The derivative is NaN: some node gives NaN, or an infinity that another one multiplies by 0.",
+    ru="Производная — NaN: один из узлов выдаёт NaN или бесконечность, которую другой узел умножает на 0.",
 )
 def derivative_is_nan(x: Tensor) -> Tensor:
     return (x - x).sqrt() * 0 + x * x
 
 
 @hide_the_bug.mistake(
-    en="It looks as if the result does not depend on `x`.",
-    ru="Похоже, что результат не зависит от `x`.",
+    en="The result does not depend on `x`.",
+    ru="Результат не зависит от `x`.",
 )
 def does_not_use_x(x: Tensor) -> Tensor:
     other = x.detach().clone().requires_grad_()
@@ -150,18 +153,18 @@ def does_not_use_x(x: Tensor) -> Tensor:
 
 
 @hide_the_bug.mistake(
-    en="It looks as if there is no graph behind the result: it is `x` itself, or it has been detached.",
-    ru="Похоже, что за результатом нет графа: это сам `x` или отсоединённый тензор.",
+    en="The result has no graph: it is `x` itself, or it has been detached.",
+    ru="У результата нет графа: это сам `x` или отсоединённый тензор.",
 )
 def has_no_graph(x: Tensor) -> Tensor:
     return x
 
 
 @hide_the_bug.mistake(
-    en="It looks as if a node cannot be called with one gradient: it is that of an operation with several outputs, "
-    "such as `unbind`, or of a `Function` of your own.",
-    ru="Похоже, что один из узлов нельзя вызвать с одним градиентом: это узел операции с несколькими выходами, такой "
-    "как `unbind`, или вашей собственной `Function`.",
+    en="One of the nodes cannot be called with one gradient: it belongs to an operation with several outputs, such as "
+    "`unbind`, or to a `Function` of your own.",
+    ru="Один из узлов нельзя вызвать с одним градиентом: это узел операции с несколькими выходами, такой как `unbind`, "
+    "или вашей собственной `Function`.",
 )
 def uses_several_outputs(x: Tensor) -> Tensor:
     first, second = torch.stack([0 * x, x]).unbind()
@@ -169,8 +172,8 @@ def uses_several_outputs(x: Tensor) -> Tensor:
 
 
 @hide_the_bug.mistake(
-    en="It looks as if the number in `x` is changed. The graph has to fool the wrong code at the number that is given.",
-    ru="Похоже, что число в `x` изменено. Неверный код должен оказаться прав при том числе, которое дано.",
+    en="The number in `x` was changed. The wrong code has to be right at the number that is given.",
+    ru="Число в `x` изменено. Неверный код должен оказаться прав при том числе, которое дано.",
 )
 def changes_x(x: Tensor) -> Tensor:
     with torch.no_grad():
@@ -180,8 +183,8 @@ def changes_x(x: Tensor) -> Tensor:
 
 
 @hide_the_bug.mistake(
-    en="It looks as if the bug shows here: the last path brings a part of the derivative only.",
-    ru="Похоже, что здесь ошибка видна: последний путь приносит лишь часть производной.",
+    en="The bug shows on this graph: the last path brings only a part of the derivative.",
+    ru="На этом графе ошибка проявляется: последний путь приносит лишь часть производной.",
 )
 def shows_the_bug(x: Tensor) -> Tensor:
     h = 2 * x
@@ -189,8 +192,34 @@ def shows_the_bug(x: Tensor) -> Tensor:
 
 
 @hide_the_bug.mistake(
-    en="It looks as if all paths bring 0. Then every backward pass agrees, and nothing is shown.",
-    ru="Похоже, что все пути приносят 0. Тогда любой обратный проход даёт то же самое, и ничего не видно.",
+    en="All paths bring 0. Every backward pass agrees then, and nothing is shown.",
+    ru="Все пути приносят 0. При этом любой обратный проход даёт то же самое, и ничего не видно.",
 )
 def derivative_of_zero(x: Tensor) -> Tensor:
     return 0 * x + 0 * x
+
+
+@hide_the_bug.mistake(
+    en="The paths cancel: the derivative is 0. The assigning pass does not find that 0; it leaves what the last path "
+    "brings.",
+    ru="Пути взаимно уничтожаются: производная равна 0. Но проход с присваиванием этого нуля не даёт: остаётся то, что "
+    "принёс последний путь.",
+)
+def paths_cancel(x: Tensor) -> Tensor:
+    return x - x
+
+
+@hide_the_bug.mistake(
+    en="A plain number was returned. It has no graph: a tensor computed from `x` is asked for.",
+    ru="Возвращено обычное число. У него нет графа: нужен тензор, вычисленный из `x`.",
+)
+def returns_a_number(x: Tensor) -> float:
+    return 0 * x.item() + 5 * x.item()
+
+
+@hide_the_bug.mistake(
+    en="Two elements were returned. The assigning pass goes backward from one.",
+    ru="Возвращены два элемента, а проход с присваиванием начинается от одного.",
+)
+def returns_two_elements(x: Tensor) -> Tensor:
+    return 0 * x.repeat(2) + 5 * x.repeat(2)

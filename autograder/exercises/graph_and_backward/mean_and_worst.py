@@ -61,13 +61,13 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             "mean",
             1,
             en="The first of the pair is the mean loss over all batches, a `float`.",
-            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
+            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
         ),
         aspect(
             "worst",
             1,
             en="The second of the pair is the loss of the worst batch.",
-            ru="Второе в паре — значение функции потерь на худшем батче.",
+            ru="Второе в паре — значение функции потерь на худшем батче.",
         ),
         aspect(
             "gradient",
@@ -84,6 +84,7 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Считаются байты на 8 батчах "
             "по 64 строки.",
             after=("state", "mean", "worst", "gradient"),
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     hints=[
@@ -152,6 +153,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         if features == 3:
             model.weight.grad = 100 * signed(rng, 1, 3)
         yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
+    model = _linear(rng, 2)
+    torch.nn.init.zeros_(model.weight)
+    yield Case(model=model, batches=_batches(rng, 0.0, 0.0, features=2))  # every loss is exactly 0
 
 
 def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
@@ -160,9 +164,10 @@ def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the graph of every batch stays until the end: in a list of losses, or behind a total or a maximum that is a tensor.",
-    ru="Похоже, что граф каждого батча остаётся до конца: его удерживает список значений функции потерь либо сумма "
-    "или максимум, которые остались тензорами.",
+    en="The graph of every batch stays until the end: in a list of losses, or behind a total or a maximum that is a "
+    "tensor.",
+    ru="Граф каждого батча остаётся до конца: его удерживает список значений функции потерь либо сумма или максимум, "
+    "которые остались тензорами.",
 )
 def keeps_every_graph(model: Any, batches: Batches) -> Pair:
     losses = [mse_loss(model(x), y) for x, y in batches]
@@ -170,8 +175,9 @@ def keeps_every_graph(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the mean is still a tensor. Unless detached, it holds the graphs of all batches: add up `.item()`.",
-    ru="Похоже, что среднее осталось тензором. Если его не отсоединить, оно удержит графы всех батчей: складывайте "
+    en="The mean is still a tensor. Unless detached, it holds the graphs of all batches: `.item()` gives numbers "
+    "without a graph.",
+    ru="Среднее осталось тензором. Если его не отсоединить, оно удержит графы всех батчей: числа без графа даёт "
     "`.item()`.",
 )
 def returns_a_tensor(model: Any, batches: Batches) -> Pair:
@@ -180,8 +186,8 @@ def returns_a_tensor(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the losses are added up and not divided by the number of batches.",
-    ru="Похоже, что значения функции потерь сложены, но не разделены на число батчей.",
+    en="The losses were added up, but not divided by the number of batches.",
+    ru="Значения функции потерь сложены, но не разделены на число батчей.",
 )
 def returns_the_sum(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -189,8 +195,8 @@ def returns_the_sum(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if what comes back for the worst batch is a tensor without a graph: detached, or computed under `no_grad`.",
-    ru="Похоже, что для худшего батча возвращается тензор без графа: он отсоединён или вычислен под `no_grad`.",
+    en="For the worst batch a tensor without a graph was returned: it was detached, or computed under `no_grad`.",
+    ru="Для худшего батча возвращён тензор без графа: он отсоединён или вычислен внутри `no_grad`.",
 )
 def detaches_the_worst(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -198,9 +204,9 @@ def detaches_the_worst(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the worst loss is a number. A number has no graph, and nothing can go backward from it.",
-    ru="Похоже, что наибольшее значение функции потерь возвращается как число. У числа нет графа, и обратный проход "
-    "от него невозможен.",
+    en="The worst loss was returned as a number. A number has no graph, and no backward pass can start from it.",
+    ru="Наибольшее значение функции потерь возвращено как число. У числа нет графа, и обратный проход от него "
+    "невозможен.",
 )
 def makes_the_worst_a_number(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -208,16 +214,16 @@ def makes_the_worst_a_number(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the batch with the smallest loss was kept.",
-    ru="Похоже, что оставлен батч с наименьшим значением функции потерь.",
+    en="The batch with the smallest loss was kept.",
+    ru="Оставлен батч с наименьшим значением функции потерь.",
 )
 def keeps_the_best(model: Any, batches: Batches) -> Pair:
     return _mean_and_extreme(model, batches, min)
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the last batch was kept, whatever its loss.",
-    ru="Похоже, что оставлен последний батч, каково бы ни было на нём значение функции потерь.",
+    en="The last batch was kept, whatever its loss.",
+    ru="Оставлен последний батч, каково бы ни было на нём значение функции потерь.",
 )
 def keeps_the_last(model: Any, batches: Batches) -> Pair:
     mean, _ = _mean_and_extreme(model, batches, max)
@@ -225,9 +231,8 @@ def keeps_the_last(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if a backward pass from the worst loss is made inside the function. It is for the caller to make.",
-    ru="Похоже, что внутри функции выполнен обратный проход от наибольшего значения функции потерь. Это дело "
-    "вызывающего кода.",
+    en="A backward pass from the worst loss was made inside the function. It is for the caller to make.",
+    ru="Внутри функции выполнен обратный проход от наибольшего значения функции потерь. Его выполнит вызывающий код.",
 )
 def uses_the_graph_up(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -236,8 +241,8 @@ def uses_the_graph_up(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if a backward pass is made inside the function for every batch: gradients were added to `.grad`.",
-    ru="Похоже, что внутри функции выполнен обратный проход для каждого батча: к `.grad` прибавлены градиенты.",
+    en="A backward pass was made inside the function for every batch, and gradients were added to `.grad`.",
+    ru="Внутри функции выполнен обратный проход для каждого батча, и к `.grad` прибавлены градиенты.",
 )
 def goes_backward_for_every_batch(model: Any, batches: Batches) -> Pair:
     for x, y in batches:
@@ -246,8 +251,8 @@ def goes_backward_for_every_batch(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the model is left in evaluation mode. Nobody asked to switch the mode.",
-    ru="Похоже, что модель осталась в режиме оценки. Менять режим не требовалось.",
+    en="The model was left in evaluation mode. The mode was not to be changed.",
+    ru="Модель осталась в режиме оценки. Менять режим не требовалось.",
 )
 def leaves_eval_mode(model: Any, batches: Batches) -> Pair:
     model.eval()
@@ -255,8 +260,8 @@ def leaves_eval_mode(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the function clears `.grad`. What is in there is the caller's.",
-    ru="Похоже, что функция обнуляет `.grad`. То, что там лежит, принадлежит вызывающему коду.",
+    en="The function clears `.grad`. What lies there belongs to the caller.",
+    ru="В функции обнуляется `.grad`. То, что там лежит, принадлежит вызывающему коду.",
 )
 def clears_the_gradients(model: Any, batches: Batches) -> Pair:
     model.zero_grad()
@@ -264,8 +269,8 @@ def clears_the_gradients(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if the two have changed places: the tensor comes first.",
-    ru="Похоже, что значения поменялись местами: тензор стоит первым.",
+    en="The two values were returned in the wrong order: the tensor stands first.",
+    ru="Значения возвращены не в том порядке: тензор стоит первым.",
 )
 def swaps_the_two(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -273,8 +278,8 @@ def swaps_the_two(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if more graphs are kept than are needed: those of several batches at once.",
-    ru="Похоже, что хранится больше графов, чем нужно: сразу для нескольких батчей.",
+    en="More graphs are kept than needed: those of several batches at once.",
+    ru="Хранится больше графов, чем нужно: сразу для нескольких батчей.",
 )
 def keeps_several(model: Any, batches: Batches) -> Pair:
     kept: list[Tensor] = []
@@ -286,10 +291,9 @@ def keeps_several(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if all batches are put together and computed at once. The memory grows with their number, "
-    "with a graph or without.",
-    ru="Похоже, что все батчи собраны вместе и вычислены сразу. Расход памяти растёт с числом батчей, есть граф или "
-    "нет.",
+    en="All batches were put together and computed at once. The memory grows with their number, with a graph or "
+    "without.",
+    ru="Все батчи собраны вместе и вычислены сразу. Расход памяти растёт с числом батчей, есть граф или нет.",
 )
 def joins_the_batches(model: Any, batches: Batches) -> Pair:
     with torch.no_grad():
@@ -297,3 +301,38 @@ def joins_the_batches(model: Any, batches: Batches) -> Pair:
         losses = ((model(x) - y) ** 2).flatten().reshape(len(batches), -1).mean(1)
     x, y = batches[int(losses.argmax())]
     return losses.mean().item(), mse_loss(model(x), y)
+
+
+@mean_and_worst.mistake(
+    en="The search for the greatest loss starts from 0, and only a greater one replaces it: if every loss is 0, the 0 "
+    "without a graph comes back.",
+    ru="Поиск наибольшего значения начат с нуля, а заменить его может только большее: если все значения функции "
+    "потерь равны 0, возвращается этот ноль без графа.",
+)
+def starts_from_zero(model: Any, batches: Batches) -> Pair:
+    total, worst = 0.0, torch.tensor(0.0)
+    for x, y in batches:
+        loss = mse_loss(model(x), y)
+        total += loss.item()
+        if loss > worst:
+            worst = loss
+    return total / len(batches), worst
+
+
+@mean_and_worst.mistake(
+    en="The batches were taken out of the caller's list. A loop over it leaves the list as it was.",
+    ru="Батчи изъяты из списка, который принадлежит вызывающему коду. Цикл по списку его не меняет.",
+)
+def empties_the_list(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    batches.clear()
+    return mean, worst
+
+
+@mean_and_worst.mistake(
+    en="The loss of the first batch is missing from the mean.",
+    ru="В среднем не учтено значение функции потерь на первом батче.",
+)
+def leaves_out_the_first(model: Any, batches: Batches) -> Pair:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return sum(loss.item() for loss in losses[1:]) / len(losses), max(losses)

@@ -36,9 +36,10 @@ from .common import FLOAT64
             "Каждый узел получает градиенты и выдаёт градиенты. Где во время обратного прохода видно и те и другие?",
         ),
         Text(
-            "Walk the graph first and call `node.register_hook(f)` on each node: `f(given, received)` runs after the node, both are tuples, entries may be None.",
+            "Walk the graph first and call `node.register_hook(f)` on each node: `f(given, received)` runs after the "
+            "node, both are tuples, entries may be None.",
             "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` "
-            "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
+            "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
         ),
         Text(
             "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",
@@ -75,6 +76,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     a, b = signed(rng, 3), leaf(rng, 3)
     a[2] = 0.0
     yield Case(loss=b.sum() + (a.abs().requires_grad_() * b).sqrt().sum())  # NaN for the second operand alone
+    roots = (0 * leaf(rng, 2).detach()).requires_grad_().sqrt()
+    yield Case(loss=roots[0] - roots[1])  # the gradient holds inf and -inf, and their sum is NaN
 
 
 def _record_nodes(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
@@ -147,20 +150,20 @@ def _recursion_order(loss: Tensor) -> list[Any]:
 
 
 @nan_node.mistake(
-    en="It looks as if a leaf's node is named, which only receives the NaN. Either the last node with a NaN is taken, "
-    "or `given` and `received` have changed places, or all hooks see the same `node`: the one where the loop ended.",
-    ru="Похоже, что назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны "
-    "`given` и `received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
+    en="A leaf's node was named, which only receives the NaN. Either the last node with a NaN was taken, or `given` "
+    "and `received` were mixed up, or all hooks see the same `node`: the one where the loop ended.",
+    ru="Назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны `given` и "
+    "`received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
 )
 def names_the_last(loss: Tensor) -> str | None:
     return next((name for name, _, nan, _ in reversed(_record_nodes(loss)) if nan), None)
 
 
 @nan_node.mistake(
-    en="It looks as if the first node with a NaN is named in the order of a walk, not in that of the backward pass: "
-    "the walk may come first to a node that only hands the NaN on.",
-    ru="Похоже, что назван первый узел с NaN в порядке обхода, а не в порядке обратного прохода: "
-    "при обходе раньше может встретиться узел, который NaN только передаёт.",
+    en="The first node with a NaN was named in the order of a walk, not in that of the backward pass: the walk may "
+    "come first to a node that only passes the NaN on.",
+    ru="Назван первый узел с NaN в порядке обхода, а не в порядке обратного прохода: при обходе раньше может "
+    "встретиться узел, который NaN только передаёт.",
 )
 def names_the_first_of_a_recursion(loss: Tensor) -> str | None:
     bad = _nodes_giving_nan(loss)
@@ -168,10 +171,10 @@ def names_the_first_of_a_recursion(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="It looks as if the first node with a NaN is named in the order in which a stack gives the nodes, "
-    "not in that of the backward pass: the stack may give a node first that only hands the NaN on.",
-    ru="Похоже, что назван первый узел с NaN в том порядке, в каком узлы выдаёт стек, а не в порядке обратного "
-    "прохода: раньше может попасться узел, который NaN только передаёт.",
+    en="The first node with a NaN was named in the order in which a stack gives the nodes, not in that of the backward "
+    "pass: the stack may give a node first that only passes the NaN on.",
+    ru="Назван первый узел с NaN в том порядке, в каком узлы выдаёт стек, а не в порядке обратного прохода: раньше "
+    "может попасться узел, который NaN только передаёт.",
 )
 def names_the_first_of_a_stack(loss: Tensor) -> str | None:
     bad = _nodes_giving_nan(loss)
@@ -179,10 +182,10 @@ def names_the_first_of_a_stack(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="It looks as if all hooks name one node: the one where the loop over the stack ended. "
-    "A function made in a loop sees the variable's last value; each hook needs its own.",
-    ru="Похоже, что все хуки называют один и тот же узел: тот, на котором закончился цикл по стеку. "
-    "Функция, созданная в цикле, видит последнее значение переменной; каждому хуку нужно своё.",
+    en="All hooks name one node: the one where the loop over the stack ended. A function made in a loop sees the "
+    "variable's last value; each hook needs its own.",
+    ru="Все хуки называют один и тот же узел: тот, на котором закончился цикл по стеку. Функция, созданная в цикле, "
+    "видит последнее значение переменной; каждому хуку нужно своё.",
 )
 def hooks_share_the_end_of_a_stack(loss: Tensor) -> str | None:
     seen: set[Any] = set()
@@ -196,36 +199,37 @@ def hooks_share_the_end_of_a_stack(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="It looks as if all hooks name one node: the one where the loop over a list ended. "
-    "A function made in a loop sees the variable's last value; each hook needs its own.",
-    ru="Похоже, что все хуки называют один и тот же узел: тот, на котором закончился цикл по списку. "
-    "Функция, созданная в цикле, видит последнее значение переменной; каждому хуку нужно своё.",
+    en="All hooks name one node: the one where the loop over a list ended. A function made in a loop sees the "
+    "variable's last value; each hook needs its own.",
+    ru="Все хуки называют один и тот же узел: тот, на котором закончился цикл по списку. Функция, созданная в цикле, "
+    "видит последнее значение переменной; каждому хуку нужно своё.",
 )
 def hooks_share_the_end_of_a_list(loss: Tensor) -> str | None:
     return str(_list_order(loss)[-1].name()) if _nodes_giving_nan(loss) else None
 
 
 @nan_node.mistake(
-    en="It looks as if an infinite gradient counts as NaN. Infinity is where the trouble begins, but the node with the NaN comes later or never.",
-    ru="Похоже, что бесконечный градиент принят за NaN. С бесконечности всё начинается, но узел с NaN идёт позже, а "
-    "может и не встретиться.",
+    en="An infinite gradient was taken for NaN. Infinity is where the trouble begins, but the node with the NaN comes "
+    "later or never.",
+    ru="Бесконечный градиент принят за NaN. С бесконечности всё начинается, но узел с NaN идёт позже, а может и не "
+    "встретиться.",
 )
 def takes_infinity_for_nan(loss: Tensor) -> str | None:
     return next((name for name, _, nan, inf in _record_nodes(loss) if nan or inf), None)
 
 
 @nan_node.mistake(
-    en="It looks as if the node to which a NaN comes in is named, not the node that made it.",
-    ru="Похоже, что назван узел, в который NaN пришёл, а не тот, в котором он возник.",
+    en="The node to which a NaN comes in was named, not the node that made it.",
+    ru="Назван узел, в который NaN пришёл, а не тот, в котором он возник.",
 )
 def names_the_next(loss: Tensor) -> str | None:
     return next((name for name, came, _, _ in _record_nodes(loss) if came), None)
 
 
 @nan_node.mistake(
-    en="It looks as if the error of anomaly mode gets out of the function. Catch it: its text has the name.",
-    ru="Похоже, что ошибка режима обнаружения аномалий выходит из функции. Перехватите её: имя узла есть в тексте "
-    "ошибки.",
+    en="The error of anomaly mode gets out of the function. It has to be caught: the name of the node stands in its "
+    "text.",
+    ru="Ошибка режима обнаружения аномалий не перехвачена. Имя узла есть в её тексте.",
 )
 def lets_the_error_out(loss: Tensor) -> None:
     with torch.autograd.set_detect_anomaly(True):
@@ -233,8 +237,8 @@ def lets_the_error_out(loss: Tensor) -> None:
 
 
 @nan_node.mistake(
-    en="It looks as if the loss's own node is named. It is where the backward pass begins, not where the NaN does.",
-    ru="Похоже, что назван узел самой функции потерь. С него начинается обратный проход, но не NaN.",
+    en="The loss's own node was named. The backward pass begins there, but the NaN does not.",
+    ru="Назван узел самой функции потерь. С него начинается обратный проход, но NaN возникает не в нём.",
 )
 def names_the_root(loss: Tensor) -> str | None:
     node: Any = loss.grad_fn
@@ -242,8 +246,8 @@ def names_the_root(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="It looks as if a gradient counts only when all of its entries are NaN. One is enough.",
-    ru="Похоже, что градиент учитывается, только если NaN — все его элементы. Достаточно одного.",
+    en="A gradient was counted only when all of its entries are NaN. One is enough.",
+    ru="Градиент учитывается, только если NaN — все его элементы. Но достаточно и одного.",
 )
 def wants_every_entry_nan(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -263,8 +267,8 @@ def wants_every_entry_nan(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="It looks as if only the first operand of each node is followed. The NaN may come by another edge.",
-    ru="Похоже, что обход идёт только по первому входу каждого узла. NaN может быть и за другим ребром.",
+    en="Only the first operand of each node was followed. The NaN may come by another edge.",
+    ru="Обход идёт только по первому входу каждого узла. NaN может быть и за другим ребром.",
 )
 def follows_first_operands(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -283,8 +287,8 @@ def follows_first_operands(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="It looks as if only the first of the gradients that a node gives is looked at.",
-    ru="Похоже, что просматривается только первый из градиентов, которые выдаёт узел.",
+    en="Only the first of the gradients that a node gives was looked at.",
+    ru="Просматривается только первый из градиентов, которые выдаёт узел.",
 )
 def looks_at_the_first_gradient(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -301,10 +305,92 @@ def looks_at_the_first_gradient(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="It looks as if the node itself comes back, not its name: `node.name()` is a `str`.",
-    ru="Похоже, что возвращается сам узел, а не его имя: `node.name()` — это `str`.",
+    en="The node itself was returned, not its name: `node.name()` is a `str`.",
+    ru="Возвращён сам узел, а не его имя: `node.name()` — это `str`.",
 )
 def returns_the_node(loss: Tensor) -> Any:
     nodes = {node.name(): node for node in graph_nodes(loss)}
     name = next((name for name, came, nan, _ in _record_nodes(loss) if nan and not came), None)
     return nodes[name] if name else None
+
+
+@nan_node.mistake(
+    en="The entries of a gradient are added up before the test for NaN: inf and −inf add up to NaN, although neither "
+    "is one.",
+    ru="Элементы градиента складываются до проверки на NaN: inf и −inf в сумме дают NaN, хотя сами не равны NaN.",
+)
+def tests_the_sum(loss: Tensor) -> str | None:
+    found: list[str] = []
+
+    def has_nan(gradients: Any) -> bool:
+        return any(g is not None and bool(g.sum().isnan()) for g in gradients)
+
+    for node in graph_nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if has_nan(given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="The last node that gives a NaN is named. The NaN was made in the first; the others only hand it on.",
+    ru="Назван последний узел, который выдаёт NaN. Возник NaN в первом, остальные его только передают.",
+)
+def names_the_last_that_gives(loss: Tensor) -> str | None:
+    found: list[str] = []
+    for node in graph_nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if any(g is not None and bool(g.isnan().any()) for g in given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[-1] if found else None
+
+
+@nan_node.mistake(
+    en="A gradient was tested for NaN without a look whether it is there: entries of `given` and `received` may be "
+    "None.",
+    ru="На NaN проверяется и отсутствующий градиент: среди элементов `given` и `received` бывает None.",
+)
+def expects_no_none(loss: Tensor) -> str | None:
+    found: list[str] = []
+    for node in graph_nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if any(g.isnan().any() for g in given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="The first of the nodes found is taken even if none was found: without a NaN the list is empty.",
+    ru="Первый из найденных узлов берётся, даже если ничего не найдено: без NaN список пуст.",
+)
+def takes_the_first_of_none(loss: Tensor) -> str | None:
+    found = [name for name, came, nan, _ in _record_nodes(loss) if nan and not came]
+    return found[0]
+
+
+@nan_node.mistake(*nan_node.mistakes["follows_first_operands"].says)
+def follows_first_operands_only(loss: Tensor) -> str | None:
+    found: list[str] = []
+    node: Any = loss.grad_fn
+    while node is not None:
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if any(g is not None and bool(g.isnan().any()) for g in given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+        node = node.next_functions[0][0] if node.next_functions else None
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None

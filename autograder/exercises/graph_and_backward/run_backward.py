@@ -77,6 +77,7 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
             0,
             en="The nodes are called by your own code, not by a backward pass of autograd. Counted are such passes.",
             ru="Узлы вызывает ваш собственный код, а не обратный проход autograd. Считаются обратные проходы autograd.",
+            measured=Text("Backward passes of autograd", "Обратных проходов autograd"),
         ),
         aspect(
             "gradients",
@@ -97,16 +98,19 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
             en="Each node is called once, however many paths lead to it. Counted are the calls of 9 nodes.",
             ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Считаются вызовы 9 узлов.",
             after=("engine_runs", "gradients"),
+            measured=Text("Calls of nodes", "Вызовов узлов"),
         ),
     ],
     hints=[
         Text(
-            "Two paths lead to one node and bring 6 and 5. What should the node be called with, and when do you know it?",
+            "Two paths lead to one node and bring 6 and 5. What should the node be called with, and when do you know "
+            "it?",
             "К одному узлу ведут два пути, по ним приходят 6 и 5. С каким градиентом вызвать узел и когда это "
             "становится известно?",
         ),
         Text(
-            "First put the nodes into an order in which each stands after all nodes that lead to it. Then go through it once.",
+            "First put the nodes into an order in which each stands after all nodes that lead to it. Then go through "
+            "it once.",
             "Сначала расположите узлы так, чтобы каждый стоял после всех узлов, которые к нему ведут. Затем пройдите "
             "по ним один раз.",
         ),
@@ -152,6 +156,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
     b, c = w1 * a, w2 * a
     yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean())
+    yield Case(root=leaf(rng, 1) + leaf(rng, 1).exp())  # one element, but of shape (1,)
 
 
 def _assign_at(node: Any, gradient: Tensor) -> None:
@@ -159,26 +164,26 @@ def _assign_at(node: Any, gradient: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if a gradient is assigned where it should be added: of all the paths to a leaf only the last one is left.",
-    ru="Похоже, что градиент присваивается, а не прибавляется: из всех путей к листу остался только последний.",
+    en="A gradient was assigned where it should be added: of all paths to a leaf only the last one is left.",
+    ru="Градиент присвоен, а не прибавлен: из всех путей к листу остался только последний.",
 )
 def assigns(root: Tensor) -> None:
     backward_by_paths(root, assign_gradient)
 
 
 @run_backward.mistake(
-    en="It looks as if the gradients are right but every path is walked on its own. "
-    "A node where paths join is called again for each of them, and the time doubles with every square.",
-    ru="Похоже, что градиенты верны, но каждый путь пройден отдельно. Узел, в котором пути сходятся, вызывается "
-    "заново для каждого из них, и время удваивается с каждым возведением в квадрат.",
+    en="The gradients are right, but every path was walked on its own. A node where paths join is called again for "
+    "each of them, and the time doubles with every square.",
+    ru="Градиенты верны, но каждый путь пройден отдельно. Узел, в котором пути сходятся, вызывается заново для каждого "
+    "из них, и время удваивается с каждым возведением в квадрат.",
 )
 def walks_every_path(root: Tensor) -> None:
     backward_by_paths(root, add_gradient)
 
 
 @run_backward.mistake(
-    en="It looks as if the running total goes on to the inputs at every visit: what came before is sent down again.",
-    ru="Похоже, что при каждом посещении дальше передаётся накопленная сумма: прежние слагаемые передаются повторно.",
+    en="The running total goes on to the inputs at every visit, so what came before is sent down again.",
+    ru="При каждом посещении дальше передаётся накопленная сумма, поэтому прежние слагаемые передаются повторно.",
 )
 def sends_the_running_total(root: Tensor) -> None:
     total: dict[Any, Tensor] = {}
@@ -195,9 +200,8 @@ def sends_the_running_total(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if a node is called as soon as the first gradient reaches it. What arrives later is not sent on.",
-    ru="Похоже, что узел вызывается, как только до него дошёл первый градиент. То, что приходит позже, дальше не "
-    "передаётся.",
+    en="A node was called as soon as the first gradient reached it. What arrives later is not passed on.",
+    ru="Узел вызван, как только до него дошёл первый градиент. То, что приходит позже, дальше не передаётся.",
 )
 def does_not_wait(root: Tensor) -> None:
     total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -216,9 +220,9 @@ def does_not_wait(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if a node where paths meet is called with what one of them brings: the rest is dropped, not added.",
-    ru="Похоже, что узел, в котором сходятся пути, вызывается с градиентом, пришедшим по одному из них: остальные "
-    "отброшены, а не прибавлены.",
+    en="A node where paths meet was called with what one of them brings: the rest was dropped, not added.",
+    ru="Узел, в котором сходятся пути, вызывается с градиентом, пришедшим по одному из них: остальные отброшены, а не "
+    "прибавлены.",
 )
 def one_path_only(root: Tensor) -> None:
     seen: set[Any] = set()
@@ -237,9 +241,9 @@ def one_path_only(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if each node is called once, but in depth-first order: some are called before all that leads to them has arrived.",
-    ru="Похоже, что каждый узел вызван один раз, но обход идёт в глубину: некоторые узлы вызваны раньше, чем до них "
-    "дошли все градиенты.",
+    en="Each node was called once, but in depth-first order: some were called before all gradients had reached them.",
+    ru="Каждый узел вызван один раз, но обход идёт в глубину: некоторые узлы вызваны раньше, чем до них дошли все "
+    "градиенты.",
 )
 def goes_depth_first(root: Tensor) -> None:
     order: list[Any] = []
@@ -260,10 +264,10 @@ def goes_depth_first(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if the graph is walked level by level. The gradients are right, but a node that can be reached in two steps "
-    "and in three is called twice.",
-    ru="Похоже, что граф обходится по уровням. Градиенты верны, но узел, до которого можно дойти и за два шага, и за "
-    "три, вызывается дважды.",
+    en="The graph was walked level by level. The gradients are right, but a node that can be reached in two steps and "
+    "in three is called twice.",
+    ru="Граф обойдён по уровням. Градиенты верны, но узел, до которого можно дойти и за два шага, и за три, вызывается "
+    "дважды.",
 )
 def goes_level_by_level(root: Tensor) -> None:
     level: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -279,9 +283,9 @@ def goes_level_by_level(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if every node is called with ones. It should get the gradient that has arrived: that is the chain rule.",
-    ru="Похоже, что каждый узел вызывается с тензором из единиц. А он должен получать дошедший до него градиент: это "
-    "и есть цепное правило.",
+    en="Every node was called with ones. It should get the gradient that has arrived: that is the chain rule.",
+    ru="Каждый узел вызван с тензором из единиц. Но он должен получать дошедший до него градиент: это и есть цепное "
+    "правило.",
 )
 def calls_with_ones(root: Tensor) -> None:
     def call(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -291,26 +295,26 @@ def calls_with_ones(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if only the first input of each node gets a gradient. Go through all of `next_functions`.",
-    ru="Похоже, что градиент получает только первый вход каждого узла. Пройдите по всем записям `next_functions`.",
+    en="Only the first input of each node gets a gradient. Every entry of `next_functions` needs one.",
+    ru="Градиент получает только первый вход каждого узла. Нужно пройти по всем записям `next_functions`.",
 )
 def first_input_only(root: Tensor) -> None:
     backward_in_order(root, _assign_at, call=lambda node, gradient: call_node(node, gradient)[:1])
 
 
 @run_backward.mistake(
-    en="It looks as if the leaves are still passed over: nothing is put into their `.grad`.",
-    ru="Похоже, что листья по-прежнему пропускаются: в их `.grad` ничего не попадает.",
+    en="The leaves are still passed over: nothing is put into their `.grad`.",
+    ru="Листья по-прежнему пропускаются: в их `.grad` ничего не попадает.",
 )
 def leaves_nothing_at_the_leaves(root: Tensor) -> None:
     backward_by_paths(root, lambda *_: None)
 
 
 @run_backward.mistake(
-    en="It looks as if a gradient arrives at a leaf twice: the node of a leaf adds to `.grad` by itself, "
-    "so an assignment beside the call doubles it.",
-    ru="Похоже, что градиент попадает в лист дважды: узел листа сам прибавляет его к `.grad`, "
-    "и вместе с присваиванием получается вдвое больше.",
+    en="A gradient arrives at a leaf twice: the node of a leaf adds to `.grad` by itself, so an assignment beside the "
+    "call doubles it.",
+    ru="Градиент попадает в лист дважды: узел листа сам прибавляет его к `.grad`, и вместе с присваиванием получается "
+    "вдвое больше.",
 )
 def doubles_at_the_leaf(root: Tensor) -> None:
     def at_leaf(node: Any, gradient: Tensor) -> None:
@@ -321,18 +325,18 @@ def doubles_at_the_leaf(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if the values are right but leaves share one gradient. An addition hands the same tensor to both "
-    "of its inputs: give each leaf a copy, or call its node, which takes care of that.",
-    ru="Похоже, что значения верны, но у листьев общий градиент. Сложение отдаёт обоим входам один и тот же тензор: "
-    "дайте каждому листу копию или вызовите его узел, он об этом позаботится.",
+    en="The values are right, but leaves share one gradient. An addition passes the same tensor to both of its inputs: "
+    "each leaf needs a copy, or a call of its node, which takes care of that.",
+    ru="Значения верны, но у листьев общий градиент. Узел сложения передаёт обоим входам один и тот же тензор: каждому "
+    "листу нужна копия или вызов его узла, в котором это учтено.",
 )
 def shares_gradients(root: Tensor) -> None:
     backward_in_order(root, lambda node, gradient: setattr(node.variable, "grad", gradient))
 
 
 @run_backward.mistake(
-    en="It looks as if the nodes are called with gradient tracking on: the gradients have got a graph of their own.",
-    ru="Похоже, что узлы вызваны при включённом отслеживании вычислений: у градиентов появился свой граф.",
+    en="The nodes were called with gradient tracking on, so the gradients have a graph of their own.",
+    ru="Узлы вызваны при включённом отслеживании вычислений, и у градиентов появился свой граф.",
 )
 def tracks_the_pass(root: Tensor) -> None:
     def tracked(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -343,10 +347,10 @@ def tracks_the_pass(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if the node of a leaf is called for every edge that leads to it. It is a node like the others: "
-    "wait, add up, call once.",
-    ru="Похоже, что узел листа вызывается для каждого ребра, которое к нему ведёт. Это такой же узел, как другие: "
-    "дождитесь всех градиентов, сложите их и вызовите узел один раз.",
+    en="The node of a leaf was called for every edge that leads to it. It is a node like the others: all gradients "
+    "have to be added up before the one call.",
+    ru="Узел листа вызван для каждого ребра, которое к нему ведёт. Это такой же узел, как другие: сначала нужно "
+    "сложить все пришедшие градиенты, а потом вызвать узел один раз.",
 )
 def calls_leaves_for_each_edge(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
@@ -361,8 +365,8 @@ def calls_leaves_for_each_edge(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if the pass starts with a float32 number. The root may be float64: start with `torch.ones_like(root)`.",
-    ru="Похоже, что проход начат с числа типа float32. Корень может быть типа float64: начните с "
+    en="The pass starts with a float32 number. The root may be float64: `torch.ones_like(root)` has its dtype.",
+    ru="Проход начат с числа типа float32. Корень может быть типа float64: тот же dtype будет у "
     "`torch.ones_like(root)`.",
 )
 def starts_in_float32(root: Tensor) -> None:
@@ -370,20 +374,20 @@ def starts_in_float32(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if the pass starts with a float32 number, and some `.grad` gets float32. The root may be float64: "
-    "start with `torch.ones_like(root)`.",
-    ru="Похоже, что проход начат с числа типа float32, и какой-то `.grad` получается типа float32. Корень может быть "
-    "типа float64: начните с `torch.ones_like(root)`.",
+    en="The pass starts with a float32 number, and some `.grad` gets float32. The root may be float64: "
+    "`torch.ones_like(root)` has its dtype.",
+    ru="Проход начат с числа типа float32, и какой-то `.grad` тоже получается float32. Корень может быть типа float64: "
+    "тот же dtype будет у `torch.ones_like(root)`.",
 )
 def assigns_float32(root: Tensor) -> None:
     backward_in_order(root, _assign_at, start=lambda _: torch.tensor(1.0))
 
 
 @run_backward.mistake(
-    en="It looks as if nodes are taken from a stack as they come. A node is called before everything that leads to it "
-    "has arrived, and what was sent on is sent on again.",
-    ru="Похоже, что узлы берутся из стека подряд. Узел вызывается раньше, чем до него дошли все градиенты, и уже "
-    "переданное передаётся снова.",
+    en="Nodes were taken from a stack as they come. A node is called before all gradients have reached it, and what "
+    "was passed on is passed on again.",
+    ru="Узлы взяты из стека подряд. Узел вызывается раньше, чем до него дошли все градиенты, и уже переданное "
+    "передаётся снова.",
 )
 def takes_from_a_stack(root: Tensor) -> None:
     total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -399,9 +403,8 @@ def takes_from_a_stack(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if nodes wait in a queue and each is called once, but when its turn comes, "
-    "not all that leads to it has arrived.",
-    ru="Похоже, что узлы стоят в очереди и каждый вызван один раз, но к моменту вызова до него дошли не все градиенты.",
+    en="Nodes wait in a queue, and each is called once, but when its turn comes, not all gradients have reached it.",
+    ru="Узлы стоят в очереди, и каждый вызван один раз, но к моменту вызова до него дошли не все градиенты.",
 )
 def takes_from_a_queue(root: Tensor) -> None:
     total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -421,10 +424,10 @@ def takes_from_a_queue(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if a gradient that has arrived is added to in place. An addition hands the same tensor to both of its inputs: "
-    "the other one changes with it.",
-    ru="Похоже, что новый градиент прибавляется на месте к уже пришедшему. Сложение отдаёт обоим входам один и тот же "
-    "тензор: вместе с одним меняется и другой.",
+    en="A gradient that has arrived was added to in place. An addition passes the same tensor to both of its inputs, "
+    "so the other one changes with it.",
+    ru="Новый градиент прибавлен на месте к уже пришедшему. Узел сложения передаёт обоим входам один и тот же тензор, "
+    "поэтому вместе с одним меняется и другой.",
 )
 def adds_in_place(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
@@ -440,8 +443,40 @@ def adds_in_place(root: Tensor) -> None:
 
 
 @run_backward.mistake(
-    en="It looks as if autograd's own engine does the work. The values are right; here your code should walk the graph.",
-    ru="Похоже, что работу делает сам autograd. Значения верны, но здесь граф должен обойти ваш код.",
+    en="Autograd's own engine does the work. The values are right, but here your code should walk the graph.",
+    ru="Обратный проход выполнен самим autograd. Значения верны, но здесь граф должен обойти ваш код.",
 )
 def lets_the_engine_do_it(root: Tensor) -> None:
     root.backward()  # type: ignore[no-untyped-call]
+
+
+@run_backward.mistake(
+    en="The pass starts with a gradient of shape `()`, although `root` may have another shape, such as `(1,)`: some "
+    "leaf gets a `.grad` of the wrong shape.",
+    ru="Проход начат с градиента формы `()`, а у `root` форма может быть и другой, например `(1,)`: `.grad` "
+    "некоторого листа получает не ту форму.",
+)
+def assigns_shape_of_a_number(root: Tensor) -> None:
+    backward_in_order(root, _assign_at, start=lambda _: torch.ones((), dtype=root.dtype))
+
+
+@run_backward.mistake(
+    en="The nodes are called in the order in which a stack finds them: some are called before all that leads to them "
+    "has arrived.",
+    ru="Узлы вызваны в том порядке, в каком их находит стек: некоторые — раньше, чем до них дошли все градиенты.",
+)
+def goes_in_order_of_a_stack(root: Tensor) -> None:
+    order: list[Any] = []
+    todo: list[Any] = [root.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in order:
+            order.append(node)
+            todo += [child for child, _ in node.next_functions]
+    total = {root.grad_fn: torch.ones_like(root)}
+    for node in order:
+        if hasattr(node, "variable"):
+            assign_gradient(node.variable, total[node])
+            continue
+        for child, gradient in pass_on(node, total[node]):
+            accumulate(total, child, gradient)

@@ -35,27 +35,31 @@ _WIDTH = 32  # numbers in the hidden layer
         aspect(
             "exact",
             0.5,
-            en="It is exact up to rounding: the error is at most 1e-12 of its largest entry (counted in units of 1e-12).",
+            en="It is exact up to rounding: the error is at most 1e-12 of its largest entry (counted in units of "
+            "1e-12).",
             ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах "
             "1e-12).",
+            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
         ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most k + 3, where k is the smaller of m and n.",
-            ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
+            ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
         aspect(
             "largest",
             1,
             en="No new tensor has more than 64·k elements.",
             ru="Ни в одном новом тензоре нет больше 64·k элементов.",
+            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
         ),
     ],
     hints=[
         Text(
             "A backward pass gives a row, forward mode gives a column. Which are fewer?",
-            "Обратный проход даёт строку, прямой режим — столбец. Чего меньше?",
+            "Обратный проход даёт строку, прямой режим — столбец. Чего меньше?",
         ),
         Text(
             "`torch.func` has one function for rows and one for columns. The length of `f(x)` tells which to take.",
@@ -112,33 +116,35 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if a tall matrix, too, is computed row by row, a backward pass for each output. It has fewer columns.",
-    ru="Похоже, что и высокая матрица вычисляется по строкам, по обратному проходу на выход. Столбцов у неё меньше.",
+    en="A tall matrix was computed row by row too, with a backward pass for each output. It has fewer columns than "
+    "rows.",
+    ru="Высокая матрица тоже вычисляется по строкам, с обратным проходом на каждый выход. Столбцов у неё меньше, чем "
+    "строк.",
 )
 def always_rows(f: Function, x: Tensor) -> object:
     return functional.jacobian(f, x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if for a tall matrix, too, all rows are computed at once, as `jacrev` does: a batch of m vectors.",
-    ru="Похоже, что и у высокой матрицы вычисляются сразу все строки, как в `jacrev`: это батч из m векторов.",
+    en="For a tall matrix too, all rows are computed at once, as `jacrev` does: a batch of m vectors.",
+    ru="И у высокой матрицы вычисляются сразу все строки, как в `jacrev`: это батч из m векторов.",
 )
 def always_jacrev(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if for a wide matrix, too, all columns are computed at once, as `jacfwd` does: n tangents at once.",
-    ru="Похоже, что и у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это n касательных векторов "
-    "сразу.",
+    en="For a wide matrix too, all columns are computed at once, as `jacfwd` does: n tangents at once.",
+    ru="И у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это n касательных векторов сразу.",
 )
 def always_jacfwd(f: Function, x: Tensor) -> object:
     return torch.func.jacfwd(f)(x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if a wide matrix, too, is computed column by column, a call of `f` for each input. It has fewer rows.",
-    ru="Похоже, что и широкая матрица вычисляется по столбцам, по вызову `f` на каждый вход. Строк у неё меньше.",
+    en="A wide matrix was computed column by column too, with a call of `f` for each input. It has fewer rows than "
+    "columns.",
+    ru="Широкая матрица тоже вычисляется по столбцам, с вызовом `f` на каждый вход. Строк у неё меньше, чем столбцов.",
 )
 def always_columns(f: Function, x: Tensor) -> object:
     units = torch.eye(len(x), dtype=x.dtype)
@@ -146,28 +152,28 @@ def always_columns(f: Function, x: Tensor) -> object:
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if the choice is the wrong way round: columns where rows are few, rows where columns are few.",
-    ru="Похоже, что выбор сделан наоборот: столбцы там, где мало строк, и строки там, где мало столбцов.",
+    en="The choice is the wrong way round: columns where rows are few, rows where columns are few.",
+    ru="Выбор сделан наоборот: столбцы там, где мало строк, и строки там, где мало столбцов.",
 )
 def the_other_way_round(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x) if len(f(x)) > len(x) else torch.func.jacfwd(f)(x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if the choice is the wrong way round: a pass for each column where rows are few, "
-    "for each row where columns are few.",
-    ru="Похоже, что выбор сделан наоборот: проход на каждый столбец там, где мало строк, "
-    "и на каждую строку там, где мало столбцов.",
+    en="The choice is the wrong way round: a pass for each column where rows are few, for each row where columns are "
+    "few.",
+    ru="Выбор сделан наоборот: проход на каждый столбец там, где мало строк, и на каждую строку там, где мало "
+    "столбцов.",
 )
 def loops_the_wrong_way(f: Function, x: Tensor) -> object:
     return always_rows(f, x) if len(f(x)) > len(x) else always_columns(f, x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if columns are computed where they are few, but each takes two backward passes: "
-    "`functional.jvp` does not use forward mode.",
-    ru="Похоже, что столбцы вычисляются там, где их мало, но каждый — двумя обратными проходами: "
-    "`functional.jvp` не использует прямой режим.",
+    en="Columns are computed where they are few, but each takes two backward passes: `functional.jvp` does not use "
+    "forward mode.",
+    ru="Столбцы вычисляются там, где их мало, но на каждый уходит два обратных прохода: `functional.jvp` не использует "
+    "прямой режим.",
 )
 def columns_by_two_passes(f: Function, x: Tensor) -> object:
     if len(f(x)) < len(x):
@@ -176,24 +182,24 @@ def columns_by_two_passes(f: Function, x: Tensor) -> object:
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if `f` was called at other points than `x`: finite differences lose a third of the digits or more.",
-    ru="Похоже, что `f` вызвана не только в точке `x`: конечные разности теряют треть знаков или больше.",
+    en="`f` was called at other points than `x`: finite differences lose a third of the digits or more.",
+    ru="Функция `f` вызвана не только в точке `x`: при конечных разностях теряется треть знаков или больше.",
 )
 def by_differences(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-5)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if a tall matrix comes back transposed: its columns were stacked as rows.",
-    ru="Похоже, что высокая матрица возвращается транспонированной: её столбцы записаны строками.",
+    en="A tall matrix comes back transposed: its columns were stacked as rows.",
+    ru="Высокая матрица возвращается транспонированной: её столбцы записаны строками.",
 )
 def columns_stacked_as_rows(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if this is the transposed matrix.",
-    ru="Похоже, что это транспонированная матрица.",
+    en="The transposed matrix came back.",
+    ru="Возвращена транспонированная матрица.",
 )
 def tall_for_wide(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x).T if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T

@@ -62,7 +62,7 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
             en="Both functions take and return vectors of one length, two or more, and give the same at each call: "
             "`swapped` raises no error.",
             ru="Обе функции принимают и возвращают векторы одной длины, не меньше двух, и при каждом вызове дают одно "
-            "и то же: `swapped` не вызывает ошибки.",
+            "и то же; вызов `swapped` выполняется без ошибки.",
         ),
         aspect(
             "hides",
@@ -73,14 +73,15 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
         aspect(
             "full",
             0.5,
-            en="In the first example every entry of `J` and of `v` is at least a thousandth of the largest one in size.",
+            en="In the first example every entry of `J` and of `v` is at least a thousandth of the largest one in "
+            "size.",
             ru="В первом примере каждый элемент `J` и `v` по величине не меньше тысячной доли наибольшего.",
         ),
         aspect(
             "exposes",
             1,
             en="In the second example `swapped` is wrong by more than 1 %.",
-            ru="Во втором примере `swapped` ошибается больше чем на 1 %.",
+            ru="Во втором примере результат `swapped` отличается от верного больше чем на 1 %.",
         ),
     ],
     hints=[
@@ -90,7 +91,7 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
         ),
         Text(
             "A linear function `lambda x: M @ x` has the Jacobian `M`, so you may choose it.",
-            "У линейной функции `lambda x: M @ x` матрица Якоби — `M`, её можно выбрать.",
+            "У линейной функции `lambda x: M @ x` матрица Якоби — `M`, её можно выбрать.",
         ),
         Text(
             "S = torch.tensor([[2.0, 1.0], [1.0, 3.0]])\nM = torch.tensor(...)\n...\n"
@@ -123,64 +124,64 @@ def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:
 
 
 @expose_swap.mistake(
-    en="It looks as if in one of the examples the vector has fewer than two entries, or the lengths of input, output "
-    "and `v` differ: then the shape alone gives the wrong side away.",
-    ru="Похоже, что в одном из примеров либо в векторе меньше двух элементов, либо длины входа, выхода и `v` "
-    "различаются: тогда ошибку выдаёт уже форма.",
+    en="In one of the examples the vector has fewer than two entries, or the lengths of input, output and `v` differ: "
+    "the shape alone then gives the wrong side away.",
+    ru="В одном из примеров либо в векторе меньше двух элементов, либо длины входа, выхода и `v` различаются: тогда "
+    "ошибку выдаёт уже форма.",
 )
 def not_square() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0])
 
 
 @expose_swap.mistake(
-    en="It looks as if `swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode "
-    "or is not written for `torch.func`, or `x` and `v` differ in dtype.",
-    ru="Похоже, что в одном из примеров `swapped` вызывает ошибку, хотя формы верны: у `f` нет прямого режима, "
-    "она написана не для `torch.func` или у `x` и `v` разные dtype.",
+    en="`swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode or is not "
+    "written for `torch.func`, or `x` and `v` differ in dtype.",
+    ru="В одном из примеров вызов `swapped` заканчивается ошибкой, хотя формы верны: у `f` нет прямого режима, она "
+    "написана не для `torch.func` или у `x` и `v` разные dtype.",
 )
 def raises_in_swapped() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0]))
 
 
 @expose_swap.mistake(
-    en="It looks as if the two examples changed places: the first one exposes the mistake.",
-    ru="Похоже, что примеры поменялись местами: ошибку выдаёт первый.",
+    en="The two examples are in the wrong order: it is the first one that exposes the mistake.",
+    ru="Примеры стоят не в том порядке: ошибку выдаёт первый.",
 )
 def changed_places() -> tuple[Example, Example]:
     return _linear([1.0, 2.0], [3.0, 4.0]), _linear([2.0, 1.0], [1.0, 3.0])
 
 
 @expose_swap.mistake(
-    en="It looks as if the first example has entries of `J` or of `v` that are zero or next to nothing, "
-    "as a function has that works on each entry alone.",
-    ru="Похоже, что в первом примере в `J` или в `v` есть нули или ничтожно малые элементы, "
-    "как у функции, действующей на каждый элемент отдельно.",
+    en="In the first example `J` or `v` has entries that are zero or next to nothing, as with a function that works on "
+    "each entry alone.",
+    ru="В первом примере в `J` или в `v` есть нули или ничтожно малые элементы, как у функции, которая действует на "
+    "каждый элемент отдельно.",
 )
 def entry_by_entry() -> tuple[Example, Example]:
     return (lambda x: (x + 1) ** 2, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
 
 
 @expose_swap.mistake(
-    en="It looks as if the second Jacobian is symmetric as well: no `v` tells the products apart there.",
-    ru="Похоже, что и вторая матрица Якоби симметрична: там произведения не различит ни один `v`.",
+    en="The second Jacobian is symmetric as well, so no `v` tells the products apart there.",
+    ru="Вторая матрица Якоби тоже симметрична, и произведения на ней не различит ни один `v`.",
 )
 def symmetric_twice() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 5.0], [5.0, 1.0])
 
 
 @expose_swap.mistake(
-    en="It looks as if the second `v` is zero: both products are zero then.",
-    ru="Похоже, что второй `v` нулевой: тогда оба произведения равны нулю.",
+    en="The second `v` is zero, and so are both products.",
+    ru="Второй вектор `v` нулевой, поэтому оба произведения равны нулю.",
 )
 def zero_direction() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([1.0, 2.0], [3.0, 4.0], v=(0.0, 0.0))
 
 
 @expose_swap.mistake(
-    en="It looks as if the second `J` is not symmetric, but the two products agree to 1 % for this `v`. "
-    "Take another `v`, or a `J` further from a symmetric one.",
-    ru="Похоже, что вторая `J` не симметрична, но для этого `v` два произведения совпадают с точностью до 1 %. "
-    "Возьмите другой `v` или `J`, которая дальше от симметричной.",
+    en="The second `J` is not symmetric, but for this `v` the two products agree to 1 %. Another `v`, or a `J` further "
+    "from a symmetric one, tells them apart.",
+    ru="Вторая `J` не симметрична, но для этого `v` два произведения совпадают с точностью до 1 %. Их различит другой "
+    "`v` или `J`, которая дальше от симметричной.",
 )
 def almost_the_same() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 5.0], [5.01, 1.0])

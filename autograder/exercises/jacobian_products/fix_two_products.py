@@ -27,13 +27,13 @@ from .common import Function
             "ones",
             1,
             en="The first result is the product with ones, in the shape of `inp`.",
-            ru="Первый результат — произведение с вектором из единиц; форма у него как у `inp`.",
+            ru="Первый результат — произведение с вектором из единиц; форма у него как у `inp`.",
         ),
         aspect(
             "v",
             1,
             en="The second result is the product with `v` alone.",
-            ru="Второй результат — только произведение с `v`.",
+            ru="Второй результат — только произведение с `v`.",
         ),
         aspect(
             "grad",
@@ -49,8 +49,10 @@ from .common import Function
             "Запустите её с `f`, у которой выход меньше входа. Что в сообщении об ошибке сказано о двух формах?",
         ),
         Text(
-            "`first` and `second` are two names of `inp.grad`. Which call returns the product and does not touch `.grad`?",
-            "`first` и `second` — два имени `inp.grad`. Какой вызов возвращает произведение и не трогает `.grad`?",
+            "`first` and `second` are two names of `inp.grad`. Which call returns the product and does not touch "
+            "`.grad`?",
+            "Имена `first` и `second` указывают на один `inp.grad`. Какой вызов возвращает произведение и не меняет "
+            "`.grad`?",
         ),
         Text(
             "(first,) = torch.autograd.grad(out, inp, torch.ones_like(...), retain_graph=...)",
@@ -75,8 +77,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @fix_two_products.mistake(
-    en="It looks as if the first `v` is still made like `inp`. It weighs the outputs: make it like `out`.",
-    ru="Похоже, что первый `v` по-прежнему создаётся по образцу `inp`. Он взвешивает выходы: берите форму `out`.",
+    en="The first `v` is still made like `inp`. It weighs the outputs, so it needs the shape of `out`.",
+    ru="Первый вектор `v` по-прежнему создаётся по образцу `inp`. Он взвешивает выходы, поэтому форма нужна как у "
+    "`out`.",
 )
 def ones_like_the_input(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
@@ -86,8 +89,8 @@ def ones_like_the_input(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if nothing is cleared between the two calls: the second result holds the first one as well.",
-    ru="Похоже, что между двумя вызовами ничего не обнуляется: второй результат включает и первый.",
+    en="Nothing was cleared between the two calls: the second result holds the first one as well.",
+    ru="Между двумя вызовами ничего не обнулено: во второй результат вошёл и первый.",
 )
 def adds_up(f: Function, inp: Tensor, v: Tensor) -> object:
     inp.grad = None
@@ -99,8 +102,8 @@ def adds_up(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if the gradient that was there before stayed in the first result.",
-    ru="Похоже, что в первом результате остался прежний градиент.",
+    en="The gradient that was there before was added to the first result.",
+    ru="В первый результат вошёл прежний градиент.",
 )
 def keeps_the_old(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
@@ -113,9 +116,8 @@ def keeps_the_old(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 FIRST_IS_GRAD = Text(
-    "It looks as if the shape of `v` is mended, but `first` is `inp.grad` itself, not a copy: "
-    "the next pass changed it as well.",
-    "Похоже, что форма `v` исправлена, но `first` — это сам `inp.grad`, без копии: следующий проход изменил и его.",
+    "The shape of `v` is mended, but `first` is `inp.grad` itself, not a copy: the next pass changed it as well.",
+    "Форма `v` исправлена, но `first` — это сам `inp.grad`, без копии: следующий проход изменил и его.",
 )
 
 
@@ -129,8 +131,8 @@ def mends_the_shape_only(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if `first` is `inp.grad` itself, not a copy: zeroing it in place and the next pass changed it as well.",
-    ru="Похоже, что `first` — это сам `inp.grad`, без копии: обнуление на месте и следующий проход изменили и его.",
+    en="`first` is `inp.grad` itself, not a copy: zeroing it in place and the next pass changed it as well.",
+    ru="Имя `first` — это сам `inp.grad`, без копии: обнуление на месте и следующий проход изменили и его.",
 )
 def two_names_of_one(f: Function, inp: Tensor, v: Tensor) -> object:
     inp.grad = None
@@ -143,8 +145,8 @@ def two_names_of_one(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if both products are taken with `v`: the first one is the product with ones.",
-    ru="Похоже, что оба произведения взяты с `v`: первое должно быть с единицами.",
+    en="Both products were taken with `v`. The first one should be the product with ones.",
+    ru="Оба произведения взяты с `v`, а первое должно быть с единицами.",
 )
 def v_twice(f: Function, inp: Tensor, v: Tensor) -> object:
     (product,) = torch.autograd.grad(f(inp), inp, v)
@@ -158,10 +160,10 @@ def clears_first_only(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if the change left both mistakes as they were: the first `v` is made like `inp`, "
-    "and `first` is `inp.grad` itself, to which the second call adds.",
-    ru="Похоже, что после правки обе ошибки на месте: первый `v` создаётся по образцу `inp`, "
-    "а `first` — это сам `inp.grad`, к которому прибавляет второй вызов.",
+    en="The change left both mistakes as they were: the first `v` is made like `inp`, and `first` is `inp.grad` "
+    "itself, to which the second call adds.",
+    ru="После правки обе ошибки остались: первый `v` создаётся по образцу `inp`, а `first` — это сам `inp.grad`, к "
+    "которому прибавляется результат второго вызова.",
 )
 def as_it_was(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
@@ -172,10 +174,10 @@ def as_it_was(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if `inp.grad` is zeroed in place between the calls: `first` is the same tensor and is zeroed, too. "
-    "And the first `v` is still made like `inp`.",
-    ru="Похоже, что `inp.grad` обнуляется на месте между вызовами: `first` — тот же тензор и обнуляется тоже. "
-    "И первый `v` по-прежнему создаётся по образцу `inp`.",
+    en="`inp.grad` was zeroed in place between the calls: `first` is the same tensor and became zero too. And the "
+    "first `v` is still made like `inp`.",
+    ru="Градиент `inp.grad` обнулён на месте между вызовами: `first` — тот же тензор и тоже стал нулевым. К тому же "
+    "первый `v` по-прежнему создаётся по образцу `inp`.",
 )
 def only_zeroes_in_place(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
@@ -187,8 +189,8 @@ def only_zeroes_in_place(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if the two results changed places: the product with ones comes first.",
-    ru="Похоже, что результаты поменялись местами: первым идёт произведение с единицами.",
+    en="The two results were returned in the wrong order: the product with ones has to come first.",
+    ru="Результаты возвращены не в том порядке: первым должно стоять произведение с единицами.",
 )
 def other_order(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
@@ -198,8 +200,8 @@ def other_order(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if the tuples of `torch.autograd.grad` came back, and not the tensors in them.",
-    ru="Похоже, что вернулись кортежи из `torch.autograd.grad`, а не тензоры в них.",
+    en="The tuples of `torch.autograd.grad` were returned, not the tensors in them.",
+    ru="Возвращены кортежи из `torch.autograd.grad`, а не тензоры в них.",
 )
 def pair_of_tuples(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
@@ -208,8 +210,8 @@ def pair_of_tuples(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if the first call frees the graph that the second one needs.",
-    ru="Похоже, что первый вызов освобождает граф, который нужен второму.",
+    en="The first call frees what the second one needs of the graph.",
+    ru="После первого вызова сохранённое в графе освобождено, а оно нужно второму.",
 )
 def frees_the_graph(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
@@ -219,8 +221,8 @@ def frees_the_graph(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if both products are taken with ones: `v` is not used.",
-    ru="Похоже, что оба произведения взяты с единицами: `v` не используется.",
+    en="Both products were taken with ones: `v` was not used.",
+    ru="Оба произведения взяты с единицами: вектор `v` не использован.",
 )
 def ones_twice(f: Function, inp: Tensor, v: Tensor) -> object:
     (product,) = torch.autograd.grad(f(inp).sum(), inp)
@@ -241,16 +243,16 @@ def _by_backward(f: Function, inp: Tensor, v: Tensor) -> tuple[object, object]:
 
 
 @fix_two_products.mistake(
-    en="It looks as if `inp.grad` now holds the second product: what was there before is lost.",
-    ru="Похоже, что в `inp.grad` теперь лежит второе произведение: прежнее содержимое потеряно.",
+    en="`inp.grad` now holds the second product: what was there before is lost.",
+    ru="В `inp.grad` теперь лежит второе произведение: прежнее содержимое потеряно.",
 )
 def spoils_grad(f: Function, inp: Tensor, v: Tensor) -> object:
     return _by_backward(f, inp, v)
 
 
 @fix_two_products.mistake(
-    en="It looks as if `inp.grad` was emptied at the end: what was there before is lost.",
-    ru="Похоже, что `inp.grad` в конце очищен: прежнее содержимое потеряно.",
+    en="`inp.grad` was emptied at the end: what was there before is lost.",
+    ru="В конце поле `inp.grad` очищено: прежнее содержимое потеряно.",
 )
 def empties_grad(f: Function, inp: Tensor, v: Tensor) -> object:
     products = _by_backward(f, inp, v)
@@ -259,8 +261,8 @@ def empties_grad(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if the old gradient was kept as a second name of `inp.grad`, not as a copy: zeroing in place changed it, too.",
-    ru="Похоже, что прежний градиент сохранён как второе имя `inp.grad`, без копии: обнуление на месте изменило и его.",
+    en="The old gradient was kept as a second name of `inp.grad`, not as a copy: zeroing in place changed it too.",
+    ru="Прежний градиент сохранён как второе имя `inp.grad`, без копии: обнуление на месте изменило и его.",
 )
 def old_by_name(f: Function, inp: Tensor, v: Tensor) -> object:
     old = inp.grad
@@ -270,8 +272,8 @@ def old_by_name(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if zeros were put into `inp.grad` where `None` had been.",
-    ru="Похоже, что в `inp.grad` записаны нули, хотя раньше там был `None`.",
+    en="Zeros were put into `inp.grad` where `None` had been.",
+    ru="В `inp.grad` записаны нули, хотя раньше там был `None`.",
 )
 def zeros_for_none(f: Function, inp: Tensor, v: Tensor) -> object:
     old = torch.zeros_like(inp) if inp.grad is None else inp.grad

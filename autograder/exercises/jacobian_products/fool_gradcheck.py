@@ -168,11 +168,11 @@ def _is_wrong(gradient: Tensor, slopes: _Slopes) -> bool:
     hints=[
         Text(
             "`gradcheck` calls `f` near `x`, and nowhere else. What may `f` do at other points?",
-            "`gradcheck` вызывает `f` около `x` и больше нигде. Что может `f` делать в других точках?",
+            "Проверка `gradcheck` вызывает `f` около `x` и больше нигде. Что может `f` делать в других точках?",
         ),
         Text(
             "The values of `x * x.detach()` are squares; the gradient is only half of a square's.",
-            "Значения `x * x.detach()` — квадрат, а градиент — лишь половина его производной.",
+            "Значения `x * x.detach()` — квадрат, а градиент — лишь половина его производной.",
         ),
         Text(
             "def f(x):\n    return torch.where(x > 0, ..., ...)\n\nreturn f, torch.tensor(...), torch.tensor(...)",
@@ -228,8 +228,8 @@ def a_kink() -> object:
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if `x` itself is at a kink: `gradcheck` fails there.",
-    ru="Похоже, что на изломе стоит сама точка `x`: `gradcheck` там не проходит.",
+    en="`x` itself is at a kink, where `gradcheck` fails.",
+    ru="На изломе стоит сама точка `x`, а там `gradcheck` не проходит.",
 )
 def a_kink_at_x() -> object:
     return torch.relu, _at(0.0, 1.0), _at(-1.0, 2.0)
@@ -244,18 +244,17 @@ def wrong_at_x() -> object:
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if a point is in float32. Both belong in float64: in float32 `gradcheck` fails for right functions, too.",
-    ru="Похоже, что точка задана в float32. Обе нужны в float64: в float32 `gradcheck` не проходит и для верных "
-    "функций.",
+    en="A point is in float32. Both belong in float64: in float32 `gradcheck` fails for right functions too.",
+    ru="Точка задана в float32. Обе нужны в float64: во float32 `gradcheck` не проходит и для верных функций.",
 )
 def in_single_precision() -> object:
     return torch.sin, torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if `f` gives another value at each call. `gradcheck` compares repeated calls and notices.",
-    ru="Похоже, что `f` при каждом вызове даёт другое значение. `gradcheck` сравнивает повторные вызовы и замечает "
-    "это.",
+    en="`f` gives another value at each call. `gradcheck` compares repeated calls and notices.",
+    ru="Функция `f` при каждом вызове даёт другое значение. Проверка `gradcheck` сравнивает повторные вызовы и "
+    "замечает это.",
 )
 def by_chance() -> object:
     return torch.nn.Dropout(), _at(*range(1, 33)), _at(*range(2, 34))

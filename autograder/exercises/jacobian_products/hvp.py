@@ -44,34 +44,42 @@ def _count_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
             en="What comes back is `H v`, of shape (n,) and of the dtype of `x`.",
             ru="Возвращается `H v` формы (n,) с тем же dtype, что у `x`.",
         ),
-        aspect("exact", 0.5, *TO_ROUNDING),
+        aspect(
+            "exact",
+            0.5,
+            *TO_ROUNDING,
+            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+        ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most 4, whatever n (counted for n = 6).",
             ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n (подсчитано для n = 6).",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
         aspect(
             "largest",
             1,
             en="No new tensor has more than 4n elements (counted for n = 6).",
             ru="Ни в одном новом тензоре нет больше 4n элементов (подсчитано для n = 6).",
+            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
         ),
         aspect(
             "operations",
             0.5,
             en="The number of operations does not grow with n (counted: how many more for n = 6 than for n = 3).",
             ru="Число операций не растёт с n (подсчитано, на сколько их больше для n = 6, чем для n = 3).",
+            measured=Text("Additional operations", "Лишних операций"),
         ),
     ],
     hints=[
         Text(
             "`H` is the Jacobian of the gradient. Of which function is `H v` a product that you know already?",
-            "`H` — матрица Якоби градиента. Для какой функции `H v` — уже знакомое вам произведение?",
+            "`H` — матрица Якоби градиента. Для какой функции `H v` — уже знакомое вам произведение?",
         ),
         Text(
-            "`H v` is the gradient of the number `g @ v`, with `v` held fixed. Does your `g` know how it was computed?",
-            "`H v` — градиент числа `g @ v` при неизменном `v`. Помнит ли ваш `g`, как он вычислен?",
+            "`H v` is the gradient of the scalar `g @ v`, with `v` held fixed. Does your `g` have a graph?",
+            "`H v` — градиент скаляра `g @ v` при неизменном `v`. Есть ли у вашего `g` граф?",
         ),
         Text(
             "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)",
@@ -125,12 +133,12 @@ def _gradient(f: Function, x: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if what is to be differentiated has no graph. In the first call of `grad`: `x` does not require grad, "
-    "take a copy that does. In the second: the gradient has none without `create_graph=True` "
-    "(`retain_graph=True` only keeps the old one).",
-    ru="Похоже, что дифференцируется тензор без графа. Если ошибка в первом вызове `grad`, `x` не требует градиента: "
-    "возьмите копию, которая требует. Если во втором, то у градиента нет графа без `create_graph=True` "
-    "(`retain_graph=True` лишь сохраняет старый).",
+    en="A tensor without a graph is differentiated. In the first call of `grad`: `x` does not require grad, so a copy "
+    "is needed that does. In the second: the gradient has no graph without `create_graph=True` (`retain_graph=True` "
+    "only keeps the old one).",
+    ru="Дифференцируется тензор без графа. Если ошибка в первом вызове `grad`, то `x` не требует градиента и нужна "
+    "копия, которая требует. Если во втором, то у градиента нет графа без `create_graph=True` (`retain_graph=True` "
+    "лишь сохраняет старый).",
 )
 def no_graph_behind(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -139,8 +147,8 @@ def no_graph_behind(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if the gradient of `g @ g` was taken: that is `2 H g`. `v` does not depend on x.",
-    ru="Похоже, что взят градиент `g @ g`: это `2 H g`. `v` от x не зависит.",
+    en="The gradient of `g @ g` was taken: that is `2 H g`, since `v` does not depend on x.",
+    ru="Взят градиент `g @ g`, а это `2 H g`: ведь `v` от x не зависит.",
 )
 def gradient_of_its_square(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -149,8 +157,8 @@ def gradient_of_its_square(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if the sum of the gradient's entries was differentiated: that gives the row sums of `H`, without `v`.",
-    ru="Похоже, что продифференцирована сумма элементов градиента: это суммы строк `H`, без `v`.",
+    en="The sum of the gradient's entries was differentiated: that gives the row sums of `H`, without `v`.",
+    ru="Продифференцирована сумма элементов градиента: получились суммы строк `H`, без `v`.",
 )
 def row_sums(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -158,8 +166,8 @@ def row_sums(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if the row sums of `H` were taken for its diagonal and multiplied by `v` entry by entry.",
-    ru="Похоже, что суммы строк `H` приняты за её диагональ и поэлементно умножены на `v`.",
+    en="The row sums of `H` were taken for its diagonal and multiplied by `v` entry by entry.",
+    ru="Суммы строк `H` приняты за её диагональ и поэлементно умножены на `v`.",
 )
 def row_sums_for_a_diagonal(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -167,40 +175,40 @@ def row_sums_for_a_diagonal(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if one number came back, `g @ v`. It still has to be differentiated.",
-    ru="Похоже, что вернулось одно число, `g @ v`. Его нужно ещё продифференцировать.",
+    en="One number was returned, `g @ v`. It still has to be differentiated.",
+    ru="Возвращено одно число, `g @ v`. Его ещё нужно продифференцировать.",
 )
 def slope_along_v(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return _gradient(f, tracked(x)) @ v
 
 
 @hvp.mistake(
-    en="It looks as if the gradient itself came back. It is to be multiplied by `v` and differentiated once more.",
-    ru="Похоже, что вернулся сам градиент. Его нужно ещё умножить на `v` и продифференцировать.",
+    en="The gradient itself was returned. It still has to be multiplied by `v` and differentiated.",
+    ru="Возвращён сам градиент. Его ещё нужно умножить на `v` и продифференцировать.",
 )
 def plain_gradient(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return _gradient(f, tracked(x))
 
 
 @hvp.mistake(
-    en="It looks as if the gradient was multiplied by `v` entry by entry: no second derivative was taken.",
-    ru="Похоже, что градиент поэлементно умножен на `v`: вторая производная не взята.",
+    en="The gradient was multiplied by `v` entry by entry: no second derivative was taken.",
+    ru="Градиент поэлементно умножен на `v`: вторая производная не взята.",
 )
 def gradient_weighed(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return _gradient(f, tracked(x)) * v
 
 
 @hvp.mistake(
-    en="It looks as if the value `f(x)` came back. In the pair of `functional.hvp` the product is the second entry.",
-    ru="Похоже, что вернулось значение `f(x)`. В паре из `functional.hvp` произведение — второй элемент.",
+    en="The value `f(x)` was returned. In the pair of `functional.hvp` the product is the second entry.",
+    ru="Возвращено значение `f(x)`. В паре из `functional.hvp` произведение — второй элемент.",
 )
 def value_of_f(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return f(x)
 
 
 @hvp.mistake(
-    en="It looks as if the Hessian was replaced by `g gᵀ`, a product of first derivatives.",
-    ru="Похоже, что матрица Гессе заменена на `g gᵀ`, произведение первых производных.",
+    en="The Hessian was replaced by `g gᵀ`, a product of first derivatives.",
+    ru="Матрица Гессе заменена на `g gᵀ`, произведение первых производных.",
 )
 def outer_product(f: Function, x: Tensor, v: Tensor) -> Tensor:
     g = _gradient(f, tracked(x))
@@ -208,8 +216,8 @@ def outer_product(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if both passes went into `.grad`: it holds the gradient plus `H v`.",
-    ru="Похоже, что оба прохода попали в `.grad`: там градиент плюс `H v`.",
+    en="The results of both passes were added up in `.grad`: it holds the gradient plus `H v`.",
+    ru="Результаты обоих проходов сложились в `.grad`: там градиент плюс `H v`.",
 )
 def both_in_grad(f: Function, x: Tensor, v: Tensor) -> object:
     x = tracked(x)
@@ -221,8 +229,8 @@ def both_in_grad(f: Function, x: Tensor, v: Tensor) -> object:
 
 
 @hvp.mistake(
-    en="It looks as if the tuple of `torch.autograd.grad` came back, and not the tensor in it.",
-    ru="Похоже, что вернулся кортеж из `torch.autograd.grad`, а не тензор в нём.",
+    en="The tuple of `torch.autograd.grad` was returned, not the tensor in it.",
+    ru="Возвращён кортеж из `torch.autograd.grad`, а не тензор в нём.",
 )
 def returns_the_tuple(f: Function, x: Tensor, v: Tensor) -> object:
     x = tracked(x)
@@ -230,18 +238,18 @@ def returns_the_tuple(f: Function, x: Tensor, v: Tensor) -> object:
 
 
 @hvp.mistake(
-    en="It looks as if the whole pair of `functional.hvp` came back, value and product. Only the product is asked for.",
-    ru="Похоже, что вернулась вся пара из `functional.hvp`, значение и произведение. Нужно только произведение.",
+    en="The whole pair of `functional.hvp` was returned, value and product. Only the product is asked for.",
+    ru="Возвращена вся пара из `functional.hvp`, значение и произведение, а нужно только произведение.",
 )
 def returns_value_and_product(f: Function, x: Tensor, v: Tensor) -> object:
     return functional.hvp(f, x, v)
 
 
 @hvp.mistake(
-    en="It looks as if `f` was called at other points than `x`, and gradients were subtracted: "
-    "a third of the digits is lost, or more.",
-    ru="Похоже, что `f` вызвана не только в точке `x` и градиенты вычтены один из другого: "
-    "теряется треть знаков или больше.",
+    en="`f` was called at other points than `x`, and gradients were subtracted: a third of the digits is lost, or "
+    "more.",
+    ru="Функция `f` вызвана не только в точке `x`, и градиенты вычтены один из другого: теряется треть знаков или "
+    "больше.",
 )
 def difference_of_gradients(f: Function, x: Tensor, v: Tensor) -> Tensor:
     h = 1e-6
@@ -249,16 +257,16 @@ def difference_of_gradients(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if the whole Hessian was built, a backward pass for each row, as `functional.hessian` does.",
-    ru="Похоже, что построена вся матрица Гессе, по обратному проходу на строку, как это делает `functional.hessian`.",
+    en="The whole Hessian was built, with a backward pass for each row, as `functional.hessian` does.",
+    ru="Построена вся матрица Гессе, по обратному проходу на строку, как в `functional.hessian`.",
 )
 def whole_hessian(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return functional.hessian(f, x) @ v  # type: ignore[no-any-return, operator]
 
 
 @hvp.mistake(
-    en="It looks as if there is no matrix, but a backward pass for each of its rows.",
-    ru="Похоже, что матрицы нет, но на каждую её строку приходится обратный проход.",
+    en="No matrix was built, but there is a backward pass for each of its rows.",
+    ru="Матрица не построена, но на каждую её строку приходится обратный проход.",
 )
 def row_by_row(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -267,8 +275,8 @@ def row_by_row(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if there are superfluous calls of `f` or backward passes: not one for each entry, but more than needed.",
-    ru="Похоже, что есть лишние вызовы `f` или обратные проходы: не по одному на элемент, но больше, чем нужно.",
+    en="There are superfluous calls of `f` or backward passes: not one for each entry, but more than needed.",
+    ru="Есть лишние вызовы `f` или обратные проходы: не по одному на элемент, но больше, чем нужно.",
 )
 def wasted_passes(f: Function, x: Tensor, v: Tensor) -> Tensor:
     f(x), f(x), f(x)
@@ -276,16 +284,16 @@ def wasted_passes(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if the whole Hessian was built in a batched pass, as `torch.func.hessian` does: n vectors at once.",
-    ru="Похоже, что вся матрица Гессе построена проходом по батчу, как в `torch.func.hessian`: сразу n векторов.",
+    en="The whole Hessian was built in a batched pass, as `torch.func.hessian` does: n vectors at once.",
+    ru="Вся матрица Гессе построена проходом по батчу, как в `torch.func.hessian`: сразу n векторов.",
 )
 def whole_hessian_batched(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return torch.func.hessian(f)(x) @ v  # type: ignore[no-any-return]
 
 
 @hvp.mistake(
-    en="It looks as if `g @ v` is summed entry by entry in Python: each entry adds its own operations.",
-    ru="Похоже, что `g @ v` вычисляется в Python по одному элементу: каждый добавляет свои операции.",
+    en="`g @ v` was summed entry by entry in Python: each entry adds its own operations.",
+    ru="Произведение `g @ v` вычисляется в Python по одному элементу, и на каждый приходятся свои операции.",
 )
 def sums_in_python(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)

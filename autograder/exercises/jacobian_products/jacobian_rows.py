@@ -25,7 +25,7 @@ from .common import curved
             "jacobian",
             2,
             en="Row i is the gradient of `y[i]`: a tensor of shape (m, n) and of the dtype of `x`.",
-            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) с тем же dtype, что у `x`.",
+            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) с тем же dtype, что у `x`.",
         ),
         aspect(
             "grad",
@@ -37,7 +37,7 @@ from .common import curved
     hints=[
         Text(
             "Which `v` makes `vᵀJ` the first row of `J`? And the second?",
-            "При каком `v` произведение `vᵀJ` — первая строка `J`? А вторая?",
+            "При каком `v` произведение `vᵀJ` — первая строка `J`? А вторая?",
         ),
         Text(
             "One call of `torch.autograd.grad` for each output. The graph is needed again after each but the last.",
@@ -86,32 +86,32 @@ def _clearing(x: Tensor) -> Callable[[], None]:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if `x.grad` is never cleared: each row holds all the rows before it, and what was there at the start.",
-    ru="Похоже, что `x.grad` ни разу не обнуляется: в каждой строке есть все предыдущие и то, что лежало там вначале.",
+    en="`x.grad` was never cleared: each row holds all the rows before it, and what was there at the start.",
+    ru="Градиент `x.grad` ни разу не обнулён: в каждую строку вошли все предыдущие и то, что лежало там вначале.",
 )
 def running_sums(y: Tensor, x: Tensor) -> Tensor:
     return torch.stack(_rows_in_grad(y, x, _do_nothing, _do_nothing))
 
 
 @jacobian_rows.mistake(
-    en="It looks as if `x.grad` is cleared once, before the loop: each row holds all the rows before it.",
-    ru="Похоже, что `x.grad` обнуляется один раз, до цикла: в каждой строке есть все предыдущие.",
+    en="`x.grad` was cleared once, before the loop: each row holds all the rows before it.",
+    ru="Градиент `x.grad` обнулён один раз, до цикла: в каждую строку вошли все предыдущие.",
 )
 def cleared_once(y: Tensor, x: Tensor) -> Tensor:
     return torch.stack(_rows_in_grad(y, x, _clearing(x), _do_nothing))
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the first row still holds what was in `x.grad` before.",
-    ru="Похоже, что в первой строке осталось то, что лежало в `x.grad` раньше.",
+    en="The first row still holds what was in `x.grad` before.",
+    ru="В первую строку вошло то, что лежало в `x.grad` раньше.",
 )
 def cleared_after_each(y: Tensor, x: Tensor) -> Tensor:
     return torch.stack(_rows_in_grad(y, x, _do_nothing, _clearing(x)))
 
 
 @jacobian_rows.mistake(
-    en="It looks as if every row is the same tensor, `x.grad`, zeroed in place: all of them show the last one.",
-    ru="Похоже, что все строки — один тензор, `x.grad`, обнуляемый на месте: в каждой видна последняя.",
+    en="Every row is the same tensor, `x.grad`, zeroed in place: all of them show the last row.",
+    ru="Все строки — один и тот же тензор, `x.grad`, обнуляемый на месте: в каждой видна последняя.",
 )
 def all_rows_the_last(y: Tensor, x: Tensor) -> Tensor:
     rows = []
@@ -124,8 +124,8 @@ def all_rows_the_last(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if this is the transposed matrix: rows or columns were stacked along the other dimension.",
-    ru="Похоже, что это транспонированная матрица: строки или столбцы собраны вдоль другого измерения.",
+    en="The matrix is transposed: rows or columns were stacked along the other dimension.",
+    ru="Матрица транспонирована: строки или столбцы собраны вдоль другого измерения.",
 )
 def transposed(y: Tensor, x: Tensor) -> Tensor:
     rows = [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
@@ -133,24 +133,24 @@ def transposed(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the outputs were summed: that gradient is the sum of all rows.",
-    ru="Похоже, что выходы сложены: такой градиент — сумма всех строк.",
+    en="The outputs were summed: the gradient of the sum is the sum of all rows.",
+    ru="Выходы сложены: градиент суммы равен сумме всех строк.",
 )
 def sum_of_rows(y: Tensor, x: Tensor) -> Tensor:
     return torch.autograd.grad(y.sum(), x)[0]
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the first row's call frees the graph that the second row needs.",
-    ru="Похоже, что вызов для первой строки освобождает граф, который нужен второй.",
+    en="The first row's call frees what the second row needs of the graph.",
+    ru="После вызова для первой строки сохранённое в графе освобождено, а оно нужно для второй.",
 )
 def graph_freed(y: Tensor, x: Tensor) -> Tensor:
     return torch.stack([torch.autograd.grad(output, x)[0] for output in y])
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the rows of an identity matrix of the input's size were used as `v`. There is one row for each output.",
-    ru="Похоже, что в качестве `v` взяты строки единичной матрицы размера входа. Нужна одна строка на каждый выход.",
+    en="The rows of an identity matrix of the input's size were used as `v`. There is one row for each output.",
+    ru="В качестве `v` взяты строки единичной матрицы размера входа. Нужна одна строка на каждый выход.",
 )
 def identity_of_the_input(y: Tensor, x: Tensor) -> Tensor:
     rows = torch.eye(len(x), dtype=x.dtype)
@@ -158,8 +158,8 @@ def identity_of_the_input(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if every row is the same tensor, `x.grad`, and all passes were added up in it.",
-    ru="Похоже, что все строки — один тензор, `x.grad`, и в нём сложились результаты всех проходов.",
+    en="Every row is the same tensor, `x.grad`, and the results of all passes were added up in it.",
+    ru="Все строки — один и тот же тензор, `x.grad`, и в нём сложились результаты всех проходов.",
 )
 def all_rows_the_sum(y: Tensor, x: Tensor) -> Tensor:
     for output in y:
@@ -169,34 +169,34 @@ def all_rows_the_sum(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if each row holds the sum of all rows: `y.sum()` was differentiated, "
-    "or every row is `x.grad` itself, in which all passes were added up.",
-    ru="Похоже, что в каждой строке стоит сумма всех строк: продифференцирована `y.sum()` "
-    "или все строки — сам `x.grad`, в котором сложились результаты всех проходов.",
+    en="Each row holds the sum of all rows: `y.sum()` was differentiated, or every row is `x.grad` itself, in which "
+    "all passes were added up.",
+    ru="В каждой строке стоит сумма всех строк: продифференцирована `y.sum()` или все строки — сам `x.grad`, в котором "
+    "сложились результаты всех проходов.",
 )
 def sum_in_every_row(y: Tensor, x: Tensor) -> Tensor:
     return torch.autograd.grad(y.sum(), x)[0].expand(len(y), -1)
 
 
 @jacobian_rows.mistake(
-    en="It looks as if a list of rows came back. They still have to be stacked into one tensor.",
-    ru="Похоже, что вернулся список строк. Строки нужно ещё собрать в один тензор.",
+    en="A list of rows was returned. The rows still have to be stacked into one tensor.",
+    ru="Возвращён список строк. Их ещё нужно собрать в один тензор.",
 )
 def list_of_rows(y: Tensor, x: Tensor) -> list[Tensor]:
     return [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the rows were joined end to end: one long vector. `stack` gives them a dimension of their own.",
-    ru="Похоже, что строки склеены в один длинный вектор. `stack` даёт им собственное измерение.",
+    en="The rows were joined end to end into one long vector. `stack` gives them a dimension of their own.",
+    ru="Строки соединены в один длинный вектор. Функция `stack` собирает их вдоль нового измерения.",
 )
 def joined_rows(y: Tensor, x: Tensor) -> Tensor:
     return torch.cat(list_of_rows(y, x))
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the tuples of `torch.autograd.grad` were stacked, and not the tensors in them.",
-    ru="Похоже, что в тензор собираются кортежи из `torch.autograd.grad`, а не тензоры в них.",
+    en="The tuples of `torch.autograd.grad` were stacked, not the tensors in them.",
+    ru="В тензор собираются кортежи из `torch.autograd.grad`, а не тензоры в них.",
 )
 def tuples_stacked(y: Tensor, x: Tensor) -> Tensor:
     rows: list[Any] = [torch.autograd.grad(output, x, retain_graph=True) for output in y]
@@ -204,16 +204,16 @@ def tuples_stacked(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the rows went into a float32 tensor, as `torch.zeros(m, n)` makes one: half of their digits are lost.",
-    ru="Похоже, что строки записаны в тензор float32, какой создаёт `torch.zeros(m, n)`: половина их знаков потеряна.",
+    en="The rows went into a float32 tensor, such as `torch.zeros(m, n)` makes: half of their digits are lost.",
+    ru="Строки записаны в тензор float32, какой создаёт `torch.zeros(m, n)`: половина их знаков потеряна.",
 )
 def in_single_rows(y: Tensor, x: Tensor) -> Tensor:
     return torch.stack(list_of_rows(y, x)).float()
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the matrix is right, but the rows went through `x.grad`, and it was left empty.",
-    ru="Похоже, что матрица верна, но строки вычислены через `x.grad`, и он остался пустым.",
+    en="The matrix is right, but the rows were computed through `x.grad`, and it was left empty.",
+    ru="Матрица верна, но строки вычислены через `x.grad`, и это поле осталось пустым.",
 )
 def leaves_grad_empty(y: Tensor, x: Tensor) -> Tensor:
     x.grad = None
@@ -221,8 +221,8 @@ def leaves_grad_empty(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the matrix is right, but the rows went through `x.grad`, and the last one stayed there.",
-    ru="Похоже, что матрица верна, но строки вычислены через `x.grad`, и последняя там осталась.",
+    en="The matrix is right, but the rows were computed through `x.grad`, and the last one stayed there.",
+    ru="Матрица верна, но строки вычислены через `x.grad`, и последняя там осталась.",
 )
 def leaves_the_last_row(y: Tensor, x: Tensor) -> Tensor:
     rows: list[Any] = []
@@ -234,8 +234,8 @@ def leaves_the_last_row(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the matrix is right, but `x.grad` was left full of zeros.",
-    ru="Похоже, что матрица верна, но в `x.grad` остались нули.",
+    en="The matrix is right, but `x.grad` was left full of zeros.",
+    ru="Матрица верна, но в `x.grad` остались нули.",
 )
 def leaves_zeros(y: Tensor, x: Tensor) -> Tensor:
     x.grad = None

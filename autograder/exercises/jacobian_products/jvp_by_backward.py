@@ -40,18 +40,35 @@ from .jvp import (
     rtol=NEAR,
     aspects=[
         aspect("product", 1.5, *jvp.aspects[0].says),
-        aspect("exact", 0.5, *jvp.aspects[1].says),
-        aspect("passes", 0.5, *jvp.aspects[2].says),
-        aspect("largest", 0.5, *jvp.aspects[3].says),
+        aspect(
+            "exact",
+            0.5,
+            *jvp.aspects[1].says,
+            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+        ),
+        aspect(
+            "passes",
+            0.5,
+            *jvp.aspects[2].says,
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
+        ),
+        aspect(
+            "largest",
+            0.5,
+            *jvp.aspects[3].says,
+            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
+        ),
     ],
     hints=[
         Text(
-            "`torch.autograd.grad(y, x, u)` gives `uᵀJ`. What does it give as a function of `u`, and what is its Jacobian?",
+            "`torch.autograd.grad(y, x, u)` gives `uᵀJ`. What does it give as a function of `u`, and what is its "
+            "Jacobian?",
             "`torch.autograd.grad(y, x, u)` даёт `uᵀJ`. Какая это функция от `u` и какова её матрица Якоби?",
         ),
         Text(
-            "Two calls of `torch.autograd.grad`: the first with a `u` that requires grad, the second differentiates by `u`.",
-            "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
+            "Two calls of `torch.autograd.grad`: the first with a `u` that requires grad, the second differentiates by "
+            "`u`.",
+            "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
             "`u`.",
         ),
         Text(
@@ -97,16 +114,16 @@ for program in (
 
 
 @jvp_by_backward.mistake(
-    en="It looks as if the whole pair came back, value and product. Only the product is asked for.",
-    ru="Похоже, что вернулась вся пара, значение и произведение. Нужно только произведение.",
+    en="The whole pair was returned, value and product. Only the product is asked for.",
+    ru="Возвращена вся пара, значение и произведение, а нужно только произведение.",
 )
 def returns_value_and_jvp(f: Function, x: Tensor, v: Tensor) -> object:
     return functional.jvp(f, x, v)
 
 
 @jvp_by_backward.mistake(
-    en="It looks as if forward mode was used on a function that has none.",
-    ru="Похоже, что прямой режим применён к функции, у которой его нет.",
+    en="Forward mode was used on a function that has none.",
+    ru="Прямой режим применён к функции, у которой его нет.",
 )
 def asks_for_forward_mode(f: Function, x: Tensor, v: Tensor) -> object:
     with forward_ad.dual_level():
@@ -114,24 +131,24 @@ def asks_for_forward_mode(f: Function, x: Tensor, v: Tensor) -> object:
 
 
 @jvp_by_backward.mistake(
-    en="It looks as if `torch.func` was asked: it refuses a custom `Function` that is not written for it.",
-    ru="Похоже, что использована `torch.func`: она отвергает пользовательскую `Function`, написанную не для неё.",
+    en="`torch.func` was used: it refuses a custom `Function` that is not written for it.",
+    ru="Использован модуль `torch.func`: он принимает пользовательскую `Function`, только если она написана для него.",
 )
 def asks_torch_func(f: Function, x: Tensor, v: Tensor) -> object:
     return torch.func.jvp(f, (x,), (v,))[1]
 
 
 @jvp_by_backward.mistake(
-    en="It looks as if the value `f(x)` came back, and not the product.",
-    ru="Похоже, что вернулось значение `f(x)`, а не произведение.",
+    en="The value `f(x)` was returned, not the product.",
+    ru="Возвращено значение `f(x)`, а не произведение.",
 )
 def value_alone(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return f(x)
 
 
 @jvp_by_backward.mistake(
-    en="It looks as if the whole matrix was built in one batched pass: one pass it is, but of many vectors at once.",
-    ru="Похоже, что вся матрица построена за один проход по батчу: проход один, но в нём сразу много векторов.",
+    en="The whole matrix was built in one batched pass. It is one pass, but of many vectors at once.",
+    ru="Вся матрица построена за один проход по батчу. Проход один, но в нём сразу много векторов.",
 )
 def all_rows_in_one_pass(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)

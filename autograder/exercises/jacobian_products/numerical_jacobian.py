@@ -69,13 +69,14 @@ class BlackBox:
             "jacobian",
             2,
             en="Column j tells how the outputs change with `x[j]`: a float64 tensor of shape (m, n), right to 1 %.",
-            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
+            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
         ),
         aspect(
             "accurate",
             1.5,
             en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
             ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента (указана в единицах 1e-9).",
+            measured=Text("Error in units of 1e-9", "Ошибка в единицах 1e-9"),
         ),
         aspect(
             "x",
@@ -90,7 +91,8 @@ class BlackBox:
             "Какие элементы матрицы Якоби можно узнать, сдвигая только `x[j]`: строку или столбец?",
         ),
         Text(
-            "Step to both sides: the error is of the order of `h²` then, not of `h`. Then read the best step off the table above.",
+            "Step to both sides: the error is of the order of `h²` then, not of `h`. Then read the best step off the "
+            "table above.",
             "Шагните в обе стороны: тогда погрешность порядка `h²`, а не `h`. Затем найдите лучший шаг в таблице выше.",
         ),
         Text(
@@ -136,56 +138,57 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the columns were stacked as rows: this is the transposed matrix.",
-    ru="Похоже, что столбцы записаны строками: это транспонированная матрица.",
+    en="The columns were stacked as rows, so the matrix is transposed.",
+    ru="Столбцы записаны строками, поэтому матрица транспонирована.",
 )
 def columns_as_rows(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-5).T
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the difference over two steps was divided by one: everything is twice as large.",
-    ru="Похоже, что разность значений, отстоящих на два шага, разделена на один шаг: всё вдвое больше.",
+    en="The difference over two steps was divided by one step: everything is twice as large.",
+    ru="Разность значений, отстоящих на два шага, разделена на один шаг: всё вдвое больше нужного.",
 )
 def divides_by_one_step(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-5, over=1e-5)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if a one-sided difference was divided by two steps: everything is half as large.",
-    ru="Похоже, что односторонняя разность разделена на два шага: всё вдвое меньше.",
+    en="A one-sided difference was divided by two steps: everything is half as large.",
+    ru="Односторонняя разность разделена на два шага: всё вдвое меньше нужного.",
 )
 def divides_by_two_steps(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-7, back=False, over=2e-7)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if all entries of `x` were moved at once: that is one product with a vector of ones.",
-    ru="Похоже, что все элементы `x` сдвинуты сразу: это одно произведение с вектором из единиц.",
+    en="All entries of `x` were moved at once: that gives one product with a vector of ones.",
+    ru="Все элементы `x` сдвинуты сразу: получилось одно произведение с вектором из единиц.",
 )
 def moves_all_at_once(f: Function, x: Tensor) -> Tensor:
     return (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if all entries of `x` are moved at once for every column: all columns are the same, the sum of all.",
-    ru="Похоже, что для каждого столбца сдвигаются сразу все элементы `x`: все столбцы одинаковы, каждый — сумма всех.",
+    en="All entries of `x` were moved at once for every column: all columns are the same, the sum of all.",
+    ru="Для каждого столбца сдвинуты сразу все элементы `x`: столбцы одинаковы, и каждый равен сумме всех.",
 )
 def moves_all_each_time(f: Function, x: Tensor) -> Tensor:
     return torch.stack([moves_all_at_once(f, x) for _ in x], dim=1)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the step in one entry stays when the next one is moved: each column holds the columns before it.",
-    ru="Похоже, что шаг в одном элементе остаётся, когда сдвигают следующий: в каждом столбце есть все предыдущие.",
+    en="The step in one entry was not taken back before the next one was moved: each column holds the columns before "
+    "it.",
+    ru="Шаг в одном элементе не отменён до того, как сдвинут следующий: в каждый столбец вошли все предыдущие.",
 )
 def step_not_reset(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-5).cumsum(1)
 
 
 TIMES_THE_STEP = Text(
-    "It looks as if the difference is divided by 2 and multiplied by `h`: `/ 2 * h` is not `/ (2 * h)`.",
-    "Похоже, что разность разделена на 2 и умножена на `h`: `/ 2 * h` — это не `/ (2 * h)`.",
+    "The difference was divided by 2 and multiplied by `h`: `/ 2 * h` is not `/ (2 * h)`.",
+    "Разность разделена на 2 и умножена на `h`: `/ 2 * h` — это не `/ (2 * h)`.",
 )
 
 
@@ -205,8 +208,8 @@ def times_1e_6(f: Function, x: Tensor) -> Tensor:
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if autograd was asked. The black box computes without a graph: there is nothing to differentiate.",
-    ru="Похоже, что использован autograd. Чёрный ящик вычисляет без графа: дифференцировать там нечего.",
+    en="Autograd was used. The black box computes without a graph, so there is nothing to differentiate.",
+    ru="Использован autograd. Но чёрный ящик вычисляет без графа, и дифференцировать там нечего.",
 )
 def asks_autograd(f: Function, x: Tensor) -> Tensor:
     x = tracked(x)
@@ -214,10 +217,10 @@ def asks_autograd(f: Function, x: Tensor) -> Tensor:
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the step in one entry is not taken back before the next one moves: "
-    "`f` was called where two entries or more had moved.",
-    ru="Похоже, что шаг в одном элементе не отменён до того, как сдвинут следующий: "
-    "`f` вызвана там, где сдвинуты два элемента или больше.",
+    en="The step in one entry was not taken back before the next one moved: `f` was called where two entries or more "
+    "had moved.",
+    ru="Шаг в одном элементе не отменён до того, как сдвинут следующий: функция `f` вызвана там, где сдвинуты два "
+    "элемента или больше.",
 )
 def drifts(f: Function, x: Tensor) -> Tensor:
     p, columns = x.clone(), []
@@ -230,36 +233,34 @@ def drifts(f: Function, x: Tensor) -> Tensor:
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the differences go to one side only. Their error shrinks like `h`, and no step makes it small enough.",
-    ru="Похоже, что разности односторонние. Их погрешность убывает как `h`, и никакой шаг не сделает её достаточно "
-    "малой.",
+    en="The differences go to one side only. Their error shrinks like `h`, and no step makes it small enough.",
+    ru="Разности односторонние. Их погрешность убывает как `h`, и никакой шаг не сделает её достаточно малой.",
 )
 def one_sided(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-8, back=False)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the step is too short: the two values share most of their digits, and rounding is what is left.",
-    ru="Похоже, что шаг слишком мал: у двух значений совпадают почти все знаки, и в разности остаётся погрешность "
-    "округления.",
+    en="The step is too short: the two values share most of their digits, and rounding is what is left.",
+    ru="Шаг слишком мал: у двух значений совпадают почти все знаки, и в разности остаётся погрешность округления.",
 )
 def too_short(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-9)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the step is too long: the error of a central difference grows like `h²`.",
-    ru="Похоже, что шаг слишком велик: погрешность центральной разности растёт как `h²`.",
+    en="The step is too long: the error of a central difference grows like `h²`.",
+    ru="Шаг слишком велик: погрешность центральной разности растёт как `h²`.",
 )
 def too_long(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 1e-3)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if `x` moves by a little more or less than the difference is divided by, "
-    "say because the step went through a float32 tensor.",
-    ru="Похоже, что `x` сдвигается не совсем на тот шаг, на который делится разность, "
-    "например потому, что шаг прошёл через тензор float32.",
+    en="`x` was moved by a little more or less than the difference is divided by, for example because the step went "
+    "through a float32 tensor.",
+    ru="Значение `x` сдвинуто не совсем на тот шаг, на который делится разность, например потому, что шаг прошёл через "
+    "тензор float32.",
 )
 def another_step(f: Function, x: Tensor) -> Tensor:
     columns = [(f(x + step) - f(x - step)) / 2e-5 for step in 1e-5 * torch.eye(len(x))]
@@ -267,26 +268,27 @@ def another_step(f: Function, x: Tensor) -> Tensor:
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the result is in float32: float64 was asked for, and float32 has too few digits for differences.",
-    ru="Похоже, что результат в float32: нужен float64, а для разностей в float32 слишком мало знаков.",
+    en="The result is in float32, which has too few digits for differences: float64 was asked for.",
+    ru="Результат во float32, где для разностей слишком мало знаков: нужен float64.",
 )
 def returns_float32(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x.float(), 1e-2)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if all entries are zero: either `functional.jacobian` or `torch.func` was asked, and there is no graph, "
-    "or both values of `f` were taken at one point (`a = x` is not a copy).",
-    ru="Похоже, что все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа "
-    "нет, либо оба значения `f` взяты в одной точке (`a = x` — не копия).",
+    en="All entries are zero: either `functional.jacobian` or `torch.func` was used, and there is no graph, or both "
+    "values of `f` were taken at one point (`a = x` is not a copy).",
+    ru="Все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа нет, либо оба "
+    "значения `f` взяты в одной точке (`a = x` — не копия).",
 )
 def asks_functional(f: Function, x: Tensor) -> object:
     return functional.jacobian(f, x)
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if the differences were computed in float32, which has seven digits; subtraction leaves three or four.",
-    ru="Похоже, что разности вычислены в float32, где семь знаков; после вычитания остаются три-четыре.",
+    en="The differences were computed in float32, which has seven digits; after the subtraction three or four are "
+    "left.",
+    ru="Разности вычислены во float32, где семь знаков; после вычитания остаются три-четыре.",
 )
 def in_float32(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x.float(), 1e-2).double()

@@ -27,13 +27,14 @@ from .common import tracked
             "gradients",
             2,
             en="Row i is the gradient of the loss of sample i with respect to `w`: a tensor of shape (B, n).",
-            ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
+            ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
         ),
         aspect(
             "passes",
             1,
             en="Calls of `loss` and backward passes together are at most 3, for 6 samples.",
             ru="Вызовов `loss` и обратных проходов вместе не больше 3 при 6 примерах.",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
     ],
     hints=[
@@ -42,7 +43,8 @@ from .common import tracked
             "Запишите градиент для одного примера как функцию. У каких из трёх аргументов есть измерение батча?",
         ),
         Text(
-            "`torch.func.grad(loss)` differentiates with respect to argument 0. `in_dims` of `vmap` says `None` for what is shared.",
+            "`torch.func.grad(loss)` differentiates with respect to argument 0. `in_dims` of `vmap` says `None` for "
+            "what is shared.",
             "`torch.func.grad(loss)` дифференцирует по аргументу 0. В `in_dims` у `vmap` для общего аргумента ставят "
             "`None`.",
         ),
@@ -85,48 +87,48 @@ def _all_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if the losses were summed: one gradient came back, the sum of all rows.",
-    ru="Похоже, что значения функции потерь сложены: вернулся один градиент, сумма всех строк.",
+    en="The losses were summed: one gradient was returned, the sum of all rows.",
+    ru="Значения функции потерь сложены: возвращён один градиент, сумма всех строк.",
 )
 def sum_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).sum(0)
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if the losses were averaged: one gradient came back, the mean of all rows.",
-    ru="Похоже, что значения функции потерь усреднены: вернулся один градиент, среднее всех строк.",
+    en="The losses were averaged: one gradient was returned, the mean of all rows.",
+    ru="Значения функции потерь усреднены: возвращён один градиент, среднее всех строк.",
 )
 def mean_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).mean(0)
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if each row is divided by the number of samples, as if it were a part of a mean.",
-    ru="Похоже, что каждая строка разделена на число примеров, как слагаемое среднего.",
+    en="Each row was divided by the number of samples, as if it were a part of a mean.",
+    ru="Каждая строка разделена на число примеров, как слагаемое среднего.",
 )
 def shares_of_a_mean(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y) / len(x)
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if the gradient was taken with respect to `x`. It has the right shape, and is another derivative.",
-    ru="Похоже, что градиент взят по `x`. Форма верна, но это другая производная.",
+    en="The gradient was taken with respect to `x`. Its shape is right, but it is another derivative.",
+    ru="Градиент взят по `x`. Форма верна, но это другая производная.",
 )
 def gradient_by_x(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return torch.func.vmap(torch.func.grad(loss, argnums=1), in_dims=(None, 0, 0))(w, x, y)  # type: ignore[no-any-return]
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if `vmap` runs over `w` as well. The weights are shared: `in_dims=(None, 0, 0)`.",
-    ru="Похоже, что `vmap` перебирает и `w`. Веса общие: `in_dims=(None, 0, 0)`.",
+    en="`vmap` runs over `w` as well. The weights are shared: `in_dims=(None, 0, 0)`.",
+    ru="Вызов `vmap` перебирает и `w`. Но веса общие: `in_dims=(None, 0, 0)`.",
 )
 def maps_the_weights(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return torch.func.vmap(torch.func.grad(loss))(w, x, y)  # type: ignore[no-any-return]
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if there is a loop over the samples: a call of `loss` and a backward pass for each.",
-    ru="Похоже, что по примерам идёт цикл: на каждый приходится вызов `loss` и обратный проход.",
+    en="There is a loop over the samples, with a call of `loss` and a backward pass for each.",
+    ru="По примерам идёт цикл: на каждый приходится вызов `loss` и обратный проход.",
 )
 def loops_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     w = tracked(w)
@@ -134,8 +136,8 @@ def loops_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Ten
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if the losses come from one batched call, but each has a backward pass of its own.",
-    ru="Похоже, что значения функции потерь вычислены одним вызовом, но обратный проход у каждого свой.",
+    en="The losses come from one batched call, but each has a backward pass of its own.",
+    ru="Значения функции потерь вычислены одним вызовом, но обратный проход у каждого свой.",
 )
 def a_pass_for_each_loss(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     w = tracked(w)
@@ -144,8 +146,8 @@ def a_pass_for_each_loss(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: T
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if `loss` was called with the whole batch. It takes one sample; `vmap` calls it for each.",
-    ru="Похоже, что `loss` вызвана для всего батча. Она принимает один пример; для каждого её вызовет `vmap`.",
+    en="`loss` was called with the whole batch. It takes one sample; `vmap` calls it for each.",
+    ru="Функция `loss` вызвана для всего батча. Она принимает один пример; для каждого её вызовет `vmap`.",
 )
 def loss_of_the_batch(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     w = w.expand(len(x), -1).clone().requires_grad_()
@@ -153,32 +155,32 @@ def loss_of_the_batch(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tens
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if the losses were summed, and the one gradient of the sum was put into every row.",
-    ru="Похоже, что значения функции потерь сложены и единственный градиент суммы поставлен в каждую строку.",
+    en="The losses were summed, and the one gradient of the sum was put into every row.",
+    ru="Значения функции потерь сложены, и единственный градиент суммы поставлен в каждую строку.",
 )
 def sum_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).sum(0).expand(len(x), -1)
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if the losses were averaged, and the one gradient of the mean was put into every row.",
-    ru="Похоже, что значения функции потерь усреднены и единственный градиент среднего поставлен в каждую строку.",
+    en="The losses were averaged, and the one gradient of the mean was put into every row.",
+    ru="Значения функции потерь усреднены, и единственный градиент среднего поставлен в каждую строку.",
 )
 def mean_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).mean(0).expand(len(x), -1)
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if the matrix is transposed: the gradient of a sample is a row.",
-    ru="Похоже, что матрица транспонирована: градиент по отдельному примеру — это строка.",
+    en="The matrix is transposed: the gradient of a sample is a row.",
+    ru="Матрица транспонирована: градиент по отдельному примеру — это строка.",
 )
 def samples_as_columns(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).T
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if there is one backward pass, but a call of `loss` for each sample before it.",
-    ru="Похоже, что обратный проход один, но перед ним `loss` вызвана для каждого примера.",
+    en="There is one backward pass, but a call of `loss` for each sample before it.",
+    ru="Обратный проход один, но до него функция `loss` вызвана для каждого примера отдельно.",
 )
 def calls_one_by_one(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     w = tracked(w)

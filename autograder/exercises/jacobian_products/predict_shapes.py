@@ -19,11 +19,11 @@ from .common import with_lists
     hints=[
         Text(
             "`functional.jacobian` knows no batch. Which derivatives does it compute for an output of shape (4, 1)?",
-            "`functional.jacobian` не знает о батче. Какие производные она вычислит для выхода формы (4, 1)?",
+            "Функция `functional.jacobian` не знает о батче. Какие производные она вычислит для выхода формы (4, 1)?",
         ),
         Text(
             "Its result has the output's shape, then the input's. `vmap` adds one dimension in front.",
-            "Форма её результата — форма выхода, за ней форма входа. `vmap` добавляет одно измерение спереди.",
+            "Форма её результата — форма выхода, за ней форма входа. `vmap` добавляет одно измерение спереди.",
         ),
         Text(
             "Samples do not mix, so only the 4 diagonal blocks of 3 numbers can differ from zero.",
@@ -38,66 +38,63 @@ def predict_shapes(answer: Any, case: Case) -> dict[str, object]:
 predict_shapes.wrong(
     "jacobian_knows_batches",
     {"jacobian of the batch": (4, 1, 3)},
-    en="It looks as if `functional.jacobian` was taken to know the batch. "
-    "It differentiates every sample with respect to every sample.",
-    ru="Похоже, вы считаете, что `functional.jacobian` знает о батче. На самом деле она дифференцирует каждый пример "
-    "по каждому примеру.",
+    en="`functional.jacobian` was taken to know about the batch. It differentiates every sample with respect to every "
+    "sample.",
+    ru="Не учтено, что `functional.jacobian` не знает о батче. Она дифференцирует каждый пример по каждому.",
 )
 
 
 predict_shapes.wrong(
     "vmap_gives_all_pairs",
     {"vmap(jacrev)": (4, 1, 4, 3)},
-    en="It looks as if `vmap(jacrev(f))` was taken for the Jacobian of the whole batch. It is one Jacobian for each sample.",
-    ru="Похоже, вы считаете, что `vmap(jacrev(f))` — матрица Якоби всего батча. На самом деле это отдельная матрица "
-    "для каждого примера.",
+    en="`vmap(jacrev(f))` was taken for the Jacobian of the whole batch. It gives one Jacobian for each sample.",
+    ru="За матрицу Якоби всего батча принято `vmap(jacrev(f))`. Но это отдельная матрица для каждого примера.",
 )
 
 
 predict_shapes.wrong(
     "sum_is_summed",
     {"grad of the sum": (3,)},
-    en="It looks as if the gradient of a sum was expected to be summed over the batch. It has the shape of its input.",
-    ru="Похоже, вы считаете, что градиент суммы складывается по батчу. На самом деле у градиента форма входа.",
+    en="The gradient of a sum was taken to be summed over the batch. It has the shape of its input.",
+    ru="Ожидалось, что градиент суммы складывается по батчу. Но у градиента форма входа.",
 )
 
 
 predict_shapes.wrong(
     "no_zeros",
     {"entries that are not zero": 48},
-    en="It looks as if all 48 numbers were taken for nonzero. Derivatives of a sample with respect to another one are zero.",
-    ru="Похоже, вы считаете, что все 48 чисел отличны от нуля. На самом деле производные одного примера по другому "
-    "равны нулю.",
+    en="All 48 numbers were taken for nonzero. Derivatives of a sample with respect to another one are zero.",
+    ru="Не учтено, что производные одного примера по другому равны нулю: ненулевых чисел меньше 48.",
 )
 
 
 predict_shapes.wrong(
     "zeros_counted",
     {"entries that are not zero": 36},
-    en="It looks as if the zeros were counted: 36 entries are zero, the others are not.",
-    ru="Похоже, что подсчитаны нули: нулю равны 36 элементов, остальные не равны.",
+    en="The zeros were counted, not the other entries: 36 of them are zero.",
+    ru="Подсчитаны нули, а не остальные элементы: нулю равны 36 из них.",
 )
 
 
 predict_shapes.wrong(
     "output_left_out",
     {"vmap(jacrev)": (4, 3)},
-    en="It looks as if the output's dimension was left out. `row` returns a vector of one entry: it has shape (1,), not ().",
-    ru="Похоже, что пропущено измерение выхода. `row` возвращает вектор из одного элемента: его форма (1,), а не ().",
+    en="The output's dimension was left out. `row` returns a vector of one entry, of shape (1,), not ().",
+    ru="Пропущено измерение выхода. Функция `row` возвращает вектор из одного элемента: его форма (1,), а не ().",
 )
 
 
 predict_shapes.wrong(
     "batch_output_left_out",
     {"jacobian of the batch": (4, 4, 3)},
-    en="It looks as if the output's last dimension was left out: the output of the batch has shape (4, 1), not (4,).",
-    ru="Похоже, что пропущено последнее измерение выхода: у выхода для батча форма (4, 1), а не (4,).",
+    en="The output's last dimension was left out: the output of the batch has shape (4, 1), not (4,).",
+    ru="Пропущено последнее измерение выхода: для батча форма выхода (4, 1), а не (4,).",
 )
 
 
 predict_shapes.wrong(
     "hessian_like_gradient",
     {"hessian of one sample": (3,)},
-    en="It looks as if the Hessian was given the shape of the gradient. It has a row and a column for each input.",
-    ru="Похоже, что матрице Гессе приписана форма градиента. В ней по строке и по столбцу на каждый вход.",
+    en="The Hessian was given the shape of the gradient. It has a row and a column for each input.",
+    ru="За форму матрицы Гессе принята форма градиента. Но в ней по строке и по столбцу на каждый вход.",
 )

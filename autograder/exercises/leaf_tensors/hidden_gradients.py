@@ -76,6 +76,7 @@ def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
             1,
             en="There is at most one call of `backward` or `torch.autograd.grad`, however many layers there are.",
             ru="Сделано не больше одного вызова `backward` или `torch.autograd.grad`, сколько бы ни было слоёв.",
+            measured=Text("Backward passes", "Обратных проходов"),
         ),
         aspect(
             "kept",
@@ -93,8 +94,8 @@ def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
         Text(
             "Run the layers one by one and keep the outputs. Two calls take the tensors whose gradient you want and "
             "touch nothing else.",
-            "Вызывайте слои по одному и сохраняйте выходы. Есть два вызова, которым передают нужные тензоры; "
-            "градиентов остальных они не меняют.",
+            "Вызывайте слои по одному и сохраняйте выходы. Есть два вызова, которым передают нужные тензоры и которые "
+            "не меняют градиентов остальных.",
         ),
         Text(
             "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
@@ -142,6 +143,9 @@ def _random_network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=_random_network(rng, 3, 4), x=uniform(rng, 2, 3))
     yield Case(model=_random_network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
+    partly_frozen = _random_network(rng, 2, 3, 2)
+    partly_frozen[2].weight.requires_grad_(False)
+    yield Case(model=partly_frozen, x=uniform(rng, 3, 2))
 
 
 def _run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
@@ -154,10 +158,10 @@ def _run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 
 @hidden_gradients.mistake(
-    en="It looks as if `.grad` of the intermediates is read after `backward()`. Their gradients were computed, but "
-    "nobody asked to keep them: None.",
-    ru="Похоже, что после `backward()` читается `.grad` промежуточных тензоров. Градиенты вычислены, но сохранить их "
-    "никто не просил: там None.",
+    en="`.grad` of the intermediates is read after `backward()`. Their gradients were computed, but nothing asked to "
+    "keep them: None.",
+    ru="После `backward()` читается `.grad` промежуточных тензоров. Их градиенты вычислены, но не сохранены, поэтому "
+    "там None.",
 )
 def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = _run_layers(model, x)
@@ -166,10 +170,10 @@ def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tenso
 
 
 @hidden_gradients.mistake(
-    en="It looks as if `retain_grad()` comes after `backward()`. It asks the next backward pass; this one has already "
-    "thrown the gradients away.",
-    ru="Похоже, что `retain_grad()` вызывается после `backward()`. Он относится к следующему обратному проходу, а "
-    "этот свои градиенты уже выбросил.",
+    en="`retain_grad()` comes after `backward()`. It asks the next backward pass; this one has already thrown the "
+    "gradients away.",
+    ru="Вызов `retain_grad()` стоит после `backward()`. Он относится к следующему обратному проходу, а в этом "
+    "градиенты уже не сохранились.",
 )
 def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = _run_layers(model, x)
@@ -180,10 +184,10 @@ def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | Non
 
 
 @hidden_gradients.mistake(
-    en="It looks as if each gradient is that of the next layer's output, not of the loss: local derivatives, before the "
-    "chain rule has joined them.",
-    ru="Похоже, что каждый градиент — производная выхода следующего слоя, а не функции потерь. Это локальные "
-    "производные: цепное правило их ещё не перемножило.",
+    en="Each gradient is that of the next layer's output, not of the loss: these are local derivatives, not yet joined "
+    "by the chain rule.",
+    ru="Каждый градиент — производная выхода следующего слоя, а не функции потерь. Это локальные производные: по "
+    "цепному правилу они ещё не перемножены.",
 )
 def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs = _run_layers(model, x)
@@ -192,10 +196,10 @@ def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 
 @hidden_gradients.mistake(
-    en="It looks as if every output is detached and made a leaf before the next layer. That cuts the graph: the loss "
-    "no longer knows about the layers before.",
-    ru="Похоже, что каждый выход перед следующим слоем отсоединяется и становится листом. Граф оборван: функция потерь "
-    "больше не знает о предыдущих слоях.",
+    en="Every output is detached and made a leaf before the next layer. That cuts the graph: no gradient goes from the "
+    "loss to the layers before.",
+    ru="Каждый выход перед следующим слоем отсоединяется и становится листом. Граф оборван: градиент функции потерь до "
+    "предыдущих слоёв не доходит.",
 )
 def detaches_every_output(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = []
@@ -208,10 +212,10 @@ def detaches_every_output(model: torch.nn.Sequential, x: Tensor) -> list[Tensor 
 
 
 @hidden_gradients.mistake(
-    en="It looks as if the gradients stand in the order in which they were computed. A backward pass goes from the "
-    "loss to the input: turn the list around.",
-    ru="Похоже, что градиенты стоят в том порядке, в котором вычислялись. Обратный проход идёт от функции потерь ко "
-    "входу: список нужно перевернуть.",
+    en="The gradients stand in the order in which they were computed. A backward pass goes from the loss to the input, "
+    "so the list has to be turned around.",
+    ru="Градиенты стоят в том порядке, в котором вычислялись. Обратный проход идёт от функции потерь ко входу, поэтому "
+    "список нужно перевернуть.",
 )
 def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     gradients: list[Tensor] = []
@@ -222,10 +226,8 @@ def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 
 @hidden_gradients.mistake(
-    en="It looks as if the last layer is missing. The loss is an output, too, and its derivative with respect to "
-    "itself is 1.",
-    ru="Похоже, что пропущен последний слой. Значение функции потерь — тоже выход, и его производная по самому себе "
-    "равна 1.",
+    en="The last layer is missing. The loss is an output too, and its derivative with respect to itself is 1.",
+    ru="Пропущен последний слой. Значение функции потерь — тоже выход, и его производная по самому себе равна 1.",
 )
 def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     *hidden, loss = _run_layers(model, x)
@@ -233,18 +235,17 @@ def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 
 @hidden_gradients.mistake(
-    en="It looks as if these are the gradients of the weights. Asked for are those of the outputs that run through the "
-    "network.",
-    ru="Похоже, что это градиенты весов. Нужны градиенты выходов, которые слои передают дальше по сети.",
+    en="These are the gradients of the weights. Asked for are those of the outputs that run through the network.",
+    ru="Возвращены градиенты весов, а нужны градиенты выходов, которые слои передают дальше по сети.",
 )
 def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     return list(torch.autograd.grad(_run_layers(model, x)[-1], list(model.parameters())))
 
 
 @hidden_gradients.mistake(
-    en="It looks as if the loss was not asked to keep its own gradient. It is an output like the others: 1, not None.",
-    ru="Похоже, что градиент самого значения функции потерь не сохранён. Это такой же выход, как остальные, и его "
-    "градиент — 1, а не None.",
+    en="The loss was not asked to keep its own gradient. It is an output like the others: 1, not None.",
+    ru="Градиент самого значения функции потерь не сохранён. Это такой же выход, как остальные, и его градиент равен "
+    "1, а не None.",
 )
 def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = _run_layers(model, x)
@@ -255,8 +256,8 @@ def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tens
 
 
 @hidden_gradients.mistake(
-    en="It looks as if a backward pass starts for every layer. One pass meets all of these gradients on its way.",
-    ru="Похоже, что обратный проход запускается для каждого слоя. Один проход встречает все эти градиенты по дороге.",
+    en="A backward pass starts for every layer. One pass computes all of these gradients on its way.",
+    ru="Обратный проход запускается для каждого слоя. Все эти градиенты вычисляются за один проход.",
 )
 def one_pass_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs = _run_layers(model, x)
@@ -272,10 +273,10 @@ def one_backward_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor 
 
 
 @hidden_gradients.mistake(
-    en="It looks as if a plain `backward()` ran. The list is right, but that pass also added to `.grad` of every weight, "
-    "in place: the tensor that was there before, saved or not, has changed.",
-    ru="Похоже, что вызван обычный `backward()`. Список верен, но этот проход заодно прибавил градиенты в `.grad` "
-    "каждого веса, на месте: тензор, который лежал там раньше, изменился, даже если его сохранить под другим именем.",
+    en="A plain `backward()` was run. The list is right, but that pass also added to `.grad` of every weight, in "
+    "place: the tensor that was there before, saved or not, has changed.",
+    ru="Вызван обычный метод `backward()`. Список верен, но заодно к `.grad` каждого веса прибавлены градиенты, причём "
+    "на месте: тензор, который лежал там раньше, изменился, даже если его сохранить под другим именем.",
 )
 def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = _run_layers(model, x)
@@ -286,9 +287,9 @@ def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | 
 
 
 @hidden_gradients.mistake(
-    en="It looks as if the gradients of the weights are cleared at the end. What was there before is gone, and somebody "
-    "may still need it.",
-    ru="Похоже, что в конце градиенты весов обнуляются. Прежние градиенты пропали, а они ещё могли понадобиться.",
+    en="The gradients of the weights are cleared at the end. What was there before is gone, and the caller may still "
+    "need it.",
+    ru="В конце градиенты весов обнуляются. Прежние градиенты пропали, а они ещё могли понадобиться.",
 )
 def clears_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     gradients = adds_to_the_weights(model, x)
@@ -297,10 +298,10 @@ def clears_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | N
 
 
 @hidden_gradients.mistake(
-    en="It looks as if hooks were left on the layers. They will run in every later step of the training: keep their "
-    "handles and `remove()` them.",
-    ru="Похоже, что на слоях остались хуки. Они будут срабатывать на каждом следующем шаге обучения: сохраните то, что "
-    "вернула регистрация, и вызовите `remove()`.",
+    en="Hooks were left on the layers. They will run in every later step of the training: keep their handles and "
+    "`remove()` them.",
+    ru="На слоях остались хуки. Они будут срабатывать на каждом следующем шаге обучения: сохраните то, что вернула "
+    "регистрация, и вызовите `remove()`.",
 )
 def leaves_hooks(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs: list[Tensor] = []
@@ -310,9 +311,8 @@ def leaves_hooks(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 
 @hidden_gradients.mistake(
-    en="It looks as if `x` was told to require grad. It belongs to the caller, and the outputs require grad without it.",
-    ru="Похоже, что `x` теперь требует градиента. Он принадлежит вызывающему коду, а выходы требуют градиента и без "
-    "этого.",
+    en="`x` was asked to require grad. It belongs to the caller, and the outputs require grad without it.",
+    ru="Флаг включён у самого `x`. Этот тензор создан в вызывающем коде, а выходы требуют градиента и без этого.",
 )
 def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs = _run_layers(model, x.requires_grad_())
@@ -320,9 +320,68 @@ def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 
 @hidden_gradients.mistake(
-    en="It looks as if the model was switched to `eval()` and left there. The training goes on in another mode.",
-    ru="Похоже, что модель переведена в `eval()` и так оставлена. Обучение продолжится в другом режиме.",
+    en="The model was switched to `eval()` and left there. The training goes on in another mode.",
+    ru="Модель переведена в режим `eval()` и осталась в нём. Обучение продолжится в другом режиме.",
 )
 def leaves_it_in_eval(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs = _run_layers(model.eval(), x)
     return list(torch.autograd.grad(outputs[-1], outputs))
+
+
+@hidden_gradients.mistake(
+    en="Every weight is frozen for the pass and thawed afterwards. A weight that was frozen before requires grad now.",
+    ru="На время прохода заморожены все веса, а потом все разморожены. Вес, замороженный ещё до вызова, теперь требует "
+    "градиента.",
+)
+def thaws_everything(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    model.requires_grad_(False)
+    outputs = _run_layers(model, x.detach().requires_grad_())
+    for output in outputs:
+        output.retain_grad()
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    model.requires_grad_(True)
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="These are the gradients of the layers' inputs. Asked for are those of the outputs: the list begins one layer "
+    "later and ends with the loss.",
+    ru="Возвращены градиенты входов слоёв, а нужны градиенты выходов: список начинается на слой позже и заканчивается "
+    "функцией потерь.",
+)
+def gradients_of_inputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    h = x.detach().requires_grad_()
+    outputs = _run_layers(model, h)
+    return list(torch.autograd.grad(outputs[-1], [h, *outputs[:-1]]))
+
+
+@hidden_gradients.mistake(
+    en="No graph leads back from the loss: each layer got a detached input, or the layers ran under `no_grad()`.",
+    ru="От функции потерь назад графа нет: каждый слой получил отсоединённый вход или слои вычислены внутри "
+    "`no_grad()`.",
+)
+def detaches_the_inputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = []
+    for layer in model:
+        x = layer(x.detach())
+        outputs.append(x)
+    return list(torch.autograd.grad(x, outputs))
+
+
+@hidden_gradients.mistake(*hidden_gradients.mistakes["detaches_the_inputs"].says)
+def detaches_and_retains(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = []
+    for layer in model:
+        x = layer(x.detach())
+        x.retain_grad()
+        outputs.append(x)
+    x.backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="The outputs themselves were returned. Asked for are the derivatives of the loss with respect to them.",
+    ru="Возвращены сами выходы, а нужны производные функции потерь по ним.",
+)
+def returns_the_outputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    return _run_layers(model, x)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import ReplacedName, using_answer
+from autograder.checking.tensor_overrides import find_replaced
 from autograder.checking.values import number
 from autograder.language import Text
 
@@ -26,13 +27,13 @@ from .common import flags, kind_of
             "leaf",
             0,
             en="What comes back is a pair `(t, loss)`, and `t` is a leaf that requires grad, before and after.",
-            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента и до вычислений, и после них.",
+            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента и до вычислений, и после них.",
         ),
         aspect(
             "backward",
             0,
             en="`loss(t)` is a tensor of one number, and `loss(t).backward()` runs without an error.",
-            ru="`loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки.",
+            ru="`loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки.",
         ),
         aspect(
             "steady",
@@ -63,7 +64,7 @@ from .common import flags, kind_of
         ),
         Text(
             "And `backward()` needs some graph to walk: give it a second leaf.",
-            "А `backward()` нужен какой-нибудь граф: дайте ему второй лист.",
+            "А для `backward()` нужен какой-нибудь граф: добавьте второй лист.",
         ),
         Text(
             "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
@@ -72,16 +73,25 @@ from .common import flags, kind_of
     ],
 )
 def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
+    compute: Any
     returned = answer.leaf_without_gradient()
-    t, loss = returned if kind_of(returned) == "a pair" else (None, None)
+    t, compute = returned if kind_of(returned) == "a pair" else (None, None)
+
+    def loss(t: Tensor) -> Any:
+        value = compute(t)
+        replaced = find_replaced(value, t)
+        if replaced is not None:
+            raise ReplacedName(replaced)
+        return value
+
     leaf = {
         "returned": kind_of(returned),
         "t": kind_of(t),
-        "loss": kind_of(loss),
+        "loss": kind_of(compute),
         **flags("t", t),
         **flags("after backward() t", None),
     }
-    if not isinstance(t, Tensor) or not callable(loss):
+    if not isinstance(t, Tensor) or not callable(compute):
         return {"leaf": leaf}
     error: str | None = None
     with using_answer():
@@ -125,10 +135,10 @@ def _make_weight() -> Tensor:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if the loss stays the same when 1 is added to every entry of `t`. It does not use the numbers, or only "
-    "what the addition leaves alone, such as the place of the largest.",
-    ru="Похоже, что функция потерь не меняется, если прибавить 1 к каждому элементу `t`. Она не использует этих "
-    "чисел или использует лишь то, чего сложение не меняет, например место наибольшего элемента.",
+    en="The loss stays the same when 1 is added to every entry of `t`. It does not use the numbers, or only what the "
+    "addition leaves alone, such as the place of the largest.",
+    ru="Функция потерь не меняется, если прибавить 1 к каждому элементу `t`. Числа в ней не использованы или "
+    "использовано лишь то, чего сложение не меняет, например место наибольшего элемента.",
 )
 def never_uses_it() -> Counterexample:
     other = _make_weight()
@@ -136,9 +146,9 @@ def never_uses_it() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if the loss changes by itself: it draws random numbers, counts its calls, edits `t` or looks at "
-    "something other than the numbers of `t`.",
-    ru="Похоже, что функция потерь меняется сама по себе: в ней есть случайные числа, счётчик вызовов, изменение самого `t` "
+    en="The loss changes by itself: it draws random numbers, counts its calls, edits `t` or looks at something other "
+    "than the numbers of `t`.",
+    ru="Функция потерь меняется от вызова к вызову: в ней есть случайные числа, счётчик вызовов, изменение самого `t` "
     "или что-то ещё помимо чисел в `t`.",
 )
 def draws_at_random() -> Counterexample:
@@ -147,8 +157,8 @@ def draws_at_random() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if the loss is a vector. `backward()` needs one number: add the entries up.",
-    ru="Похоже, что значение функции потерь — вектор. `backward()` нужно одно число: сложите элементы.",
+    en="The loss is a vector. `backward()` needs one number: the entries have to be summed.",
+    ru="Значение функции потерь — вектор. Для `backward()` нужно одно число: элементы нужно сложить.",
 )
 def returns_a_vector() -> Counterexample:
     other = _make_weight()
@@ -156,8 +166,9 @@ def returns_a_vector() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if the loss switches `requires_grad` of `t` off. `t` must be a leaf that requires grad all the time.",
-    ru="Похоже, что функция потерь выключает `requires_grad` у `t`. Всё время `t` должен быть листом, который требует "
+    en="The loss switches `requires_grad` of `t` off. `t` must be a leaf that requires grad before the call and after "
+    "it.",
+    ru="Функция потерь выключает `requires_grad` у `t`. До вызова и после него `t` должен быть листом, который требует "
     "градиента.",
 )
 def switches_the_leaf_off() -> Counterexample:
@@ -166,8 +177,8 @@ def switches_the_leaf_off() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if `t` is a constant. It must require grad, and still get nothing.",
-    ru="Похоже, что `t` — константа. Он должен требовать градиента и всё же ничего не получить.",
+    en="`t` is a constant. It must require grad and still get nothing.",
+    ru="Тензор `t` — константа. Он должен требовать градиента и всё же ничего не получить.",
 )
 def takes_a_constant() -> Counterexample:
     other = _make_weight()
@@ -175,8 +186,8 @@ def takes_a_constant() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if `t` is a result and no leaf. That such a tensor gets no `.grad` is the rule, not an exception.",
-    ru="Похоже, что `t` — результат операции, а не лист. То, что такой тензор не получает `.grad`, — правило, а не "
+    en="`t` is a result and no leaf. That such a tensor gets no `.grad` is the rule, not an exception.",
+    ru="Тензор `t` — результат операции, а не лист. То, что такой тензор не получает `.grad`, — правило, а не "
     "исключение.",
 )
 def takes_a_result() -> Counterexample:
@@ -184,9 +195,8 @@ def takes_a_result() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if nothing is left of the graph: `backward()` has nowhere to go and raises. Some other leaf has to "
-    "require grad.",
-    ru="Похоже, что от графа ничего не осталось: `backward()` некуда идти, и он сообщает об ошибке. Нужен ещё один лист, "
+    en="Nothing is left of the graph: `backward()` has nowhere to go and raises. Some other leaf has to require grad.",
+    ru="От графа ничего не осталось: проходу `backward()` некуда идти, и возникает ошибка. Нужен ещё один лист, "
     "который требует градиента.",
 )
 def cuts_everything() -> Counterexample:
@@ -194,16 +204,25 @@ def cuts_everything() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if the derivative is zero. Zero is a gradient: `t.grad` holds zeros, not None.",
-    ru="Похоже, что производная равна нулю. Ноль — тоже градиент: в `t.grad` нули, а не None.",
+    en="The derivative is zero, but it is there. Zero is a gradient: `t.grad` holds zeros, not None.",
+    ru="Производная равна нулю, но она есть. Ноль — тоже градиент: в `t.grad` лежат нули, а не None.",
 )
 def finds_a_zero() -> Counterexample:
     return _make_weight(), lambda t: t.round().sum()
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if the history of `t` reaches the loss along with its numbers. So the gradient reaches `t`.",
-    ru="Похоже, что вместе с числами до функции потерь доходит и история `t`. Поэтому и градиент доходит до `t`.",
+    en="The history of `t` reaches the loss along with its numbers, so the gradient reaches `t`.",
+    ru="Вместе с числами до функции потерь доходит и история `t`. Поэтому градиент доходит до `t`.",
 )
 def keeps_the_history() -> Counterexample:
     return _make_weight(), lambda t: t.square().sum()
+
+
+@leaf_without_gradient.mistake(
+    en="The second of the pair is the value of the loss. Asked for is the function that computes it from `t`.",
+    ru="Второе в паре — уже вычисленное значение функции потерь, а нужна сама функция, которая вычисляет его по `t`.",
+)
+def returns_the_value() -> tuple[Tensor, Tensor]:
+    t, other = _make_weight(), _make_weight()
+    return t, (other * t.detach()).sum()

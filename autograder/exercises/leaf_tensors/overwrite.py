@@ -25,7 +25,7 @@ from autograder.language import Text
             "values",
             1,
             en="`h` itself holds the numbers of `values`, in memory of its own, and `values` is as it was.",
-            ru="Сам `h` содержит числа из `values`, в собственной памяти, а `values` не изменился.",
+            ru="В самом тензоре `h` лежат числа из `values`, причём в собственной памяти, а `values` не изменился.",
         ),
         aspect(
             "noticed",
@@ -83,48 +83,44 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @overwrite.mistake(
-    en="It looks as if both edits go past the version counter. `.data` and a NumPy array share the memory of `h`, but "
-    "not its counter.",
-    ru="Похоже, что оба изменения идут мимо счётчика версий. У `.data` и у массива NumPy общая с `h` память, но не "
-    "счётчик.",
+    en="Both edits go past the version counter. `.data` and a NumPy array share the memory of `h`, but not its "
+    "counter.",
+    ru="Оба изменения сделаны в обход счётчика версий. У `.data` и у массива NumPy общая с `h` память, но не счётчик.",
 )
 def both_unseen(h: Tensor, values: Tensor, noticed: bool) -> None:
     h.data.copy_(values)
 
 
 @overwrite.mistake(
-    en="It looks as if both edits move the version counter. `no_grad()` stops recording, not counting, and what "
-    "`detach()` returns shares the counter.",
-    ru="Похоже, что оба изменения увеличивают счётчик версий. `no_grad()` выключает отслеживание, но не счётчик, и "
-    "у того, что вернул `detach()`, счётчик общий.",
+    en="Both edits move the version counter. `no_grad()` stops recording, not counting, and what `detach()` returns "
+    "shares the counter.",
+    ru="Оба изменения увеличивают счётчик версий. Режим `no_grad()` выключает отслеживание, но не счётчик, а у "
+    "результата `detach()` счётчик общий с исходным тензором.",
 )
 def both_seen(h: Tensor, values: Tensor, noticed: bool) -> None:
     h.detach().copy_(values)
 
 
 @overwrite.mistake(
-    en="It looks as if the two ways are the wrong way round: `.data` is the one that autograd does not see.",
-    ru="Похоже, что два способа перепутаны: autograd не видит как раз `.data`.",
+    en="The two ways are the wrong way round: it is the edit through `.data` that autograd does not see.",
+    ru="Два способа перепутаны: без ведома autograd тензор изменяется как раз через `.data`.",
 )
 def swapped(h: Tensor, values: Tensor, noticed: bool) -> None:
     (h.data if noticed else h.detach()).copy_(values)
 
 
 @overwrite.mistake(
-    en="It looks as if the numbers went elsewhere, say under a new name or into a copy. The caller's tensor has not "
-    "changed.",
-    ru="Похоже, что числа записаны в другое место, например под новым именем или в копию. Тензор вызывающего кода не "
-    "изменился.",
+    en="The numbers went elsewhere, for example under a new name or into a copy. The caller's tensor has not changed.",
+    ru="Числа записаны в другое место, например под новым именем или в копию. Тензор вызывающего кода не изменился.",
 )
 def writes_elsewhere(h: Tensor, values: Tensor, noticed: bool) -> None:
     h.detach().clone().copy_(values)
 
 
 @overwrite.mistake(
-    en="It looks as if `requires_grad` was to be switched off for the edit. That flag can be changed at leaves only, and "
-    "`h` is a result.",
-    ru="Похоже, что на время изменения выключается `requires_grad`. Этот флаг можно менять только у листьев, а `h` — "
-    "результат операции.",
+    en="`requires_grad` is switched off for the edit. That flag can be changed at leaves only, and `h` is a result.",
+    ru="На время изменения выключается `requires_grad`. Этот флаг можно менять только у листьев, а `h` — результат "
+    "операции.",
 )
 def switches_the_flag_off(h: Tensor, values: Tensor, noticed: bool) -> None:
     h.requires_grad_(False)
@@ -132,9 +128,9 @@ def switches_the_flag_off(h: Tensor, values: Tensor, noticed: bool) -> None:
 
 
 @overwrite.mistake(
-    en="It looks as if `h.data` was given the tensor `values` itself. Now they are two names for one memory, and an edit "
-    "of one shows in the other.",
-    ru="Похоже, что в `h.data` положен сам тензор `values`. Теперь это два имени одной памяти, и изменение одного видно в "
+    en="`h.data` was given the tensor `values` itself. They are now two names for one memory, and an edit of one shows "
+    "in the other.",
+    ru="Полю `h.data` присвоен сам тензор `values`. Теперь это два имени одной памяти, и изменение одного видно в "
     "другом.",
 )
 def shares_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
@@ -144,13 +140,48 @@ def shares_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
 
 
 @overwrite.mistake(
-    en="It looks as if `h.data` was given a new tensor. `h` shows the new numbers, but where the graph kept the old memory, "
-    "as `exp` does with its result, it still holds the old ones.",
-    ru="Похоже, что в `h.data` положен новый тензор. `h` показывает новые числа, но граф мог сохранить прежнюю "
-    "память (так `exp` сохраняет свой результат), и в ней лежат старые.",
+    en="`h.data` was given a new tensor. `h` shows the new numbers, but where the graph kept the old memory, as `exp` "
+    "does with its result, it still holds the old ones.",
+    ru="Полю `h.data` присвоен новый тензор. В `h` видны новые числа, но граф мог сохранить прежнюю память (так `exp` "
+    "сохраняет свой результат), и в ней лежат старые.",
 )
 def assigns_new_memory(h: Tensor, values: Tensor, noticed: bool) -> None:
     if noticed:
         h.detach().copy_(values)
     else:
         h.data = values.clone()
+
+
+@overwrite.mistake(
+    en="With `noticed=True` only the name `h` is bound to other numbers. The caller's tensor has not changed.",
+    ru="При `noticed=True` с другими числами связано только имя `h`. Тензор вызывающего кода не изменился.",
+)
+def rebinds_the_name(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h = values
+    else:
+        h.data.copy_(values)
+
+
+@overwrite.mistake(*overwrite.mistakes["shares_the_values"].says)
+def shares_the_values_unnoticed(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h.detach().copy_(values)
+    else:
+        h.data = values
+
+
+@overwrite.mistake(
+    en="`values` was added to `h`. It should stand there in place of the old numbers.",
+    ru="Тензор `values` прибавлен к `h`, а должен встать на место прежних чисел.",
+)
+def adds_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (h.detach() if noticed else h.data).add_(values)
+
+
+@overwrite.mistake(
+    en="The copy goes the wrong way: the numbers of `h` were written into `values`.",
+    ru="Копирование идёт не в ту сторону: числа из `h` записаны в `values`.",
+)
+def copies_the_wrong_way(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (values.detach() if noticed else values.data).copy_(h.detach())

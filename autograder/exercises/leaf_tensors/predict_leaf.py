@@ -18,7 +18,8 @@ from autograder.language import Text
     hints=[
         Text(
             "Ask of each tensor: was there an operation, was recording on, and did one of its inputs require grad?",
-            "Спросите о каждом тензоре: была ли операция, было ли включено отслеживание и требовал ли градиента хоть один вход?",
+            "Спросите о каждом тензоре: была ли операция, было ли включено отслеживание и требовал ли градиента хоть "
+            "один вход?",
         ),
         Text(
             "Three answers are possible: `(True, True)`, `(True, False)`, `(False, True)`. A tensor that does not "
@@ -29,8 +30,8 @@ from autograder.language import Text
         Text(
             "A comparison has no derivative to speak of, `round` has one (zero). `.to` with nothing to do returns the "
             "tensor itself. `Parameter` starts a new leaf.",
-            "У сравнения производной нет, у `round` она есть (ноль). `.to`, которому нечего делать, возвращает сам "
-            "тензор. `Parameter` заводит новый лист.",
+            "У сравнения производной нет, у `round` она есть (ноль). Если менять нечего, `.to` возвращает сам тензор. "
+            "Вызов `Parameter` создаёт новый лист.",
         ),
     ],
 )
@@ -46,38 +47,38 @@ predict_leaf.wrong(
             ("w * 0.01", "torch.rand(2, requires_grad=True).double()", "w.view(2, 1)", "w.round()"), (True, False)
         ),
     },
-    en="It looks as if the two flags of each pair are the wrong way round: `is_leaf` comes first, then `requires_grad`.",
-    ru="Похоже, что флаги в парах переставлены: сначала `is_leaf`, потом `requires_grad`.",
+    en="The two flags of each pair are the wrong way round: `is_leaf` comes first, then `requires_grad`.",
+    ru="Флаги в парах переставлены: сначала `is_leaf`, потом `requires_grad`.",
 )
 
 
 predict_leaf.wrong(
     "arithmetic_is_recorded",
     {"torch.ones(2) + 1": (False, True)},
-    en="It looks as if any result of arithmetic was taken for a tensor with a history. Nothing is recorded when no "
-    "input requires grad.",
-    ru="Похоже, что любой результат арифметики принят за тензор с историей. Если ни один вход не требует градиента, "
-    "ничего не записывается.",
+    en="Every result of arithmetic was taken for a tensor with a history. Nothing is recorded when no input requires "
+    "grad.",
+    ru="Любой результат арифметики принят за тензор с историей. Но если ни один вход не требует градиента, ничего не "
+    "записывается.",
 )
 
 
 predict_leaf.wrong(
     "arithmetic_makes_no_leaf",
     {"torch.ones(2) + 1": (False, False)},
-    en="It looks as if a result of arithmetic cannot be a leaf. `(False, False)` does not exist: without "
-    "`requires_grad` there is no history, and a tensor without a history is a leaf.",
-    ru="Похоже, вы считаете, что результат арифметики не может быть листом. На самом деле может: ответа `(False, "
-    "False)` не бывает, ведь без `requires_grad` нет истории, а тензор без истории — лист.",
+    en="A result of arithmetic was taken to be no leaf. `(False, False)` does not exist: without `requires_grad` there "
+    "is no history, and a tensor without a history is a leaf.",
+    ru="Не учтено, что листом бывает и результат арифметики. Ответа `(False, False)` не бывает: без `requires_grad` "
+    "нет истории, а тензор без истории — лист.",
 )
 
 
 predict_leaf.wrong(
     "leaf_means_requires_grad",
     dict.fromkeys(("torch.ones(2) + 1", "w.detach()", "w * 2 under no_grad", "w > 0.5"), (False, False)),
-    en="It looks as if a leaf was taken for a tensor that requires grad. Data, detached tensors and results under "
-    "`no_grad()` are leaves as well.",
-    ru="Похоже, вы считаете, что лист — это только тензор, который требует градиента. На самом деле данные, "
-    "отсоединённые тензоры и результаты внутри `no_grad()` тоже листовые.",
+    en="Only tensors that require grad were taken for leaves. Data, detached tensors and results under `no_grad()` are "
+    "leaves as well.",
+    ru="Не учтено, что лист может и не требовать градиента: данные, отсоединённые тензоры и результаты внутри "
+    "`no_grad()` — тоже листья.",
 )
 
 
@@ -101,46 +102,44 @@ predict_leaf.wrong(
 predict_leaf.wrong(
     "scaling_keeps_a_leaf",
     {"w * 0.01": (True, True)},
-    en="It looks as if scaling was expected to give a leaf back. `w * 0.01` is a result: its `grad_fn` is a "
-    "multiplication.",
-    ru="Похоже, что после умножения ожидался лист. `w * 0.01` — результат операции: его `grad_fn` — умножение.",
+    en="The product was taken for a leaf. `w * 0.01` is a result: its `grad_fn` is a multiplication.",
+    ru="Произведение принято за лист. Но `w * 0.01` — результат операции: его `grad_fn` — умножение.",
 )
 
 
 predict_leaf.wrong(
     "casting_keeps_a_leaf",
     {"torch.rand(2, requires_grad=True).double()": (True, True)},
-    en="It looks as if a cast was taken for a change of the tensor. It makes a new one, and is recorded like any "
-    "operation: `requires_grad=True` stayed with the tensor before the cast.",
-    ru="Похоже, что приведение типа принято за изменение самого тензора. Оно создаёт новый тензор и записывается, "
-    "как любая операция: лист с `requires_grad=True` — тот тензор, что был до приведения.",
+    en="A cast was taken for a change of the tensor itself. It makes a new one and is recorded like any operation: the "
+    "leaf is the tensor before the cast, with `requires_grad=True`.",
+    ru="Приведение типа принято за изменение самого тензора. Оно создаёт новый тензор и записывается, как любая "
+    "операция: лист с `requires_grad=True` — тот тензор, что был до приведения.",
 )
 
 
 predict_leaf.wrong(
     "to_always_copies",
     {'w.to("cpu")': (False, True)},
-    en="It looks as if `.to` always made a new tensor. With nothing to do it returns the very tensor it was called on.",
-    ru="Похоже, вы считаете, что `.to` всегда создаёт новый тензор. На самом деле, если делать нечего, он возвращает "
-    "тот самый тензор, у которого вызван.",
+    en="`.to` was taken to make a new tensor always. With nothing to convert it returns the very tensor it was called "
+    "on.",
+    ru="Ожидалось, что `.to` всегда создаёт новый тензор. Но если менять нечего, возвращается тот самый тензор, для "
+    "которого вызван метод.",
 )
 
 
 predict_leaf.wrong(
     "views_are_leaves",
     {"w.view(2, 1)": (True, True)},
-    en="It looks as if a view of a leaf was taken for a leaf. It shares the memory, but it is the result of an "
-    "operation, `view`.",
-    ru="Похоже, что представление листа принято за лист. Память у них общая, но это результат операции `view`.",
+    en="A view of a leaf was taken for a leaf. It shares the memory, but it is the result of an operation, `view`.",
+    ru="Представление листа принято за лист. Память у них общая, но это результат операции `view`.",
 )
 
 
 predict_leaf.wrong(
     "detach_keeps_the_flag",
     {"w.detach()": (True, True)},
-    en="It looks as if `detach()` kept the flag or the history. It leaves both behind and gives a constant.",
-    ru="Похоже, вы считаете, что `detach()` сохраняет флаг или историю. На самом деле он отбрасывает и то и другое: "
-    "получается константа.",
+    en="`detach()` was taken to keep the flag or the history. It leaves both behind and gives a constant.",
+    ru="Ожидалось, что `detach()` сохранит флаг или историю. Но не остаётся ни того, ни другого: получается константа.",
 )
 
 
@@ -152,70 +151,67 @@ predict_leaf.wrong(
 predict_leaf.wrong(
     "no_grad_is_recorded",
     {"w * 2 under no_grad": (False, True)},
-    en="It looks as if an operation under `no_grad()` was recorded. `w * 2` is a constant there, whatever `w` requires.",
-    ru="Похоже, вы считаете, что операции внутри `no_grad()` записываются. На самом деле `w * 2` там — константа, "
-    "каким бы ни был флаг у `w`.",
+    en="An operation under `no_grad()` was taken for recorded. `w * 2` is a constant there, whatever `w` requires.",
+    ru="Не учтено, что внутри `no_grad()` операции не записываются: `w * 2` там — константа, каким бы ни был флаг у "
+    "`w`.",
 )
 
 
 predict_leaf.wrong(
     "parameters_keep_history",
     {"torch.nn.Parameter(w * 2)": (False, True)},
-    en="It looks as if `Parameter(w * 2)` kept the history of `w * 2`. A `Parameter` is always a new leaf.",
-    ru="Похоже, вы считаете, что `Parameter(w * 2)` сохраняет историю `w * 2`. На самом деле `Parameter` — всегда "
-    "новый лист.",
+    en="`Parameter(w * 2)` was taken to keep the history of `w * 2`. A `Parameter` is always a new leaf.",
+    ru="Ожидалось, что `Parameter(w * 2)` сохранит историю `w * 2`. Но `Parameter` — всегда новый лист.",
 )
 
 
 predict_leaf.wrong(
     "comparisons_are_tracked",
     {"w > 0.5": (False, True)},
-    en="It looks as if everything computed from `w` requires grad. True and False have no gradient: a comparison, "
-    "like `argmax`, gives a constant.",
-    ru="Похоже, вы считаете, что всё вычисленное из `w` требует градиента. На самом деле у True и False градиента "
-    "нет: сравнение, как и `argmax`, даёт константу.",
+    en="Everything computed from `w` was taken to require grad. True and False have no gradient: a comparison, like "
+    "`argmax`, gives a constant.",
+    ru="Не учтено, что у True и False градиента нет. Сравнение, как и `argmax`, даёт константу, хотя и вычислено из "
+    "`w`.",
 )
 
 
 predict_leaf.wrong(
     "rounding_cuts",
     {"w.round()": (True, False)},
-    en="It looks as if `round` was expected to cut the graph. It stays in it; its derivative is zero.",
-    ru="Похоже, вы считаете, что `round` обрывает граф. На самом деле он остаётся в графе, а его производная равна "
-    "нулю.",
+    en="`round` was expected to cut the graph. It stays in it; its derivative is zero.",
+    ru="Ожидалось, что `round` оборвёт граф. Но эта операция в графе остаётся, а её производная равна нулю.",
 )
 
 
 predict_leaf.wrong(
     "leaves_have_a_grad_fn",
     {"w.grad_fn": "AccumulateGrad"},
-    en="It looks as if every tensor was expected to have a `grad_fn`. A leaf has none: no operation made it.",
-    ru="Похоже, вы считаете, что `grad_fn` есть у каждого тензора. На самом деле у листа его нет: лист не создан "
-    "операцией.",
+    en="A leaf was expected to have a `grad_fn`. It has none: no operation made it.",
+    ru="Ожидалось, что у листа есть `grad_fn`. Но лист не создан операцией, и узла у него нет.",
 )
 
 
 predict_leaf.wrong(
     "results_have_no_grad_fn",
     {"(w * 0.01).grad_fn": None},
-    en="It looks as if `w * 0.01` had no `grad_fn`. It is the result of a recorded multiplication, and `grad_fn` "
+    en="`w * 0.01` was expected to have no `grad_fn`. It is the result of a recorded multiplication, and `grad_fn` "
     "points to it.",
-    ru="Похоже, вы считаете, что у `w * 0.01` нет `grad_fn`. На самом деле это результат записанного умножения, и "
-    "`grad_fn` указывает на него.",
+    ru="Не учтено, что у `w * 0.01` есть `grad_fn`. Это результат записанного умножения, и `grad_fn` на него "
+    "указывает.",
 )
 
 
 predict_leaf.wrong(
     "leaves_out_the_digit",
     {"(w * 0.01).grad_fn": "MulBackward"},
-    en="It looks as if the number at the end of the node's name is missing: `AddBackward0`, not `AddBackward`.",
-    ru="Похоже, что в имени узла пропущена цифра на конце: `AddBackward0`, а не `AddBackward`.",
+    en="The number at the end of the node's name is missing: `AddBackward0`, not `AddBackward`.",
+    ru="В имени узла пропущена цифра на конце: `AddBackward0`, а не `AddBackward`.",
 )
 
 
 predict_leaf.wrong(
     "quotes_none",
     {"w.grad_fn": "None"},
-    en="It looks as if `None` stands in quotes. What comes back is the value, not a text.",
-    ru="Похоже, что `None` стоит в кавычках. Возвращается само значение, а не строка.",
+    en="`None` stands in quotes. What comes back is the value, not a string.",
+    ru="Слово `None` стоит в кавычках. Возвращается само значение, а не строка.",
 )

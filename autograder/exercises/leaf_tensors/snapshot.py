@@ -26,7 +26,7 @@ from .common import flags, grad_fn_name
             "snapshot",
             1,
             en="The snapshot holds what `x` held at the time of the call, also after `x` has been edited.",
-            ru="Снимок содержит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
+            ru="В снимке лежит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
         ),
         aspect(
             "flags",
@@ -37,8 +37,10 @@ from .common import flags, grad_fn_name
         aspect(
             "x",
             1,
-            en="`x` itself stays as it is, when the snapshot is taken and when it is edited: numbers, history, flag, memory.",
-            ru="Сам `x` остаётся прежним, и когда снимок делают, и когда его меняют: числа, история, флаг, память.",
+            en="`x` itself stays as it is, when the snapshot is taken and when it is edited: numbers, history, flag, "
+            "memory.",
+            ru="Сам тензор `x` остаётся прежним и когда снимок делают, и когда его меняют: те же числа, история, флаг "
+            "и память.",
         ),
     ],
     hints=[
@@ -58,6 +60,8 @@ def snapshot(answer: Any, case: Case) -> dict[str, object]:
     x = x if case.x.is_leaf else x * 1
     memory = x.data_ptr()
     taken = answer.snapshot(x)
+    with torch.no_grad():
+        answer.snapshot(x + 1)  # a later snapshot leaves this one alone
     state = {**flags("x", x), "x.grad_fn": grad_fn_name(x), "x.data_ptr() is as before": x.data_ptr() == memory}
     if not isinstance(taken, Tensor):
         return {"snapshot": taken}
@@ -78,30 +82,30 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @snapshot.mistake(
-    en="It looks as if the snapshot still shares its memory with `x`. `.data`, `numpy()` and `Variable`, like `detach()`, "
-    "give a second name for the same numbers; `.contiguous()`, `.cpu()` and `.to(...)` copy only when they have to.",
-    ru="Похоже, что у снимка по-прежнему общая с `x` память. `.data`, `numpy()` и `Variable`, как и `detach()`, дают "
-    "второе имя той же памяти; `.contiguous()`, `.cpu()` и `.to(...)` копируют, только если иначе нельзя.",
+    en="The snapshot still shares its memory with `x`. `.data`, `numpy()` and `Variable`, like `detach()`, give a "
+    "second name for the same numbers; `.contiguous()`, `.cpu()` and `.to(...)` copy only when they have to.",
+    ru="У снимка по-прежнему общая с `x` память. `.data`, `numpy()` и `Variable`, как и `detach()`, дают второе имя "
+    "той же памяти; методы `.contiguous()`, `.cpu()` и `.to(...)` копируют, только если иначе нельзя.",
 )
 def takes_data(x: Tensor) -> Tensor:
     return x.data
 
 
 @snapshot.mistake(
-    en="It looks as if `x` itself comes back, under another name. `.contiguous()`, `.cpu()` and `.to(...)` return the very "
-    "tensor they are called on when there is nothing to do.",
-    ru="Похоже, что возвращается сам `x` под другим именем. `.contiguous()`, `.cpu()` и `.to(...)` возвращают тот самый "
-    "тензор, если делать нечего.",
+    en="`x` itself comes back, under another name. `.contiguous()`, `.cpu()` and `.to(...)` return the very tensor "
+    "they are called on when there is nothing to do.",
+    ru="Возвращается сам тензор `x` под другим именем. Методы `.contiguous()`, `.cpu()` и `.to(...)` возвращают тот "
+    "самый тензор, если менять нечего.",
 )
 def hands_back_x(x: Tensor) -> Tensor:
     return x.contiguous()
 
 
 @snapshot.mistake(
-    en="It looks as if `x` was given new memory. Whoever shares the old one no longer sees its edits; the new memory "
-    "belongs to the snapshot.",
-    ru="Похоже, что новую память получил `x`. Тот, у кого осталась прежняя, больше не увидит его изменений; новая память "
-    "нужна снимку.",
+    en="`x` was given new memory. A tensor that shares the old one no longer sees its edits; it is the snapshot that "
+    "needs new memory.",
+    ru="Новая память досталась тензору `x`. Если прежняя память у кого-то осталась, изменений в ней уже не видно; "
+    "новая память нужна снимку.",
 )
 def moves_x(x: Tensor) -> Tensor:
     x.data = x.data.clone()
@@ -109,9 +113,9 @@ def moves_x(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
-    en="It looks as if `x` was cut off from its history. `detach_()` and `requires_grad_()` change the caller's tensor; "
-    "only the snapshot should be a constant.",
-    ru="Похоже, что от графа отсоединён сам `x`. `detach_()` и `requires_grad_()` меняют тензор вызывающего кода; "
+    en="`x` was cut off from its history. `detach_()` and `requires_grad_()` change the caller's tensor; only the "
+    "snapshot should be a constant.",
+    ru="От графа отсоединён сам `x`. Методы `detach_()` и `requires_grad_()` меняют тензор вызывающего кода, а "
     "константой должен быть только снимок.",
 )
 def cuts_x_off(x: Tensor) -> Tensor:
@@ -119,25 +123,24 @@ def cuts_x_off(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
-    en="It looks as if the snapshot is still part of the graph. Copying the numbers is recorded, too, by `clone()` "
-    "and by `copy_()`.",
-    ru="Похоже, что снимок остался частью графа. Копирование тоже записывается, будь то `clone()` или `copy_()`.",
+    en="The snapshot is still part of the graph. Copying the numbers is recorded too, by `clone()` and by `copy_()`.",
+    ru="Снимок остался частью графа. Копирование тоже записывается, будь то `clone()` или `copy_()`.",
 )
 def clones_only(x: Tensor) -> Tensor:
     return x.clone()
 
 
 @snapshot.mistake(
-    en="It looks as if the snapshot requires grad, as a new leaf. A record of the past should be a constant.",
-    ru="Похоже, что снимок — новый лист, который требует градиента. Запись о прошлом должна быть константой.",
+    en="The snapshot requires grad, as a new leaf. A snapshot should be a constant.",
+    ru="Снимок — новый лист, который требует градиента. Снимок должен быть константой.",
 )
 def makes_a_weight(x: Tensor) -> Tensor:
     return x.detach().clone().requires_grad_()
 
 
 @snapshot.mistake(
-    en="It looks as if `copy.deepcopy` was used. It keeps `requires_grad` for leaves and refuses results.",
-    ru="Похоже, что использован `copy.deepcopy`. У листьев он сохраняет `requires_grad`, а результаты операций не "
+    en="`copy.deepcopy` was used. It keeps `requires_grad` for leaves and refuses results.",
+    ru="Использована функция `copy.deepcopy`. У листьев она сохраняет `requires_grad`, а результаты операций не "
     "копирует вовсе.",
 )
 def copies_deeply(x: Tensor) -> Tensor:
@@ -145,10 +148,71 @@ def copies_deeply(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
-    en="It looks as if the snapshot is float32, whatever `x` is. A Python list, for one, loses the dtype: torch makes "
-    "float32 of its numbers.",
-    ru="Похоже, что снимок всегда float32, каким бы ни был `x`. Например, в списке Python dtype теряется: из его "
-    "чисел torch делает float32.",
+    en="The snapshot is float32, whatever `x` is. A Python list, for one, loses the dtype: torch makes float32 of its "
+    "numbers.",
+    ru="Снимок всегда float32, каким бы ни был `x`. Например, в списке Python dtype теряется: torch превращает его "
+    "числа во float32.",
 )
 def goes_through_a_list(x: Tensor) -> Tensor:
     return torch.tensor(x.tolist(), dtype=torch.float32)
+
+
+@snapshot.mistake(
+    en="All calls share one buffer: the next snapshot of the same shape overwrites this one.",
+    ru="У всех вызовов общий буфер: следующий снимок той же формы записывается поверх этого.",
+)
+def reuses_one_buffer(x: Tensor) -> Tensor:
+    buffer = _buffers.setdefault((x.shape, x.dtype), torch.empty(x.shape, dtype=x.dtype))
+    return buffer.copy_(x.detach())
+
+
+_buffers: dict[object, Tensor] = {}
+
+
+@snapshot.mistake(*snapshot.mistakes["takes_data"].says)
+def takes_a_view(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        return x[:]
+
+
+@snapshot.mistake(
+    en="The snapshot is flat. It needs the shape of `x`.",
+    ru="Снимок вытянут в строку. У него должна быть форма тензора `x`.",
+)
+def flattens(x: Tensor) -> Tensor:
+    return x.detach().clone().flatten()
+
+
+@snapshot.mistake(
+    en="A NumPy array was returned. Asked for is a tensor.",
+    ru="Возвращён массив NumPy, а нужен тензор.",
+)
+def returns_an_array(x: Tensor) -> Any:
+    return x.detach().clone().numpy()
+
+
+@snapshot.mistake(
+    en="`requires_grad` of `x` is switched off. The flag belongs to the caller's tensor, and of a result it cannot be "
+    "changed.",
+    ru="У `x` выключен флаг `requires_grad`. Это флаг чужого тензора, а у результата операции его и нельзя изменить.",
+)
+def switches_the_flag_off(x: Tensor) -> Tensor:
+    return x.requires_grad_(False).clone()
+
+
+@snapshot.mistake(
+    en="`requires_grad_(False)` is called on the clone. The clone is a result with a history, and only `detach()` takes "
+    "that away.",
+    ru="Метод `requires_grad_(False)` вызван для копии. Копия — результат операции с историей, и убрать её может "
+    "только `detach()`.",
+)
+def switches_the_clone_off(x: Tensor) -> Tensor:
+    return x.clone().requires_grad_(False)
+
+
+@snapshot.mistake(
+    en="Leaves are copied with `copy.deepcopy`, which keeps `requires_grad`: the snapshot of a weight is a weight.",
+    ru="Листья копируются через `copy.deepcopy`, а она сохраняет `requires_grad`: снимок веса — снова вес.",
+)
+def copies_leaves_deeply(x: Tensor) -> Tensor:
+    return copy.deepcopy(x) if x.is_leaf else x.detach().clone()

@@ -71,23 +71,23 @@ def _filled_memory() -> Iterator[None]:
         Text(
             "`torch.Tensor(2, 3)` asks for room for 2 × 3 numbers and writes nothing into it. Its dtype is float32, "
             "whatever `w` is.",
-            "`torch.Tensor(2, 3)` просит место под 2 × 3 числа и ничего туда не пишет. Его dtype — float32, каким бы ни "
-            "был `w`.",
+            "`torch.Tensor(2, 3)` выделяет место под 2 × 3 числа и ничего туда не записывает. Его dtype — float32, "
+            "каким бы ни был `w`.",
         ),
         Text("total = torch.zeros_like(...)", "total = torch.zeros_like(...)"),
     ],
 )
 def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
-    w, curved = case.w, False
+    w, history = case.w, "none"
     with _filled_memory():
         total = answer.sum_gradients(case.losses, w)
     tracked = isinstance(total, Tensor) and total.requires_grad
     if tracked and w.requires_grad:
         with using_answer():
             (second,) = torch.autograd.grad(total.sum(), w, allow_unused=True, retain_graph=True)
-            curved = second is not None and bool(second.any())
+            history = "not of w" if second is None else "curved" if bool(second.any()) else "flat"
     kept = {"w": w.detach(), "w.requires_grad": w.requires_grad, "w.grad": w.grad}
-    return {"total": total, "kept": {"requires_grad of the sum": tracked, **kept}, "curved": curved}
+    return {"total": total, "kept": {"requires_grad of the sum": tracked, **kept}, "history": history}
 
 
 def _losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
@@ -105,6 +105,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(losses=_losses_of(w, uniform(rng, 3, 3)), w=w)
     w = uniform(rng, 4).float().requires_grad_()  # another dtype, and an empty `.grad`
     yield Case(losses=_losses_of(w, uniform(rng, 5, 4).float()), w=w)
+    w = leaf(rng, 2, 2)  # the first gradient is an expanded tensor
+    yield Case(losses=[lambda: w.sum(), *_losses_of(w, uniform(rng, 2, 2))], w=w)
 
 
 def _add_gradients(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -114,53 +116,52 @@ def _add_gradients(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum still starts from memory that nobody filled. `empty_like`, too, writes nothing.",
-    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти. `empty_like` тоже ничего туда не пишет.",
+    en="The sum still starts from memory that nothing has filled. `empty_like` writes nothing either.",
+    ru="Сумма по-прежнему начинается с незаполненной памяти. Функция `empty_like` тоже ничего туда не записывает.",
 )
 def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty_like(w, requires_grad=False), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum still starts from memory that nobody filled, and is float32 whatever `w` is. `torch.empty` "
-    "and the old constructors ask for room and write nothing.",
-    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти, и её dtype — float32, каким бы ни был `w`. "
-    "`torch.empty` и старые конструкторы просят место и ничего туда не пишут.",
+    en="The sum still starts from memory that nothing has filled, and is float32 whatever `w` is. `torch.empty` and "
+    "the old constructors ask for room and write nothing.",
+    ru="Сумма по-прежнему начинается с незаполненной памяти, а её dtype — float32, каким бы ни был `w`. Функция "
+    "`torch.empty` и старые конструкторы выделяют память и ничего туда не записывают.",
 )
 def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty(w.shape), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if NaN is replaced before the sum. NaN is only what torch writes there when asked to; otherwise fresh "
-    "memory may hold any numbers.",
-    ru="Похоже, что перед суммированием заменяется NaN. NaN лежит там, только если об этом попросить torch; обычно в "
-    "новой памяти могут быть любые числа.",
+    en="NaN was replaced before the sum. Fresh memory holds NaN only when torch is asked to write it there; otherwise "
+    "it may hold any numbers.",
+    ru="Перед суммированием заменены значения NaN. Они лежат там, только если попросить об этом torch; обычно в новой "
+    "памяти могут быть любые числа.",
 )
 def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty_like(w, requires_grad=False).nan_to_num(), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if unfilled memory is multiplied by 0. It may hold NaN, and NaN times 0 is NaN.",
-    ru="Похоже, что незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
+    en="Unfilled memory is multiplied by 0. It may hold NaN, and NaN times 0 is NaN.",
+    ru="Незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
 )
 def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty_like(w, requires_grad=False) * 0, losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
-    ru="Похоже, что сумма начинается с нулей другого типа. `torch.zeros(w.shape)` — это float32, каким бы ни был `w`.",
+    en="The sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
+    ru="Сумма начинается с нулей другого типа. Тензор `torch.zeros(w.shape)` — всегда float32, каким бы ни был `w`.",
 )
 def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros(w.shape, dtype=torch.float32), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the shape became the data. `torch.tensor` makes a tensor of the numbers you hand it; a size goes "
-    "to `torch.zeros`.",
-    ru="Похоже, что форма передана как данные. `torch.tensor` делает тензор из переданных чисел; размер передают в "
+    en="The shape became the data. `torch.tensor` makes a tensor of the numbers it gets; a size goes to `torch.zeros`.",
+    ru="Форма передана как данные. Функция `torch.tensor` создаёт тензор из переданных чисел; размер передают в "
     "`torch.zeros`.",
 )
 def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -168,57 +169,56 @@ def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> T
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum is a leaf that requires grad. It cannot be added to in place, and it need not be tracked.",
-    ru="Похоже, что сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его "
-    "незачем.",
+    en="The sum is a leaf that requires grad. It cannot be added to in place, and it need not be tracked.",
+    ru="Сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его незачем.",
 )
 def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros_like(w, requires_grad=True), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum starts from a result of `w`, such as `w * 0`, and carries a history along.",
-    ru="Похоже, что сумма начинается с результата операции над `w`, например `w * 0`, и тянет за собой историю.",
+    en="The sum starts from a result of `w`, such as `w * 0`, and carries a history along.",
+    ru="Сумма начинается с результата операции над `w`, например `w * 0`, и поэтому у неё есть история.",
 )
 def starts_from_a_result(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(w * 0, losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the gradients carry a graph of their own, as with `create_graph=True`. The sum then requires grad.",
-    ru="Похоже, что у самих градиентов есть граф, как при `create_graph=True`. Тогда и сумма требует градиента.",
+    en="The gradients carry a graph of their own, as with `create_graph=True`. The sum therefore requires grad.",
+    ru="У самих градиентов есть граф, как при `create_graph=True`. Поэтому и сумма требует градиента.",
 )
 def records_the_gradients(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return sum((torch.autograd.grad(loss(), w, create_graph=True)[0] for loss in losses), torch.zeros(()))
 
 
 @sum_gradients.mistake(
-    en="It looks as if this is the mean of the gradients. Asked for is their sum.",
-    ru="Похоже, что это среднее градиентов. Нужна их сумма.",
+    en="The mean of the gradients was returned. Asked for is their sum.",
+    ru="Возвращено среднее градиентов, а нужна их сумма.",
 )
 def takes_the_mean(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w) / len(losses)
 
 
 @sum_gradients.mistake(
-    en="It looks as if only the last gradient comes back: each overwrites the one before.",
-    ru="Похоже, что возвращается только последний градиент: каждый затирает предыдущий.",
+    en="Only the last gradient comes back: each overwrites the one before.",
+    ru="Возвращается только последний градиент: каждый следующий записан поверх предыдущего.",
 )
 def keeps_the_last(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return torch.autograd.grad(losses[-1](), w)[0]
 
 
 @sum_gradients.mistake(
-    en="It looks as if only the gradient of the first loss comes back.",
-    ru="Похоже, что возвращается градиент только первой функции потерь.",
+    en="Only the gradient of the first loss comes back.",
+    ru="Возвращается градиент только первой функции потерь.",
 )
 def stops_at_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return torch.autograd.grad(losses[0](), w)[0]
 
 
 @sum_gradients.mistake(
-    en="It looks as if `w.grad` is None in the end. The caller still needs what was there.",
-    ru="Похоже, что в конце `w.grad` равен None. Вызывающему коду ещё нужно то, что там лежало.",
+    en="`w.grad` is None at the end. The caller still needs what was there.",
+    ru="В конце `w.grad` равен None, а вызывающему коду ещё нужно то, что там лежало.",
 )
 def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     w.grad = None
@@ -226,8 +226,8 @@ def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 
 @sum_gradients.mistake(
-    en="It looks as if `w` was told not to require grad any more. It was the sum that should not; `w` is still to be trained.",
-    ru="Похоже, что `w` больше не требует градиента. Не требовать его должна сумма; `w` ещё будут обучать.",
+    en="`w` was asked not to require grad any more. It is the sum that should not; `w` is still to be trained.",
+    ru="У тензора `w` выключен флаг. Не требовать градиента должна сумма, а `w` ещё будут обучать.",
 )
 def freezes_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     total = _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w)
@@ -236,8 +236,8 @@ def freezes_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum was collected in `w.grad`, on top of what was there.",
-    ru="Похоже, что сумма собрана в `w.grad`, поверх того, что там уже лежало.",
+    en="The sum was collected in `w.grad`, on top of what was there.",
+    ru="Сумма собрана в `w.grad`, поверх того, что там уже лежало.",
 )
 def adds_to_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
     for loss in losses:
@@ -246,8 +246,8 @@ def adds_to_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | N
 
 
 @sum_gradients.mistake(
-    en="It looks as if `w.grad` was cleared and used for the sum. The caller still needs what was there.",
-    ru="Похоже, что `w.grad` обнулён и использован для суммы. Вызывающему коду ещё нужно то, что там лежало.",
+    en="`w.grad` was cleared and used for the sum. The caller still needs what was there.",
+    ru="Поле `w.grad` обнулено и использовано для суммы, а вызывающему коду ещё нужно то, что там лежало.",
 )
 def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
     w.grad = None
@@ -257,8 +257,59 @@ def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tenso
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum starts as another name for `w`: it is added to the weight itself.",
-    ru="Похоже, что сумма с самого начала — второе имя `w`: градиенты прибавляются к самому весу.",
+    en="The sum starts as another name for `w`: it is added to the weight itself.",
+    ru="Сумма с самого начала — второе имя тензора `w`: градиенты прибавляются к самому весу.",
 )
 def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(w.detach().zero_(), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The others are added in place to the first gradient. That tensor may be an expanded one, as for `w.sum()`: all "
+    "of its entries are one number in memory, and torch refuses to write there.",
+    ru="Остальные градиенты прибавляются на месте к первому. Это может быть расширенный тензор, как для `w.sum()`: все "
+    "его элементы — одно число в памяти, и записывать туда torch не позволяет.",
+)
+def adds_to_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.autograd.grad(losses[0](), w)[0], losses[1:], w)
+
+
+@sum_gradients.mistake(
+    en="The sum starts from a tensor that requires grad, such as `zeros_like(w, requires_grad=True)`, and therefore "
+    "requires grad itself.",
+    ru="Сумма начинается с тензора, который требует градиента, например `zeros_like(w, requires_grad=True)`, и поэтому "
+    "сама его требует.",
+)
+def starts_from_a_leaf(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    total = torch.zeros_like(w, requires_grad=True)
+    for loss in losses:
+        total = total + torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+@sum_gradients.mistake(
+    en="`torch.autograd.grad` returns a tuple, even for one input. The gradient is its first entry.",
+    ru="Функция `torch.autograd.grad` возвращает кортеж, даже если вход один. Сам градиент — его первый элемент.",
+)
+def adds_the_tuple(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    total = torch.zeros_like(w, requires_grad=False)
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)  # type: ignore[arg-type]
+    return total
+
+
+@sum_gradients.mistake(
+    en="The losses are computed under `no_grad()`. Nothing is recorded, so there is no gradient to ask for.",
+    ru="Функции потерь вычисляются внутри `no_grad()`. Ничего не записано, и градиент взять неоткуда.",
+)
+def records_nothing(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    with torch.no_grad():
+        return _add_gradients(torch.zeros_like(w), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The first gradient is counted twice: the sum starts from it, and the loop begins with it again.",
+    ru="Первый градиент учтён дважды: с него начинается сумма, и с него же начинается цикл.",
+)
+def counts_the_first_twice(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.autograd.grad(losses[0](), w)[0].clone(), losses, w)

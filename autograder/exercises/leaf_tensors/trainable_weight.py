@@ -30,14 +30,15 @@ from .common import flags, grad_fn_name, kind_of
         aspect(
             "made",
             1,
-            en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked for.",
-            ru="Это `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
+            en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked "
+            "for.",
+            ru="Это тензор `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
         ),
         aspect(
             "input",
             1,
             en="`values` is as it was: the same numbers, and it does not require grad.",
-            ru="`values` остался прежним: те же числа, и градиента он не требует.",
+            ru="Тензор `values` остался прежним: те же числа, и градиента он не требует.",
         ),
     ],
     hints=[
@@ -81,40 +82,40 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @trainable_weight.mistake(
-    en="It looks as if what comes back is still a result: the leaf is made first, and the product or the cast comes after "
-    "it. A later `requires_grad_()` changes nothing about a result.",
-    ru="Похоже, что возвращается по-прежнему результат операции: лист создан раньше, а умножение или приведение типа "
-    "идёт после него. Если потом вызвать `requires_grad_()`, результат листом не станет.",
+    en="What comes back is still a result: the leaf is made first, and the product or the cast comes after it. A later "
+    "`requires_grad_()` changes nothing about a result.",
+    ru="Возвращается по-прежнему результат операции: лист создан раньше, а умножение или приведение типа идёт после "
+    "него. Если потом вызвать `requires_grad_()`, результат листом не станет.",
 )
 def asks_a_result(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).requires_grad_()
 
 
 @trainable_weight.mistake(
-    en="It looks as if the weight is scaled after it began to require grad. The product is a result; the leaf that the "
-    "gradient goes to is left behind.",
-    ru="Похоже, что вес умножается, когда он уже требует градиента. Произведение — результат операции; лист, в который "
-    "попадёт градиент, остался позади.",
+    en="The weight is scaled after it began to require grad. The product is a result; the leaf that the gradient goes "
+    "to is the tensor before it.",
+    ru="Вес умножается, когда он уже требует градиента. Произведение — результат операции; лист, в который попадёт "
+    "градиент, — это исходный тензор, а не произведение.",
 )
 def scales_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return values.to(device=device, dtype=dtype, copy=True).requires_grad_() * 0.01
 
 
 @trainable_weight.mistake(
-    en="It looks as if the weight is cast or moved after it began to require grad. Where there is something to do, "
-    "`.to` returns a new tensor, and that one is no leaf.",
-    ru="Похоже, что тип или устройство меняются, когда вес уже требует градиента. Если `.to` есть что делать, он "
-    "возвращает новый тензор, и тот не листовой.",
+    en="The weight is cast or moved after it began to require grad. Where there is something to do, `.to` returns a "
+    "new tensor, and that one is no leaf.",
+    ru="Тип или устройство меняются, когда вес уже требует градиента. Если менять есть что, метод `.to` возвращает "
+    "новый тензор, и он не листовой.",
 )
 def moves_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values * 0.01).requires_grad_().to(device=device, dtype=dtype)
 
 
 @trainable_weight.mistake(
-    en="It looks as if `retain_grad()` was meant to make a leaf. It keeps the gradient of a result; an optimizer "
-    "still refuses it.",
-    ru="Похоже, что `retain_grad()` вызван, чтобы сделать тензор листом. Он сохраняет градиент результата, но "
-    "оптимизатор такой тензор по-прежнему не принимает.",
+    en="`retain_grad()` was called to make a leaf. It keeps the gradient of a result, but a result stays a result: a "
+    "step would not change the tensor it is computed from.",
+    ru="Метод `retain_grad()` вызван, чтобы сделать тензор листом. Он сохраняет градиент результата, но результат "
+    "остаётся результатом: тензор, из которого он вычислен, шаг не изменит.",
 )
 def retains_instead(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     weight = (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype)
@@ -123,90 +124,116 @@ def retains_instead(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
 
 
 @trainable_weight.mistake(
-    en="It looks as if `values` itself was made to require grad. The leaf is then the caller's tensor, and what comes back "
-    "is a result.",
-    ru="Похоже, что требовать градиента стал сам `values`. Тогда лист — тензор вызывающего кода, а возвращается "
-    "результат операции.",
+    en="`values` itself was made to require grad. The leaf is the caller's tensor then, and what comes back is a "
+    "result.",
+    ru="Флаг включён у самого `values`. Поэтому лист — тензор вызывающего кода, а возвращается результат операции.",
 )
 def tracks_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values.requires_grad_() * 0.01).to(device=device, dtype=dtype)
 
 
 @trainable_weight.mistake(
-    en="It looks as if the history was cut and the flag went with it. The result is a leaf, but a constant: nothing "
-    "asked it to require grad.",
-    ru="Похоже, что вместе с историей потерялся и флаг. Результат листовой, но это константа: требовать градиента его "
-    "никто не просил.",
+    en="The history was cut, and the flag went with it. The result is a leaf, but a constant: it was not asked to "
+    "require grad.",
+    ru="Вместе с историей потерялся и флаг. Результат листовой, но это константа: градиента он не требует.",
 )
 def loses_the_flag(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).detach()
 
 
 @trainable_weight.mistake(
-    en="It looks as if the weight is scaled in place while it requires grad. Autograd refuses that for a leaf.",
-    ru="Похоже, что вес умножается на месте, когда он уже требует градиента. Для листа autograd это запрещает.",
+    en="The weight is scaled in place while it requires grad. Autograd refuses that for a leaf.",
+    ru="Вес умножается на месте, когда он уже требует градиента. Для листа autograd это запрещает.",
 )
 def scales_in_place(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return values.to(device=device, dtype=dtype, copy=True).requires_grad_().mul_(0.01)
 
 
 @trainable_weight.mistake(
-    en="It looks as if the weight has the dtype and the device of `values`, not those that were asked for.",
-    ru="Похоже, что у веса dtype и устройство те же, что у `values`, а не заданные.",
+    en="The weight has the dtype and the device of `values`, not those that were asked for.",
+    ru="У веса dtype и устройство те же, что у `values`, а не заданные.",
 )
 def stays_where_it_was(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values * 0.01).requires_grad_()
 
 
 @trainable_weight.mistake(
-    en="It looks as if the dtype that was asked for is ignored.",
-    ru="Похоже, что заданный dtype не учтён.",
+    en="The dtype that was asked for is ignored.",
+    ru="Заданный dtype не учтён.",
 )
 def ignores_the_dtype(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values * 0.01).to(device).requires_grad_()
 
 
 @trainable_weight.mistake(
-    en="It looks as if the device that was asked for is ignored.",
-    ru="Похоже, что заданное устройство не учтено.",
+    en="The device that was asked for is ignored.",
+    ru="Заданное устройство не учтено.",
 )
 def ignores_the_device(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values * 0.01).to(dtype).requires_grad_()
 
 
 @trainable_weight.mistake(
-    en="It looks as if `values` was told to require grad, too. The weight is right, but the caller's tensor is no longer a "
+    en="`values` was asked to require grad as well. The weight is right, but the caller's tensor is no longer a "
     "constant.",
-    ru="Похоже, что требовать градиента стал и сам `values`. Вес верен, но тензор вызывающего кода больше не "
-    "константа.",
+    ru="Флаг включён и у самого `values`. Вес верен, но тензор вызывающего кода больше не константа.",
 )
 def tracks_the_caller(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values.requires_grad_().detach() * 0.01).to(device=device, dtype=dtype).requires_grad_()
 
 
 @trainable_weight.mistake(
-    en="It looks as if the scaling by 0.01 was lost on the way.",
-    ru="Похоже, что по дороге потерялось умножение на 0.01.",
+    en="The scaling by 0.01 is missing.",
+    ru="Потеряно умножение на 0.01.",
 )
 def forgets_the_scale(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return values.to(device=device, dtype=dtype, copy=True).requires_grad_()
 
 
 @trainable_weight.mistake(
-    en="It looks as if `values` itself was scaled in place. The caller's data are not yours to change.",
-    ru="Похоже, что на месте умножен сам `values`. Данные вызывающего кода менять нельзя.",
+    en="`values` itself was scaled in place. The caller's data may not be changed.",
+    ru="Сам тензор `values` умножен на месте. Данные вызывающего кода менять нельзя.",
 )
 def scales_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return values.mul_(0.01).to(device=device, dtype=dtype, copy=True).requires_grad_()
 
 
 @trainable_weight.mistake(
-    en="It looks as if the weight gets its numbers, dtype and device through `.data`. Torch refuses that between kinds of "
-    "devices as different as `cpu` and `meta`. Make the leaf where it is to live.",
-    ru="Похоже, что вес получает числа, dtype и устройство через `.data`. Между такими разными устройствами, как "
-    "`cpu` и `meta`, torch это запрещает. Создавайте лист сразу на том устройстве, где он нужен.",
+    en="The weight gets its numbers, dtype and device through `.data`. Torch refuses that between devices as different "
+    "as `cpu` and `meta`; the leaf has to be made where it is to live.",
+    ru="Числа, dtype и устройство вес получает через `.data`. Между такими разными устройствами, как `cpu` и `meta`, "
+    "torch это запрещает: лист нужно создавать сразу на том устройстве, где он нужен.",
 )
 def assigns_its_data(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     weight = values.clone().requires_grad_()
     weight.data = (values * 0.01).to(device=device, dtype=dtype)
     return weight
+
+
+@trainable_weight.mistake(*trainable_weight.mistakes["scales_the_input"].says)
+def scales_and_tracks_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.mul_(0.01).to(device=device, dtype=dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="The weight is always float32, whatever dtype was asked for: that one goes to `.to(...)`.",
+    ru="Вес всегда получается float32, а в `.to(...)` нужно передать заданный dtype.",
+)
+def casts_to_float32(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).float().to(device).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="Nothing is returned: the `return` is missing.",
+    ru="Ничего не возвращается: забыт `return`.",
+)
+def returns_nothing(values: Tensor, dtype: torch.dtype, device: str) -> None:
+    (values * 0.01).to(device=device, dtype=dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="The weight is flat. It needs the shape of `values`.",
+    ru="Вес вытянут в строку. У него должна быть форма тензора `values`.",
+)
+def flattens(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.flatten() * 0.01).to(device=device, dtype=dtype).requires_grad_()

@@ -34,8 +34,10 @@ def _count_leaves(root: Tensor) -> int:
         aspect(
             "loss",
             0,
-            en="The value of the loss is the same, and `.grad` of both weights is still None: `backward()` is for the caller.",
-            ru="Значение функции потерь не изменилось, а `.grad` обоих весов пока None: `backward()` вызовут снаружи.",
+            en="The value of the loss is the same, and `.grad` of both weights is still None: `backward()` is for the "
+            "caller.",
+            ru="Значение функции потерь не изменилось, а в `.grad` обоих весов пока лежит None: `backward()` вызовут "
+            "снаружи.",
         ),
         aspect(
             "w.grad",
@@ -46,8 +48,8 @@ def _count_leaves(root: Tensor) -> int:
         aspect(
             "u.grad",
             1,
-            en="So has the second weight.",
-            ru="У второго веса тоже есть его градиент.",
+            en="After `loss.backward()` the second weight has its gradient.",
+            ru="После `loss.backward()` у второго веса есть его градиент.",
             after=("loss", "w.grad"),
         ),
     ],
@@ -82,20 +84,20 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @two_layer_loss.mistake(
-    en="It looks as if the graph is still cut before `h`. `.data`, `detach()`, `no_grad()` and `Variable`, around a weight or "
-    "around a result, hand on the numbers without their history.",
-    ru="Похоже, что граф по-прежнему обрывается перед `h`. После `.data`, `detach()`, `no_grad()` и `Variable`, всё "
-    "равно над весом или над результатом, числа идут дальше без истории.",
+    en="The graph is still cut before `h`. `.data`, `detach()`, `no_grad()` and `Variable`, around a weight or around "
+    "a result, hand on the numbers without their history.",
+    ru="Граф по-прежнему обрывается перед `h`. Если к весу или к результату применить `.data`, `detach()`, `no_grad()` "
+    "или `Variable`, дальше идут числа без истории.",
 )
 def cuts_in_another_way(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh().detach() @ u).square().mean()
 
 
 @two_layer_loss.mistake(
-    en="It looks as if a new leaf was put before the loss, between the layers or in the place of `w`. It requires grad and "
-    "takes the gradient itself; the `w` of the caller gets none.",
-    ru="Похоже, что перед функцией потерь поставлен новый лист, между слоями или на место `w`. Он требует градиента и "
-    "забирает его себе; `w` вызывающего кода не получает ничего.",
+    en="A new leaf was put before the loss, between the layers or in the place of `w`. It requires grad and takes the "
+    "gradient itself; the `w` of the caller gets none.",
+    ru="Перед функцией потерь, между слоями или вместо `w` поставлен новый лист. Он требует градиента, и весь градиент "
+    "достаётся ему, а тензор `w` вызывающего кода не получает ничего.",
 )
 def starts_a_new_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     h = Variable((x @ w).tanh(), requires_grad=True)  # type: ignore[no-untyped-call]
@@ -103,30 +105,53 @@ def starts_a_new_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 
 @two_layer_loss.mistake(
-    en="It looks as if the loss was made a leaf that requires grad. `backward()` runs and has nowhere to go: no weight "
-    "gets anything.",
-    ru="Похоже, что листом, который требует градиента, сделано само значение функции потерь. `backward()` выполняется, "
-    "но идти ему некуда: веса не получают ничего.",
+    en="The loss was made a leaf that requires grad. `backward()` runs and has nowhere to go: no weight gets anything.",
+    ru="Листом, который требует градиента, сделано само значение функции потерь. Проход `backward()` выполняется, но "
+    "идти ему некуда: веса не получают ничего.",
 )
 def makes_the_loss_a_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh() @ u).square().mean().detach().requires_grad_()
 
 
 @two_layer_loss.mistake(
-    en="It looks as if the cut has moved: now the second weight is wrapped or detached, and it is the one without a gradient.",
-    ru="Похоже, что разрыв переместился: теперь обёрнут или отсоединён второй вес, и без градиента остался он.",
+    en="The cut has moved: now the second weight is wrapped or detached, and it is left without a gradient.",
+    ru="Разрыв переместился: теперь обёрнут или отсоединён второй вес, и без градиента остался он.",
 )
 def moves_the_cut(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh() @ u.detach()).square().mean()
 
 
 @two_layer_loss.mistake(
-    en="It looks as if `backward()` is called inside the function. That is the caller's part: the caller's own pass "
-    "would find the graph freed, or add the gradient once more.",
-    ru="Похоже, что `backward()` вызван внутри функции. Его вызовут снаружи, и тот проход застанет граф уже "
-    "освобождённым или прибавит градиент ещё раз.",
+    en="`backward()` is called inside the function. The caller will call it too: that pass would find the graph freed, "
+    "or add the gradient once more.",
+    ru="Метод `backward()` вызван внутри функции. Его вызовут и снаружи: тот проход застанет граф уже освобождённым "
+    "или прибавит градиент ещё раз.",
 )
 def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     loss = ((x @ w).tanh() @ u).square().mean()
     loss.backward()  # type: ignore[no-untyped-call]
     return loss
+
+
+@two_layer_loss.mistake(
+    en="The sum of the squares was returned. The loss is their mean.",
+    ru="Возвращена сумма квадратов, а функция потерь — их среднее.",
+)
+def takes_the_sum(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).square().sum()
+
+
+@two_layer_loss.mistake(
+    en="The loss is a Python number. It has no graph, and the caller cannot call `backward()`.",
+    ru="Значение функции потерь — обычное число Python. Графа у него нет, и вызвать `backward()` нельзя.",
+)
+def returns_a_number(x: Tensor, w: Tensor, u: Tensor) -> float:
+    return ((x @ w).tanh() @ u).square().mean().item()
+
+
+@two_layer_loss.mistake(
+    en="`tanh` is missing between the two layers.",
+    ru="Между двумя слоями потерян `tanh`.",
+)
+def loses_the_tanh(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w) @ u).square().mean()

@@ -39,7 +39,7 @@ def _is_empty(gradient: Tensor | None) -> bool:
             "weights",
             2,
             en="The tensors of the list themselves hold the values after the step, in place.",
-            ru="Сами тензоры из списка содержат значения после шага: они изменены на месте.",
+            ru="В самих тензорах из списка лежат значения после шага: они изменены на месте.",
         ),
         aspect(
             "flags",
@@ -51,13 +51,19 @@ def _is_empty(gradient: Tensor | None) -> bool:
             "cleared",
             1,
             en="Their `.grad` is None or zero.",
-            ru="Их `.grad` равен None или нулю.",
+            ru="В их `.grad` лежит None или нули.",
+        ),
+        aspect(
+            "recording",
+            0,
+            en="After the call operations are recorded again.",
+            ru="После вызова операции снова записываются.",
         ),
         aspect(
             "noticed",
             1,
             en="Autograd can notice each change: the `_version` of every tensor that was stepped has grown.",
-            ru="Autograd может заметить каждое изменение: `_version` каждого изменённого тензора вырос.",
+            ru="Autograd может заметить каждое изменение: счётчик `_version` каждого изменённого тензора вырос.",
         ),
     ],
     hints=[
@@ -82,12 +88,15 @@ def update(answer: Any, case: Case) -> dict[str, object]:
     memory, versions = [w.data_ptr() for w in weights], [w._version for w in weights]
     listed = list(weights)
     returned = answer.update(listed, case.lr)
+    recording = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
     cleared = {f"{name}.grad": "None or zero" if _is_empty(w.grad) else w.grad for name, w in names.items()}
     grew = {f"{name}._version has grown": w._version > old for (name, w), old in zip(names.items(), versions)}
     return {
         "weights": {name: w.detach() for name, w in names.items()},
         "flags": {key: value for name, w in names.items() for key, value in flags(name, w).items()},
         "cleared": cleared,
+        "recording": recording,
         "noticed": {key: yes for (key, yes), given in zip(grew.items(), case.weights) if given.grad is not None},
         "in_list": [(new is w, isinstance(new, Tensor) and new.requires_grad) for new, w in zip(listed, weights)],
         "returned": returned is not None,
@@ -111,7 +120,7 @@ def _random_weights(rng: torch.Generator, *shapes: tuple[int, ...], unused: int 
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(weights=_random_weights(rng, (2, 3), (4,), unused=None), lr=0.1)
     yield Case(weights=_random_weights(rng, (3,), (2, 2), (1,), (5,), unused=1), lr=0.25)
-    yield Case(weights=_random_weights(rng, (2,), (3, 1), unused=0), lr=0.5)
+    yield Case(weights=_random_weights(rng, (2,), (2,), unused=0), lr=0.5)
 
 
 def _with_gradients(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
@@ -122,10 +131,10 @@ def _with_gradients(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor
 
 
 @update.mistake(
-    en="It looks as if only `.grad` has changed. Either it was cleared before the step could use it, or the step made new "
-    "tensors and bound a name to them; those in the list are others.",
-    ru="Похоже, что изменился только `.grad`. Либо он обнулён до того, как шаг его использовал, либо шаг создал "
-    "новые тензоры и связал с ними имя, а в списке остались прежние.",
+    en="Only `.grad` has changed. Either it was cleared before the step could use it, or the step made new tensors and "
+    "bound a name to them, while the list kept the old ones.",
+    ru="Изменилось только поле `.grad`. Либо оно обнулено до того, как понадобилось для шага, либо шаг сделан в новых "
+    "тензорах, связанных с именем, а в списке остались прежние.",
 )
 def only_clears(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in _with_gradients(weights):
@@ -134,10 +143,10 @@ def only_clears(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the step still makes new tensors and binds a name to them, under `no_grad()` or not. The tensors in "
-    "the list are the old ones, and nothing has happened to them.",
-    ru="Похоже, что шаг по-прежнему создаёт новые тензоры и связывает с ними имя, внутри `no_grad()` или нет. В списке "
-    "стоят старые, и с ними ничего не произошло.",
+    en="The step still makes new tensors and binds a name to them, under `no_grad()` or not. The list holds the old "
+    "ones, which have not changed.",
+    ru="На шаге по-прежнему создаются новые тензоры и связываются с именем, внутри `no_grad()` или нет. В списке стоят "
+    "старые, и они не изменились.",
 )
 def rebinds_the_name(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -146,8 +155,8 @@ def rebinds_the_name(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if `.grad` is set to None before the step, which then has nothing to use.",
-    ru="Похоже, что `.grad` становится None ещё до шага, и градиента для шага не остаётся.",
+    en="`.grad` is set to None before the step, and no gradient is left for it.",
+    ru="Полю `.grad` присвоено None ещё до шага, и градиента для шага не остаётся.",
 )
 def drops_them_first(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -157,8 +166,8 @@ def drops_them_first(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the loop ends at the first weight without a gradient. Those after it wait for their step, too.",
-    ru="Похоже, что цикл кончается на первом весе без градиента. Весам после него тоже нужен шаг.",
+    en="The loop ends at the first weight without a gradient. The weights after it need their step too.",
+    ru="Цикл заканчивается на первом весе без градиента, а шаг нужен и весам после него.",
 )
 def stops_at_the_first_gap(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -170,8 +179,8 @@ def stops_at_the_first_gap(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the step is the gradient itself: `lr` is not in it.",
-    ru="Похоже, что шаг равен самому градиенту: `lr` в нём нет.",
+    en="The step is the gradient itself: `lr` is not in it.",
+    ru="Шаг равен самому градиенту: множителя `lr` в нём нет.",
 )
 def leaves_out_the_rate(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -181,8 +190,8 @@ def leaves_out_the_rate(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the learning rate is 0.1 whatever `lr` says.",
-    ru="Похоже, что скорость обучения всегда 0.1, чему бы ни был равен `lr`.",
+    en="The learning rate is 0.1 whatever `lr` says.",
+    ru="Скорость обучения всегда равна 0.1, чему бы ни был равен `lr`.",
 )
 def writes_the_rate(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -192,8 +201,8 @@ def writes_the_rate(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if each weight was stepped twice.",
-    ru="Похоже, что для каждого веса шаг сделан дважды.",
+    en="Each weight was stepped twice.",
+    ru="Для каждого веса шаг сделан дважды.",
 )
 def steps_twice(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -203,9 +212,9 @@ def steps_twice(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if new tensors were put into the list. Whoever holds the weights, a model or an optimizer, still "
-    "holds the old ones.",
-    ru="Похоже, что в список положены новые тензоры. Модель и оптимизатор по-прежнему хранят старые.",
+    en="New tensors were put into the list. Whatever holds the weights, a model or an optimizer, still holds the old "
+    "ones.",
+    ru="В список записаны новые тензоры. Там, где хранятся веса, в модели или оптимизаторе, остались старые.",
 )
 def replaces_in_the_list(weights: list[Tensor], lr: float) -> None:
     for place, w, gradient in _with_gradients(weights):
@@ -213,9 +222,9 @@ def replaces_in_the_list(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if new tensors, made under `no_grad()`, were put into the list. They do not require grad: the next "
-    "loss would have no graph.",
-    ru="Похоже, что в список положены новые тензоры, созданные внутри `no_grad()`. Градиента они не требуют: у следующей "
+    en="New tensors, made under `no_grad()`, were put into the list. They do not require grad, so the next loss would "
+    "have no graph.",
+    ru="В список записаны новые тензоры, созданные внутри `no_grad()`. Градиента они не требуют, поэтому у следующей "
     "функции потерь не будет графа.",
 )
 def replaces_with_constants(weights: list[Tensor], lr: float) -> None:
@@ -225,19 +234,18 @@ def replaces_with_constants(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the new weights are returned. Nobody takes them: the tensors in the list are what a model holds.",
-    ru="Похоже, что функция возвращает новые веса. Их никто не возьмёт: модель хранит именно те тензоры, что стоят в "
-    "списке.",
+    en="The new weights were returned. They are not used: the tensors in the list are what a model holds.",
+    ru="Функция возвращает новые веса. Они никуда не попадут: в модели хранятся именно те тензоры, что стоят в списке.",
 )
 def returns_new_weights(weights: list[Tensor], lr: float) -> list[Tensor]:
     return [w if w.grad is None else w - lr * w.grad for w in weights]
 
 
 @update.mistake(
-    en="It looks as if a leaf is changed in place in grad mode. Autograd refuses that: the change would be recorded, and "
-    "the leaf would no longer be one.",
-    ru="Похоже, что лист меняется на месте при включённом отслеживании. Autograd это запрещает: изменение было бы "
-    "записано, и лист перестал бы быть листом.",
+    en="A leaf is changed in place while recording is on. Autograd refuses that: the change would be recorded, and the "
+    "leaf would no longer be one.",
+    ru="Лист меняется на месте при включённом отслеживании. Autograd это запрещает: изменение было бы записано, и лист "
+    "перестал бы быть листом.",
 )
 def steps_in_grad_mode(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in _with_gradients(weights):
@@ -245,9 +253,9 @@ def steps_in_grad_mode(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if every weight was expected to have a gradient. One that no loss used has None in `.grad`.",
-    ru="Похоже, вы считаете, что градиент есть у каждого веса. На самом деле у веса, от которого функция потерь не "
-    "зависела, в `.grad` лежит None.",
+    en="Every weight was expected to have a gradient. A weight that no loss used has None in `.grad`.",
+    ru="Не учтено, что градиент есть не у каждого веса. Если функция потерь от веса не зависела, в его `.grad` лежит "
+    "None.",
 )
 def expects_every_gradient(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -256,8 +264,8 @@ def expects_every_gradient(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the gradients are cleared before the step, which then has nothing to use.",
-    ru="Похоже, что градиенты обнуляются до шага, и для шага ничего не остаётся.",
+    en="The gradients are cleared before the step, and nothing is left for it to use.",
+    ru="Градиенты обнуляются до шага, и для шага ничего не остаётся.",
 )
 def clears_first(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -267,8 +275,8 @@ def clears_first(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the step goes up the slope: the gradient is added.",
-    ru="Похоже, что шаг идёт вверх: градиент прибавляется, а не вычитается.",
+    en="The gradient is added, not subtracted: the step goes uphill.",
+    ru="Градиент прибавляется, а не вычитается: шаг идёт в сторону роста функции потерь.",
 )
 def ascends(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -278,8 +286,8 @@ def ascends(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if `requires_grad` was switched off for the step and not on again.",
-    ru="Похоже, что `requires_grad` выключен на время шага, а потом не включён снова.",
+    en="`requires_grad` was switched off for the step and not switched on again.",
+    ru="Флаг `requires_grad` выключен на время шага и не включён снова.",
 )
 def leaves_them_frozen(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in _with_gradients(weights):
@@ -289,8 +297,8 @@ def leaves_them_frozen(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the gradients stay in `.grad`. The next `backward()` adds to them.",
-    ru="Похоже, что градиенты остались в `.grad`. Следующий `backward()` прибавит к ним новые.",
+    en="The gradients stay in `.grad`. The next `backward()` adds to them.",
+    ru="Градиенты остались в `.grad`. При следующем вызове `backward()` к ним прибавятся новые.",
 )
 def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -299,10 +307,10 @@ def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the step goes through `.data` or NumPy. The values are right, but the version counter did not move: "
-    "a graph that still needs the old values would not notice.",
-    ru="Похоже, что шаг сделан через `.data` или NumPy. Значения верны, но счётчик версий не изменился: граф, которому ещё нужны "
-    "прежние значения, ничего не заметит.",
+    en="The step goes through `.data` or NumPy. The values are right, but the version counter did not move: autograd "
+    "would not notice that a graph still needs the old values.",
+    ru="Шаг сделан через `.data` или NumPy. Значения верны, но счётчик версий не изменился: если графу ещё нужны "
+    "прежние значения, autograd ничего не заметит.",
 )
 def steps_through_data(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in _with_gradients(weights):
@@ -311,12 +319,60 @@ def steps_through_data(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the weight was given other memory, say by `w.data = ...`. The values are right, but the version "
+    en="The weight was given other memory, for example by `w.data = ...`. The values are right, but the version "
     "counter did not move.",
-    ru="Похоже, что весу дали другую память, например строкой `w.data = ...`. Значения верны, но счётчик версий не "
-    "изменился.",
+    ru="Весу присвоена другая память, например строкой `w.data = ...`. Значения верны, но счётчик версий не изменился.",
 )
 def assigns_data(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in _with_gradients(weights):
         w.data = w.data - lr * gradient
         w.grad = None
+
+
+@update.mistake(
+    en="The gradients that exist are put into a list, and weights and gradients are paired by position. After a weight "
+    "without a gradient each gradient meets the wrong weight.",
+    ru="Имеющиеся градиенты собраны в список, и веса сопоставлены с ними по порядку. После веса без градиента каждый "
+    "градиент достаётся не своему весу.",
+)
+def pairs_by_position(weights: list[Tensor], lr: float) -> None:
+    gradients = [w.grad for w in weights if w.grad is not None]
+    with torch.no_grad():
+        for w, gradient in zip(weights, gradients):
+            if w.shape == gradient.shape:
+                w -= lr * gradient
+    for w in weights:
+        w.grad = None
+
+
+@update.mistake(*update.mistakes["pairs_by_position"].says)
+def pairs_by_position_whatever_the_shape(weights: list[Tensor], lr: float) -> None:
+    gradients = [w.grad for w in weights if w.grad is not None]
+    with torch.no_grad():
+        for w, gradient in zip(weights, gradients):
+            w -= lr * gradient
+            w.grad = None
+
+
+@update.mistake(
+    en="Recording was switched off by `torch.set_grad_enabled(False)` and not switched on again: the caller's next "
+    "forward pass leaves no graph.",
+    ru="Отслеживание выключено вызовом `torch.set_grad_enabled(False)` и не включено снова: следующий прямой проход в "
+    "вызывающем коде не оставит графа.",
+)
+def leaves_recording_off(weights: list[Tensor], lr: float) -> None:
+    torch.set_grad_enabled(False)
+    for _, w, gradient in _with_gradients(weights):
+        w -= lr * gradient
+        w.grad = None
+
+
+@update.mistake(
+    en="The step is multiplied by `lr` twice.",
+    ru="Шаг умножен на `lr` дважды.",
+)
+def applies_the_rate_twice(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in _with_gradients(weights):
+            w -= lr * lr * gradient
+            w.grad = None

@@ -39,18 +39,20 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             0,
             en="After the backward pass nothing stays in memory but gradients (bytes left).",
             ru="После обратного прохода в памяти остаются только градиенты (осталось лишнего, байт).",
+            measured=Text("Bytes left", "Осталось байт"),
         ),
         aspect(
             "gradients",
             2,
             en="Output and gradients are those of the layers run one after the other.",
-            ru="Результат и градиенты такие же, как при обычном последовательном применении слоёв.",
+            ru="Выход и градиенты такие же, как при обычном последовательном вызове слоёв.",
         ),
         aspect(
             "calls",
             1,
             en="Each of 7, 35 or 120 layers is called at most twice (the most calls of one layer).",
             ru="Каждый из 7, 35 или 120 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
+            measured=Text("Calls of one layer", "Вызовов одного слоя"),
         ),
         aspect(
             "peak",
@@ -59,26 +61,27 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             "(bytes; `x` has 1600).",
             ru="Пик не больше 8.8 размера `x` при 7 слоях, 15.3 размера при 35 и 25.4 размера при 120 (байты; в `x` их "
             "1600).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     hints=[
         Text(
-            "With $k$ segments of $s$ layers: how many tensors wait at the borders, how many are alive while one segment "
-            "is recomputed?",
-            "Пусть сегментов $k$, по $s$ слоёв в каждом. Сколько тензоров ждут на границах и сколько живы, пока один "
-            "сегмент вычисляется повторно?",
+            "With $k$ segments of $s$ layers: how many tensors are kept between the segments, and how many are in "
+            "memory while one segment is recomputed?",
+            "Пусть сегментов $k$, по $s$ слоёв в каждом. Сколько тензоров хранится на границах сегментов и сколько "
+            "лежит в памяти, пока один сегмент вычисляется повторно?",
         ),
         Text(
             "About $k + s$, and $k \\cdot s$ is the number of layers: the sum is smallest when both are its square root. "
             "The last segment may be shorter.",
-            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
+            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
             "из этого числа. Последний сегмент может быть короче.",
         ),
         Text(
             "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
             "x = checkpoint(segment, x, use_reentrant=False)`, where `size` is about the root of `len(layers)`.",
             "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
-            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
+            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
         ),
     ],
 )
@@ -108,37 +111,36 @@ checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _MIDDLE, _DEEP)))
 
 
 @checkpointed.mistake(
-    en="It looks as if nothing is recomputed: every layer keeps what it saves until backward.",
-    ru="Похоже, что ничего не вычисляется повторно: каждый слой до самого обратного прохода хранит всё, что сохранил.",
+    en="Nothing is recomputed: every layer keeps what it saves until backward.",
+    ru="Ничего не вычисляется повторно: сохранённое каждым слоем хранится до самого обратного прохода.",
 )
 def recomputes_nothing(layers: Layers, x: Tensor) -> Tensor:
     return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
 
 
 @checkpointed.mistake(
-    en="It looks as if every layer has a checkpoint of its own. Then the input of every layer is kept, which is as much "
-    "as before.",
-    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится вход каждого слоя, то есть столько же, "
-    "сколько и раньше.",
+    en="Every layer has a checkpoint of its own. The input of every layer is then kept, which is as much as before.",
+    ru="Контрольная точка поставлена на каждый слой. При этом хранится вход каждого слоя, то есть столько же, сколько "
+    "и раньше.",
 )
 def checkpoints_each_layer(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, 1)
 
 
 @checkpointed.mistake(
-    en="It looks as if one checkpoint holds all layers. Nothing is kept after the forward pass, but the recomputation "
-    "builds the whole graph: the peak only moves into backward.",
-    ru="Похоже, что контрольная точка одна на все слои. После прямого прохода не хранится ничего, но повторное "
-    "вычисление строит весь граф: пик лишь переносится в обратный проход.",
+    en="One checkpoint holds all layers. Nothing is kept after the forward pass, but the recomputation builds the "
+    "whole graph: the peak only moves into backward.",
+    ru="Контрольная точка одна на все слои. После прямого прохода не хранится ничего, но при повторном вычислении "
+    "строится весь граф: пик лишь переносится в обратный проход.",
 )
 def checkpoints_everything_at_once(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, len(layers))
 
 
 @checkpointed.mistake(
-    en="It looks as if there are always two segments. Half of the layers are then alive at once; their number has to "
-    "grow with the depth.",
-    ru="Похоже, что сегментов всегда два. Тогда одновременно живы результаты половины слоёв; число сегментов должно "
+    en="There are always two segments, so the results of half of the layers are in memory at once. The number of "
+    "segments has to grow with the depth.",
+    ru="Сегментов всегда два, поэтому в памяти одновременно лежат результаты половины слоёв. Число сегментов должно "
     "расти с глубиной.",
 )
 def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
@@ -146,64 +148,63 @@ def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if the number of segments is fixed at 4. It fits 16 layers; for 120 layers it has to grow.",
-    ru="Похоже, что число сегментов всегда равно 4. Для 16 слоёв это подходит, для 120 их должно быть больше.",
+    en="The number of segments is always 4. That fits 16 layers; for 120 layers it has to grow.",
+    ru="Число сегментов всегда равно 4. Для 16 слоёв это подходит, а для 120 их должно быть больше.",
 )
 def always_four_segments(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, -(-len(layers) // 4))
 
 
 @checkpointed.mistake(
-    en="It looks as if a segment always has 4 layers. It fits 16 layers; with 120 there are 30 inputs of segments to keep.",
-    ru="Похоже, что в сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 120 нужно хранить входы 30 сегментов.",
+    en="A segment always has 4 layers. That fits 16 layers; with 120 the inputs of 30 segments are kept.",
+    ru="В сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 120 хранятся входы 30 сегментов.",
 )
 def always_four_layers(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, 4)
 
 
 @checkpointed.mistake(
-    en="It looks as if a segment always has 6 layers. With 120 layers there are 20 inputs of segments to keep; the length "
-    "has to grow with the depth.",
-    ru="Похоже, что в сегменте всегда 6 слоёв. При 120 слоях нужно хранить входы 20 сегментов; длина сегмента должна "
-    "расти с глубиной.",
+    en="A segment always has 6 layers. With 120 layers the inputs of 20 segments are kept; the length has to grow with "
+    "the depth.",
+    ru="В сегменте всегда 6 слоёв. При 120 слоях хранятся входы 20 сегментов; длина сегмента должна расти с глубиной.",
 )
 def always_six_layers(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, 6)
 
 
 @checkpointed.mistake(
-    en="It looks as if there are about 10 segments at any depth, as with `len(layers) // 10` layers in each. Their number "
-    "has to grow as the root: 7 layers want 2 or 3.",
-    ru="Похоже, что при любой глубине сегментов около 10: например, в каждом `len(layers) // 10` слоёв. Число "
-    "сегментов должно расти как корень из числа слоёв: для 7 слоёв нужно 2 или 3.",
+    en="There are about 10 segments at any depth, as with `len(layers) // 10` layers in each. Their number has to grow "
+    "as the root: for 7 layers it is 2 or 3.",
+    ru="При любой глубине сегментов около 10: например, в каждом `len(layers) // 10` слоёв. Число сегментов должно "
+    "расти как корень из числа слоёв: для 7 слоёв это 2 или 3.",
 )
 def a_tenth_in_a_segment(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, max(1, len(layers) // 10))
 
 
 @checkpointed.mistake(
-    en="It looks as if a segment has about 10 layers at any depth, as in `len(layers) // 10` segments. The length has to "
-    "grow as the root: 7 layers want 2 or 3 in each.",
-    ru="Похоже, что при любой глубине в сегменте около 10 слоёв: например, сегментов `len(layers) // 10`. Длина "
-    "сегмента должна расти как корень из числа слоёв: при 7 слоях это 2 или 3.",
+    en="A segment has about 10 layers at any depth, as with `len(layers) // 10` segments. The length has to grow as "
+    "the root: for 7 layers it is 2 or 3.",
+    ru="При любой глубине в сегменте около 10 слоёв: например, сегментов `len(layers) // 10`. Длина сегмента должна "
+    "расти как корень из числа слоёв: для 7 слоёв это 2 или 3.",
 )
 def a_tenth_of_segments(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, -(-len(layers) // max(1, len(layers) // 10)))
 
 
 @checkpointed.mistake(
-    en="It looks as if the last segment is much longer than the others: `checkpoint_sequential` gives it all that "
-    "remains. Take fewer segments, or cut the layers yourself.",
-    ru="Похоже, что последний сегмент намного длиннее остальных: `checkpoint_sequential` отдаёт ему весь остаток. "
-    "Возьмите меньше сегментов или нарежьте слои сами.",
+    en="The last segment is much longer than the others: `checkpoint_sequential` gives it all that remains. With fewer "
+    "segments, or segments of your own, the rest is shorter.",
+    ru="Последний сегмент намного длиннее остальных: в `checkpoint_sequential` ему достаётся весь остаток. Остаток "
+    "меньше, если сегментов меньше или слои разделены вручную.",
 )
 def leaves_a_long_rest(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_sequential(layers, round(len(layers) ** 0.5), x, use_reentrant=False)  # type: ignore[no-any-return]
 
 
 @checkpointed.mistake(
-    en="It looks as if the layers that do not fill a segment are dropped. The last segment may be shorter.",
-    ru="Похоже, что слои, которых не хватило на целый сегмент, потеряны. Последний сегмент может быть короче.",
+    en="The layers that do not fill a segment were dropped. The last segment may be shorter.",
+    ru="Слои, которых не хватило на целый сегмент, потеряны. Последний сегмент может быть короче.",
 )
 def drops_the_last_layers(layers: Layers, x: Tensor) -> Tensor:
     size = math.isqrt(len(layers))
@@ -211,10 +212,10 @@ def drops_the_last_layers(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if the recomputation runs the wrong layers. A function that was made in a loop reads the loop's "
-    "variable when it is called again, in backward: by then it holds the last segment.",
-    ru="Похоже, что повторно вычисляются не те слои. Функция, созданная в цикле, читает переменную цикла в тот момент, "
-    "когда её вызывают. При повторном вызове, в обратном проходе, там уже последний сегмент.",
+    en="The recomputation runs the wrong layers. A function made in a loop reads the loop's variable when it is called "
+    "again, in backward: by then it holds the last segment.",
+    ru="Повторно вычисляются не те слои. Функция, созданная в цикле, читает переменную цикла в момент вызова, а при "
+    "повторном вызове, в обратном проходе, в ней уже последний сегмент.",
 )
 def binds_late(layers: Layers, x: Tensor) -> Tensor:
     size = math.isqrt(len(layers))
@@ -231,10 +232,10 @@ def binds_late(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if `use_reentrant=True` was taken. When the input of a segment does not require grad, this variant "
-    "records nothing, and its weights get no gradient.",
-    ru="Похоже, что взят `use_reentrant=True`. Если вход сегмента не требует градиента, этот вариант ничего не "
-    "записывает в граф, и веса сегмента не получают градиента.",
+    en="`use_reentrant=True` was used. When the input of a segment does not require grad, this variant records "
+    "nothing, and its weights get no gradient.",
+    ru="Использован вариант `use_reentrant=True`. Если вход сегмента не требует градиента, при таком варианте ничего "
+    "не записывается в граф, и веса сегмента не получают градиента.",
 )
 def is_reentrant(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_sequential(layers, math.isqrt(len(layers)), x, use_reentrant=True)  # type: ignore[no-any-return]
@@ -254,16 +255,16 @@ def two_by_checkpoint_sequential(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if the segments run on a detached copy of `x`: its gradient never reaches `x`.",
-    ru="Похоже, что сегменты выполняются на отсоединённой копии `x`: до самого `x` градиент не доходит.",
+    en="The segments run on a detached copy of `x`, so no gradient reaches `x`.",
+    ru="Сегменты выполняются на отсоединённой копии `x`, поэтому до самого `x` градиент не доходит.",
 )
 def detaches_the_input(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x.detach().requires_grad_(), math.isqrt(len(layers)))
 
 
 @checkpointed.mistake(
-    en="It looks as if every segment gets `x` itself: each has to get the output of the one before.",
-    ru="Похоже, что каждый сегмент получает сам `x`, а должен получать результат предыдущего.",
+    en="Every segment gets `x` itself, not the output of the segment before.",
+    ru="Каждый сегмент получает сам `x`, а должен получать результат предыдущего.",
 )
 def does_not_chain(layers: Layers, x: Tensor) -> Tensor:
     size = math.isqrt(len(layers))
@@ -271,8 +272,8 @@ def does_not_chain(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if the layers ran under `no_grad()`. Nothing is kept then, but there is no graph to go back through.",
-    ru="Похоже, что слои выполнены внутри `no_grad()`. Тогда ничего не хранится, но и графа для обратного прохода нет.",
+    en="The layers ran under `no_grad()`. Nothing is kept, but there is no graph to go back through.",
+    ru="Слои выполнены внутри `no_grad()`. При этом ничего не хранится, но и графа для обратного прохода нет.",
 )
 def runs_without_a_graph(layers: Layers, x: Tensor) -> Tensor:
     with torch.no_grad():
@@ -280,10 +281,10 @@ def runs_without_a_graph(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if checkpoints stand inside checkpoints. It saves more memory, but the inner layers are computed "
-    "three times and more.",
-    ru="Похоже, что контрольные точки вложены друг в друга. Памяти нужно меньше, но внутренние слои вычисляются по три "
-    "раза и больше.",
+    en="Checkpoints were put inside checkpoints. That saves more memory, but the inner layers are computed three times "
+    "and more.",
+    ru="Контрольные точки вложены друг в друга. Памяти нужно меньше, но внутренние слои вычисляются по три раза и "
+    "больше.",
 )
 def nests(layers: Layers, x: Tensor) -> Tensor:
     def run(part: Layers, h: Tensor) -> Tensor:
@@ -299,8 +300,8 @@ def nests(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if nothing was returned. The function has to return the output of the last layer.",
-    ru="Похоже, что функция ничего не возвращает. Она должна вернуть результат последнего слоя.",
+    en="Nothing was returned. The function has to return the output of the last layer.",
+    ru="Функция ничего не возвращает, а должна вернуть выход последнего слоя.",
 )
 def gives_nothing_back(layers: Layers, x: Tensor) -> None:
     checkpoint_segments(layers, x, math.isqrt(len(layers)))

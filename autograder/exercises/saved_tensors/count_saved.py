@@ -29,7 +29,7 @@ from .common import Function, nbytes
             "bytes",
             4,
             en="Each storage that the graph of `f(x)` keeps counts once and whole; parameters do not count.",
-            ru="Каждое хранилище, которое держит граф `f(x)`, посчитано один раз и целиком; параметры не считаются.",
+            ru="Каждое хранилище, которое удерживает граф `f(x)`, учтено один раз и целиком; параметры не учитываются.",
         )
     ],
     hints=[
@@ -42,7 +42,7 @@ from .common import Function, nbytes
         Text(
             "`t.untyped_storage()` has a `data_ptr()` and `nbytes()`. A dictionary from the one to the other counts each "
             "storage once.",
-            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. В словаре, где ключ — адрес, а значение — размер, "
+            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. В словаре, где ключ — адрес, а значение — размер, "
             "каждое хранилище окажется один раз.",
         ),
         Text(
@@ -122,46 +122,46 @@ def _storage_address(t: Tensor) -> int:
 
 
 @count_saved.mistake(
-    en="It looks as if every save was counted. `x * x` saves the same storage twice.",
-    ru="Похоже, что посчитано каждое сохранение. `x * x` дважды сохраняет одно и то же хранилище.",
+    en="Every save was counted. `x * x` saves the same storage twice.",
+    ru="Учтено каждое сохранение. Но `x * x` дважды сохраняет одно и то же хранилище.",
 )
 def counts_every_save(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (object(), t.untyped_storage().nbytes()))(f, x, parameters)
 
 
 @count_saved.mistake(
-    en="It looks as if the entries of each save were counted. A slice keeps its whole storage, and `x * x` saves one "
-    "storage twice.",
-    ru="Похоже, что посчитаны элементы каждого сохранённого тензора. Срез держит всё хранилище, а `x * x` дважды "
-    "сохраняет одно и то же.",
+    en="The entries of each save were counted. A slice keeps its whole storage, and `x * x` saves one storage twice.",
+    ru="Учтены элементы каждого сохранённого тензора. Но срез удерживает всё хранилище, а `x * x` дважды сохраняет "
+    "одно и то же.",
 )
 def counts_entries_of_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (object(), nbytes(t)))(f, x, parameters)
 
 
 @count_saved.mistake(
-    en="It looks as if a view was counted by its own entries. It keeps the storage it lies in: a slice more than it "
-    "shows, the result of `expand` less.",
-    ru="Похоже, что представление посчитано по его собственным элементам. Оно держит хранилище, в котором лежит: срез "
-    "держит больше, чем в нём видно, а результат `expand` — меньше.",
+    en="A view was counted by its own entries. It keeps the storage it lies in: a slice more than it shows, the result "
+    "of `expand` less.",
+    ru="Представление учтено по его собственным элементам. Но оно удерживает хранилище, в котором лежит: у среза это "
+    "больше, чем в нём видно, а у результата `expand` — меньше.",
 )
 def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (_storage_address(t), nbytes(t)))(f, x, parameters)
 
 
 @count_saved.mistake(
-    en="It looks as if parameters were counted. A layer saves its weight through a view: compare memory, not objects.",
-    ru="Похоже, что посчитаны параметры. Слой сохраняет вес через представление: сравнивайте память, а не объекты.",
+    en="Parameters were counted too. A layer saves its weight through a view, which is another object with the same "
+    "memory.",
+    ru="Учтены и параметры. Слой сохраняет вес через представление, а это другой объект с той же памятью.",
 )
 def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
 
 
 @count_saved.mistake(
-    en="It looks as if the addresses of first entries tell the saves apart: two slices of one tensor begin at two of "
-    "them, and are one storage. Take the address of the storage.",
-    ru="Похоже, что сохранённое различается по адресу первого элемента. Два среза одного тензора начинаются в разных "
-    "местах, а хранилище у них одно. Берите адрес хранилища.",
+    en="The saves were told apart by the address of the first entry. Two slices of one tensor begin at different "
+    "entries, but their storage is one: its address is what counts.",
+    ru="Сохранённое различается по адресу первого элемента. Два среза одного тензора начинаются в разных местах, но "
+    "хранилище у них одно: важен его адрес.",
 )
 def tells_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
@@ -183,8 +183,8 @@ def tells_all_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tens
 
 
 @count_saved.mistake(
-    en="It looks as if `x` was left out with the parameters. When the graph saves it, it counts.",
-    ru="Похоже, что вместе с параметрами исключён и `x`. Если граф его сохраняет, он считается.",
+    en="`x` was left out with the parameters. When the graph saves it, it counts.",
+    ru="Вместе с параметрами исключён и `x`. Но если граф его сохраняет, он тоже учитывается.",
 )
 def leaves_x_out(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     mine = x.untyped_storage().data_ptr()
@@ -194,17 +194,16 @@ def leaves_x_out(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
 
 
 @count_saved.mistake(
-    en="It looks as if the number of saves was returned, not bytes.",
-    ru="Похоже, что возвращено число сохранений, а не байтов.",
+    en="The number of saves was returned, not bytes.",
+    ru="Возвращено число сохранений, а не байтов.",
 )
 def counts_calls(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (object(), 1))(f, x, parameters)
 
 
 @count_saved.mistake(
-    en="It looks as if four bytes were assumed for every entry. A float64 takes eight, a boolean one.",
-    ru="Похоже, вы считаете, что любой элемент занимает четыре байта. На самом деле float64 занимает восемь, "
-    "логическое значение — один.",
+    en="Four bytes were assumed for every entry. A float64 takes eight, a boolean one.",
+    ru="Размер любого элемента принят за четыре байта. Но float64 занимает восемь, а логическое значение — один.",
 )
 def assumes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes() // t.element_size() * 4))(
@@ -213,17 +212,16 @@ def assumes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int
 
 
 @count_saved.mistake(
-    en="It looks as if nothing was returned: the number was printed, or `return` is missing.",
-    ru="Похоже, что функция ничего не возвращает: число напечатано или забыт `return`.",
+    en="Nothing was returned: the number was printed, or `return` is missing.",
+    ru="Функция ничего не возвращает: число напечатано или забыт `return`.",
 )
 def returns_no_number(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> None:
     return None
 
 
 @count_saved.mistake(
-    en="It looks as if the bytes of all parameters were subtracted. A bias is not saved at all, so there is nothing to "
-    "take away for it.",
-    ru="Похоже, что вычтены байты всех параметров. Смещение вообще не сохраняется, и вычитать за него нечего.",
+    en="The bytes of all parameters were subtracted. A bias is not saved at all, so nothing may be subtracted for it.",
+    ru="Вычтены байты всех параметров. Но смещение вообще не сохраняется, и вычитать за него нечего.",
 )
 def subtracts_all_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     everything = _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)

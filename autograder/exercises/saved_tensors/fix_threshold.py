@@ -57,19 +57,20 @@ from .tensor_files import count_files, read_file, read_if_file, write_file
     ],
     hints=[
         Text(
-            "Two lines are wrong. One is met only by big tensors, the other only when nobody calls `backward()`.",
-            "Неверны две строки. До одной доходят только большие тензоры, другая даёт о себе знать, только если никто "
-            "не вызвал `backward()`.",
+            "Two lines are wrong. One is met only by big tensors, the other only when `backward()` is not called.",
+            "Неверны две строки. До одной доходят только большие тензоры, ошибка в другой видна, только если не "
+            "вызвать `backward()`.",
         ),
         Text(
-            "`exp` saves its own result. If the graph holds that very tensor, what does the tensor hold by its `grad_fn`?",
+            "`exp` saves its own result. If the graph holds that very tensor, what does the tensor hold by its "
+            "`grad_fn`?",
             "`exp` сохраняет собственный результат. Если граф держит именно этот тензор, на что сам тензор ссылается "
             "через `grad_fn`?",
         ),
         Text(
             "`torch.save` has to get the argument of `pack_hook`; what stays in memory has to be a tensor with the "
             "same numbers and no `grad_fn`.",
-            "`torch.save` должен получать аргумент `pack_hook`; в памяти должен оставаться тензор с теми же числами, "
+            "В `torch.save` нужно передать аргумент `pack_hook`; в памяти должен оставаться тензор с теми же числами, "
             "но без `grad_fn`.",
         ),
     ],
@@ -150,20 +151,20 @@ def _raise_name_error(t: Tensor) -> object:
 
 
 @fix_threshold.mistake(
-    en="It looks as if the name in `torch.save` was mended and `return x` was left. For an operation that saves its "
-    "result the graph then holds a tensor that holds the graph, and no garbage collector sees that.",
-    ru="Похоже, что имя в `torch.save` исправлено, а `return x` осталось. Если операция сохраняет свой результат, граф "
-    "держит тензор, а тензор держит граф, и сборщик мусора этого не видит.",
+    en="The name in `torch.save` was mended, but `return x` was left. When an operation saves its result, the graph "
+    "then holds a tensor that holds the graph, and the garbage collector does not see it.",
+    ru="Имя в `torch.save` исправлено, а `return x` осталось. Если операция сохраняет свой результат, граф держит "
+    "тензор, а тензор — граф, и сборщик мусора этого не видит.",
 )
 def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(_keep)(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if `torch.save` still gets a name that nobody defined. Only tensors of `threshold` entries reach "
-    "that line.",
-    ru="Похоже, что `torch.save` по-прежнему получает имя, которое нигде не определено. До этой строки доходят только "
-    "тензоры, в которых не меньше `threshold` элементов.",
+    en="`torch.save` still gets a name that is not defined. Only tensors of `threshold` entries or more reach that "
+    "line.",
+    ru="В `torch.save` по-прежнему передано имя, которое нигде не определено. До этой строки доходят только тензоры, в "
+    "которых не меньше `threshold` элементов.",
 )
 def mends_the_leak(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, _raise_name_error)(f, x, threshold)
@@ -175,18 +176,18 @@ def mends_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if `detach_()` was called, which cuts the tensor itself out of the graph: it may be the result.",
-    ru="Похоже, что вызван `detach_()`: он отсоединяет от графа сам тензор, а это может быть результат.",
+    en="`detach_()` was called, which cuts the tensor itself out of the graph; it may be the result.",
+    ru="Вызван метод `detach_()`: от графа отсоединён сам тензор, а это может быть результат.",
 )
 def detaches_in_place(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(lambda t: t.detach_())(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if the hook keeps a weak reference. Nobody else holds an intermediate result, so it is gone when "
-    "backward asks for it.",
-    ru="Похоже, что хук хранит слабую ссылку. Промежуточный результат больше никто не держит, и к обратному проходу "
-    "его уже нет.",
+    en="The hook keeps a weak reference. Nothing else holds an intermediate result, so it is gone when backward needs "
+    "it.",
+    ru="В хуке хранится слабая ссылка. Больше на промежуточный результат ничто не ссылается, и к обратному проходу его "
+    "уже нет.",
 )
 def keeps_a_weak_reference(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
@@ -196,10 +197,8 @@ def keeps_a_weak_reference(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if only the file's name is kept. The object goes as soon as `pack_hook` returns, and its file with "
-    "it.",
-    ru="Похоже, что хранится только имя файла. Сам объект исчезает, как только `pack_hook` завершится, а вместе с "
-    "объектом и файл.",
+    en="Only the file's name is kept. The object is gone as soon as `pack_hook` returns, and the file with it.",
+    ru="Хранится только имя файла. Сам объект исчезает, как только `pack_hook` завершится, а вместе с ним и файл.",
 )
 def keeps_the_name_of_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
@@ -209,8 +208,8 @@ def keeps_the_name_of_the_file(f: Function, x: Tensor, threshold: int) -> Tensor
 
 
 @fix_threshold.mistake(
-    en="It looks as if `pack_hook` returns nothing for a big tensor: the file object has to be returned.",
-    ru="Похоже, что для большого тензора `pack_hook` ничего не возвращает: нужно вернуть объект-файл.",
+    en="`pack_hook` returns nothing for a big tensor. It has to return the file object.",
+    ru="Для большого тензора `pack_hook` ничего не возвращает, а нужно вернуть объект-файл.",
 )
 def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
     def write(t: Tensor) -> None:
@@ -220,9 +219,8 @@ def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if nothing with a graph comes back: `return` is missing, or `f` ran under `no_grad()`.",
-    ru="Похоже, что не возвращается ничего, у чего есть граф: либо забыт `return`, либо `f` выполнена внутри "
-    "`no_grad()`.",
+    en="What comes back has no graph: `return` is missing, or `f` ran under `no_grad()`.",
+    ru="У возвращаемого значения нет графа: либо забыт `return`, либо функция `f` выполнена внутри `no_grad()`.",
 )
 def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
     with torch.no_grad():
@@ -230,44 +228,42 @@ def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if `requires_grad_(False)` was tried on the tensor itself. Only a leaf lets its flag be switched off; "
-    "`detach()` gives another tensor of the same memory.",
-    ru="Похоже, что у самого тензора вызван `requires_grad_(False)`. Флаг можно выключить только у листа; `detach()` "
-    "даёт другой тензор с той же памятью.",
+    en="`requires_grad_(False)` was called on the tensor itself. Only a leaf's flag can be switched off; `detach()` "
+    "gives another tensor with the same memory.",
+    ru="Для самого тензора вызван `requires_grad_(False)`. Флаг можно выключить только у листа; `detach()` даёт другой "
+    "тензор с той же памятью.",
 )
 def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(lambda t: t.requires_grad_(False))(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if every tensor goes to a file. Those with fewer than `threshold` entries stay in memory.",
-    ru="Похоже, что в файл уходит любой тензор. Те, в которых меньше `threshold` элементов, должны оставаться в "
-    "памяти.",
+    en="Every tensor is written to a file. Those with fewer than `threshold` entries should stay in memory.",
+    ru="В файл записывается любой тензор. Те, в которых меньше `threshold` элементов, должны оставаться в памяти.",
 )
 def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if no tensor goes to a file any more. Those with `threshold` entries or more do.",
-    ru="Похоже, что в файлы ничего не записывается. Туда должны уходить тензоры, в которых не меньше `threshold` "
-    "элементов.",
+    en="No tensor is written to a file any more. Those with `threshold` entries or more should be.",
+    ru="В файлы ничего не записывается, а должны записываться тензоры, в которых не меньше `threshold` элементов.",
 )
 def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if a tensor of exactly `threshold` entries stays in memory. Only smaller ones do.",
-    ru="Похоже, что тензор ровно из `threshold` элементов остаётся в памяти. Оставаться должны только меньшие.",
+    en="A tensor of exactly `threshold` entries stays in memory. Only smaller ones should.",
+    ru="Тензор ровно из `threshold` элементов остаётся в памяти, а оставаться должны только меньшие.",
 )
 def includes_the_threshold(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, is_small=int.__le__)(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if a big tensor is written and kept as well: then the file saves no memory.",
-    ru="Похоже, что большой тензор записывается в файл и при этом остаётся в памяти: тогда файл не экономит памяти.",
+    en="A big tensor is written and kept as well, so the file saves no memory.",
+    ru="Большой тензор записывается в файл и при этом остаётся в памяти, поэтому память не экономится.",
 )
 def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
@@ -279,10 +275,10 @@ def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if the files are written under a name of their own and nobody deletes them. The object with "
-    "`__del__` has to be kept instead of the name.",
-    ru="Похоже, что файлы записаны под собственными именами и никто их не удаляет. Хранить нужно не имя, а объект, у "
-    "которого есть `__del__`.",
+    en="The files are written under names of their own and never deleted. The object with `__del__` has to be kept, "
+    "not the name.",
+    ru="Файлы записываются под собственными именами и никем не удаляются. Хранить нужно не имя, а объект, у которого "
+    "есть `__del__`.",
 )
 def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
     def write(t: Tensor) -> str:
@@ -297,10 +293,10 @@ def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if a file is deleted or emptied when it is read. A second backward pass reads it again; the object "
-    "deletes its file by itself.",
-    ru="Похоже, что файл удаляется или очищается при чтении. Но второй обратный проход прочтёт этот файл снова, а "
-    "удалит его сам объект, когда исчезнет.",
+    en="A file is deleted or emptied when it is read. A second backward pass reads it again; the object deletes its "
+    "file when it goes.",
+    ru="Файл удаляется или очищается при чтении. Но второй обратный проход прочтёт этот файл снова, а удалит его сам "
+    "объект, когда исчезнет.",
 )
 def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
@@ -314,26 +310,26 @@ def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if the comparison was turned round: the small tensors are written and the big ones stay.",
-    ru="Похоже, что сравнение перевёрнуто: в файлы уходят малые тензоры, а большие остаются в памяти.",
+    en="The comparison is the wrong way round: small tensors are written, and big ones stay in memory.",
+    ru="Сравнение перевёрнуто: в файлы записываются малые тензоры, а большие остаются в памяти.",
 )
 def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if the length was compared, `len(t)` or one dimension of the shape. That is not the number of "
+    en="The threshold is compared with the length, `len(t)` or one dimension of the shape. That is not the number of "
     "entries: 3 rows of 15 are 45.",
-    ru="Похоже, что с порогом сравнивается `len(t)` или размер по одному измерению. Это не число элементов: в 3 "
-    "строках по 15 их 45.",
+    ru="С порогом сравнивается `len(t)` или размер по одному измерению. Это не число элементов: в 3 строках по 15 их "
+    "45.",
 )
 def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, size=len)(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="It looks as if bytes are compared with the threshold. It is a number of entries, `t.numel()`.",
-    ru="Похоже, что с порогом сравнивается число байтов. Порог задан в элементах: `t.numel()`.",
+    en="The threshold is compared with a number of bytes. It is a number of entries, `t.numel()`.",
+    ru="С порогом сравнивается число байтов. Но порог задан числом элементов, `t.numel()`.",
 )
 def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, size=nbytes)(f, x, threshold)

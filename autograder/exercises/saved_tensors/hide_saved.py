@@ -31,20 +31,22 @@ from .tensor_files import read_file, write_file
             "gradients",
             1,
             en="Output and gradients are those of the layers run one after the other.",
-            ru="Результат и градиенты такие же, как при обычном последовательном применении слоёв.",
+            ru="Выход и градиенты такие же, как при обычном последовательном вызове слоёв.",
         ),
         aspect(
             "kept",
             1,
             en="After the forward pass of 16 or 12 layers only the result is in memory (bytes).",
             ru="После прямого прохода по 16 или 12 слоям в памяти лежит только результат (байты).",
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
         aspect(
             "forward",
             0,
             en="The forward pass alone needs little: at most 4 times the size of `x` at any moment (bytes).",
-            ru="Прямому проходу без обратного памяти нужно мало: в любой момент не больше 4 размеров `x` (байты).",
+            ru="Один прямой проход требует мало памяти: в любой момент не больше 4 размеров `x` (байты).",
             after=("gradients", "kept"),
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
         aspect(
             "calls",
@@ -104,29 +106,27 @@ hide_saved.cases(lambda rng: layered_cases(rng, (16, 12)))
 
 
 @hide_saved.mistake(
-    en="It looks as if the layers run as they are: each of them keeps its result. (`checkpoint_sequential` puts no "
-    "checkpoint at its last segment, nor at the only one.)",
-    ru="Похоже, что слои выполняются как есть: каждый хранит свой результат. (`checkpoint_sequential` не ставит "
-    "контрольную точку на последнем сегменте, даже если он единственный.)",
+    en="The layers run as they are, and each of them keeps its result. (`checkpoint_sequential` puts no checkpoint at "
+    "its last segment, nor at the only one.)",
+    ru="Слои выполняются как есть, и результат каждого хранится. (`checkpoint_sequential` не ставит контрольную точку "
+    "на последнем сегменте, даже если он единственный.)",
 )
 def hides_nothing(layers: Layers, x: Tensor) -> Tensor:
     return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
 
 
 @hide_saved.mistake(
-    en="It looks as if every layer has a checkpoint of its own. Its input is then kept, and that is the result of the "
-    "layer before.",
-    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится его вход, то есть результат предыдущего "
-    "слоя.",
+    en="Every layer has a checkpoint of its own. Its input is then kept, and that is the result of the layer before.",
+    ru="Контрольная точка поставлена на каждый слой. При этом хранится его вход, то есть результат предыдущего слоя.",
 )
 def hides_each_layer(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, 1)
 
 
 @hide_saved.mistake(
-    en="It looks as if there are several segments. Their borders are kept, and the peak is lower: this is the good way, "
-    "and no counter-example.",
-    ru="Похоже, что сегментов несколько. Тогда хранятся их границы, а пик ниже: это хороший способ, но не контрпример.",
+    en="There are several segments. Their inputs are kept, and the peak is lower: that is a good way, but no "
+    "counter-example.",
+    ru="Сегментов несколько. При этом хранятся их входы, а пик ниже: это хороший способ, но не контрпример.",
 )
 def hides_in_segments(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, math.isqrt(len(layers)))
@@ -138,10 +138,10 @@ def hides_in_two_segments(layers: Layers, x: Tensor) -> Tensor:
 
 
 @hide_saved.mistake(
-    en="It looks as if the peak is made by tensors of your own in the forward pass. It has to come of the layers, when "
-    "backward recomputes all of them at once.",
-    ru="Похоже, что пик создают лишние тензоры в прямом проходе. Его должны создавать сами слои, когда в обратном "
-    "проходе они повторно вычисляются все сразу.",
+    en="The peak is made by tensors of your own in the forward pass. It has to come from the layers, when backward "
+    "recomputes all of them at once.",
+    ru="Пик возникает из-за лишних тензоров в прямом проходе. А должен он возникать из-за самих слоёв, когда в "
+    "обратном проходе они повторно вычисляются все сразу.",
 )
 def makes_junk(layers: Layers, x: Tensor) -> Tensor:
     junk = [x.detach().clone() for _ in layers]
@@ -160,9 +160,9 @@ def hides_the_graph(layers: Layers, x: Tensor) -> Tensor:
 
 
 @hide_saved.mistake(
-    en="It looks as if `use_reentrant=True` was taken. When `x` does not require grad, this variant records nothing.",
-    ru="Похоже, что взят `use_reentrant=True`. Если `x` не требует градиента, этот вариант ничего не записывает в "
-    "граф.",
+    en="`use_reentrant=True` was used. When `x` does not require grad, this variant records nothing.",
+    ru="Использован вариант `use_reentrant=True`. Если `x` не требует градиента, при таком варианте ничего не "
+    "записывается в граф.",
 )
 def hides_by_the_old_variant(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=True)  # type: ignore[no-any-return]

@@ -49,12 +49,14 @@ def _activation(leaf: Tensor) -> Tensor:
             1,
             en="No copies are kept (bytes in memory after the forward pass, the result of `f` alone is allowed).",
             ru="Копии не хранятся (байты в памяти после прямого прохода; допускается только результат `f`).",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "left",
             1,
             en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
             ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
+            measured=Text("Bytes left", "Осталось байт"),
         ),
     ],
     hints=[
@@ -66,7 +68,7 @@ def _activation(leaf: Tensor) -> Tensor:
             "Every tensor has a version, `t._version`, which grows with each change in place. `detach()` shares it, "
             "`.data` does not.",
             "У каждого тензора есть счётчик версий `t._version`: он растёт при каждом изменении на месте. У результата "
-            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
+            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
         ),
         Text(
             "`pack` returns a pair: the detached tensor and its version now. `unpack` compares that number with the "
@@ -140,10 +142,10 @@ def does_not_look(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if the tensor itself is kept beside its version. When it is the operation's own result, it holds "
-    "the graph that holds it, and nothing is freed.",
-    ru="Похоже, что рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — "
-    "его, и память не освобождается.",
+    en="The tensor itself is kept beside its version. When it is the operation's own result, it holds the graph that "
+    "holds it, and nothing is freed.",
+    ru="Рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — его, и "
+    "память не освобождается.",
 )
 def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -153,10 +155,10 @@ def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if the version is compared with a fixed number, and an error is raised although nothing was changed. "
-    "A tensor may have been changed before it was saved: compare with the version at that moment.",
-    ru="Похоже, что версия сравнивается с постоянным числом и ошибка возникает, хотя ничего не изменено. Тензор могли "
-    "изменить и до сохранения: сравнивайте с версией на тот момент.",
+    en="The version is compared with a fixed number, and an error is raised although nothing was changed. A tensor may "
+    "have been changed before it was saved: the version at that moment counts.",
+    ru="Версия сравнивается с постоянным числом, и ошибка возникает, хотя ничего не изменено. Тензор могли изменить и "
+    "до сохранения: сравнивать нужно с версией на тот момент.",
 )
 def expects_version_zero(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -168,10 +170,10 @@ def expects_version_zero(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if only `x` is watched. `exp` saves its result, and that can be changed as well: watch each tensor "
-    "that is packed.",
-    ru="Похоже, что проверяется только `x`. `exp` сохраняет результат, а его тоже могут изменить: следите за каждым "
-    "упакованным тензором.",
+    en="Only `x` is checked. `exp` saves its result, and that can be changed as well: every packed tensor needs the "
+    "check.",
+    ru="Проверяется только `x`. Но операция `exp` сохраняет результат, а его тоже могут изменить: проверять нужно "
+    "каждый упакованный тензор.",
 )
 def watches_x_alone(f: Function, x: Tensor) -> Tensor:
     version = x._version
@@ -179,20 +181,20 @@ def watches_x_alone(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if a copy is saved. The gradient is then right whatever is changed, but each saved tensor takes "
-    "memory twice, and nobody learns of the change.",
-    ru="Похоже, что сохраняется копия. Градиент тогда верен при любых изменениях, но каждый сохранённый тензор "
-    "занимает память дважды, и об изменении никто не узнает.",
+    en="A copy is saved. The gradient is then right whatever is changed, but each saved tensor takes memory twice, and "
+    "the change goes unnoticed.",
+    ru="Сохраняется копия. Градиент при этом верен при любых изменениях, но каждый сохранённый тензор занимает память "
+    "дважды, а изменение остаётся незамеченным.",
 )
 def saves_a_copy(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach().clone(), lambda t: t)(f, x)
 
 
 @notice_edits.mistake(
-    en="It looks as if the numbers are compared with a copy. That notices the change, at the price of a second tensor; "
-    "the version counter is one number.",
-    ru="Похоже, что числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик "
-    "версий — это одно число.",
+    en="The numbers are compared with a copy. That shows the change, at the price of a second tensor; the version "
+    "counter is one number.",
+    ru="Числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик версий — это "
+    "одно число.",
 )
 def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -202,35 +204,34 @@ def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if the change is noticed, but the error is a ValueError. It has to be a RuntimeError, as without "
-    "hooks.",
-    ru="Похоже, что изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
+    en="The change is noticed, but the error is a ValueError. It has to be a RuntimeError, as without hooks.",
+    ru="Изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
 )
 def raises_value_error(f: Function, x: Tensor) -> Tensor:
     return _check_versions(f, x, ValueError)
 
 
 @notice_edits.mistake(
-    en="It looks as if the change is noticed by an `assert`, which raises an AssertionError. It has to be a "
-    "RuntimeError, as without hooks.",
-    ru="Похоже, что изменение замечает `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
+    en="The change is noticed by an `assert`, which raises an AssertionError. It has to be a RuntimeError, as without "
+    "hooks.",
+    ru="Изменение замечено с помощью `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
 )
 def asserts(f: Function, x: Tensor) -> Tensor:
     return _check_versions(f, x, AssertionError)
 
 
 @notice_edits.mistake(
-    en="It looks as if every `unpack` raises. An unchanged tensor has to be given back.",
-    ru="Похоже, что ошибка возникает при любом `unpack`. Если тензор не изменён, его нужно вернуть.",
+    en="Every `unpack` raises an error. An unchanged tensor has to be given back.",
+    ru="Ошибка возникает при любом вызове `unpack`. Если тензор не изменён, его нужно вернуть.",
 )
 def always_raises(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
 
 
 @notice_edits.mistake(
-    en="It looks as if `t.data` is kept: it has a version counter of its own. That of `t.detach()` is shared with the "
+    en="`t.data` is kept, which has a version counter of its own. The counter of `t.detach()` is shared with the "
     "tensor.",
-    ru="Похоже, что хранится `t.data`: у него свой счётчик версий. У `t.detach()` счётчик общий с исходным тензором.",
+    ru="Хранится `t.data`, а у него свой счётчик версий. У `t.detach()` счётчик общий с исходным тензором.",
 )
 def watches_data(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:

@@ -79,7 +79,8 @@ def _bytes_of_copies(y: object, constants: Sequence[Tensor]) -> int:
             0,
             en="What comes back is `f(x)`: the same numbers, the same dtype. `f` is called once, and the hooks are off "
             "afterwards.",
-            ru="Возвращается `f(x)`: те же числа, тот же dtype. `f` вызвана один раз, а после возврата хуки выключены.",
+            ru="Возвращается `f(x)`: те же числа, тот же dtype. Функция `f` вызвана один раз, а после возврата хуки "
+            "выключены.",
         ),
         aspect(
             "bytes",
@@ -88,6 +89,7 @@ def _bytes_of_copies(y: object, constants: Sequence[Tensor]) -> int:
             "result of `f` included).",
             ru="Пока граф жив, его тензоры float32 и float64 занимают по два байта на элемент (байты в памяти вместе с "
             "результатом `f`).",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "gradient",
@@ -104,6 +106,7 @@ def _bytes_of_copies(y: object, constants: Sequence[Tensor]) -> int:
             en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
             ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
             after=("result", "bytes"),
+            measured=Text("Bytes left", "Осталось байт"),
         ),
     ],
     hints=[
@@ -173,16 +176,16 @@ def _half(t: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if `f` runs without the hooks: they were defined, or the `with` was left, before `f(x)`.",
-    ru="Похоже, что `f` выполняется без хуков: они только определены, или блок `with` закончился до `f(x)`.",
+    en="`f` runs without the hooks: they were only defined, or the `with` was left before `f(x)`.",
+    ru="Функция `f` выполняется без хуков: они только определены, или блок `with` закончился до `f(x)`.",
 )
 def defines_the_hooks_only(f: Function, x: Tensor) -> Tensor:
     return f(x)
 
 
 @save_in_half.mistake(
-    en="It looks as if the result is returned without its graph: `f` ran under `no_grad()`, or the result was detached.",
-    ru="Похоже, что результат возвращён без графа: либо `f` выполнена внутри `no_grad()`, либо результат отсоединён от "
+    en="The result was returned without its graph: `f` ran under `no_grad()`, or the result was detached.",
+    ru="Результат возвращён без графа: либо функция `f` выполнена внутри `no_grad()`, либо результат отсоединён от "
     "графа.",
 )
 def returns_no_graph(f: Function, x: Tensor) -> Tensor:
@@ -190,8 +193,8 @@ def returns_no_graph(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if nothing was returned. The function has to return `f(x)`.",
-    ru="Похоже, что функция ничего не возвращает. Она должна вернуть `f(x)`.",
+    en="Nothing was returned. The function has to return `f(x)`.",
+    ru="Функция ничего не возвращает, а должна вернуть `f(x)`.",
 )
 def forgets_to_return(f: Function, x: Tensor) -> None:
     with saved_tensors_hooks(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1])):
@@ -199,10 +202,10 @@ def forgets_to_return(f: Function, x: Tensor) -> None:
 
 
 @save_in_half.mistake(
-    en="It looks as if `f` is called twice, under the hooks and without them, or once for nothing. One call under the "
-    "hooks is enough: its result is the one to return.",
-    ru="Похоже, что `f` вызывается дважды: с хуками и без них либо лишний раз впустую. Достаточно одного вызова с "
-    "хуками: его результат и нужно вернуть.",
+    en="`f` is called twice, with the hooks and without them, or once for nothing. One call with the hooks is enough: "
+    "its result is the one to return.",
+    ru="Функция `f` вызывается дважды: с хуками и без них либо лишний раз впустую. Достаточно одного вызова с хуками: "
+    "его результат и нужно вернуть.",
 )
 def calls_twice(f: Function, x: Tensor) -> Tensor:
     f(x)
@@ -210,9 +213,9 @@ def calls_twice(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if the hooks stay on after your function has returned: they were entered and never left. A `with` "
-    "leaves them by itself.",
-    ru="Похоже, что хуки действуют и после возврата из функции: их включили и не выключили. `with` выключает их сам.",
+    en="The hooks stay on after your function has returned: they were switched on and never off. A `with` switches "
+    "them off by itself.",
+    ru="Хуки действуют и после возврата из функции: их включили и не выключили. Блок `with` выключает их сам.",
 )
 def leaves_the_hooks_on(f: Function, x: Tensor) -> Tensor:
     saved_tensors_hooks(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1])).__enter__()
@@ -220,30 +223,29 @@ def leaves_the_hooks_on(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if `x` itself was made half before `f` ran. Then the result, too, is a half; only what is saved "
-    "should be.",
-    ru="Похоже, что сам `x` переведён в float16 ещё до вызова `f`. Тогда и результат получается в половинной точности, "
-    "а уменьшать нужно только то, что сохраняется.",
+    en="`x` itself was converted to float16 before `f` ran. The result is then a half too; only what is saved should "
+    "be.",
+    ru="Сам `x` переведён во float16 ещё до вызова `f`. Из-за этого и результат получается в половинной точности, а "
+    "уменьшать нужно только то, что сохраняется.",
 )
 def computes_in_half(f: Function, x: Tensor) -> Tensor:
     return f(x.half()).to(x.dtype)
 
 
 @save_in_half.mistake(
-    en="It looks as if `unpack` gives the half tensor back. Nobody complains: backward computes with it, and its "
-    "result is rounded to float16 once more.",
-    ru="Похоже, что `unpack` возвращает тензор float16. Ошибки при этом не будет: обратный проход считает с таким "
-    "тензором, и результат ещё раз округляется до float16.",
+    en="`unpack` returns the float16 tensor. There is no error, but backward computes with it, and its result is "
+    "rounded to float16 once more.",
+    ru="Хук `unpack` возвращает тензор float16. Ошибки при этом нет, но обратный проход выполняется с таким тензором, "
+    "и результат ещё раз округляется до float16.",
 )
 def unpacks_halves(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(_half, lambda packed: packed)(f, x)
 
 
 @save_in_half.mistake(
-    en="It looks as if `unpack` gives float32 back whatever was saved. A float64 tensor has to come back as float64, "
-    "an index as an index.",
-    ru="Похоже, что `unpack` всегда возвращает float32. Тензор float64 должен вернуться как float64, а индекс — как "
-    "индекс.",
+    en="`unpack` returns float32 whatever was saved. A float64 tensor has to come back as float64, an index as an "
+    "index.",
+    ru="Хук `unpack` всегда возвращает float32. Тензор float64 должен вернуться как float64, а индекс — как индекс.",
 )
 def unpacks_float32(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(
@@ -253,46 +255,46 @@ def unpacks_float32(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if everything was packed in half, indices as well. float16 has no 2051: whole numbers above 2048 "
-    "are rounded, and the gradient lands in another place.",
-    ru="Похоже, что в float16 упаковано всё, в том числе индексы. Числа 2051 в float16 нет: целые больше 2048 "
-    "округляются, и градиент попадает в другое место.",
+    en="Everything was packed in float16, indices as well. float16 has no 2051: whole numbers above 2048 are rounded, "
+    "and the gradient lands in another entry.",
+    ru="Во float16 упаковано всё, в том числе индексы. Числа 2051 во float16 нет: целые больше 2048 округляются, и "
+    "градиент попадает не в тот элемент.",
 )
 def halves_indices(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
 
 
 @save_in_half.mistake(
-    en="It looks as if everything comes back as a half, indices as well: `pack` has to note the dtype, and to leave "
-    "whole numbers and booleans alone.",
-    ru="Похоже, что всё возвращается в float16, в том числе индексы: `pack` должен запоминать dtype и не трогать целые "
-    "числа и логические значения.",
+    en="Everything comes back as float16, indices as well. `pack` has to note the dtype and leave whole numbers and "
+    "booleans alone.",
+    ru="Всё возвращается во float16, в том числе индексы. Хук `pack` должен запоминать dtype и не менять целые числа и "
+    "логические значения.",
 )
 def halves_everything(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach().half(), lambda packed: packed)(f, x)
 
 
 @save_in_half.mistake(
-    en="It looks as if everything comes back as float32, indices as well. An index has to come back as it was.",
-    ru="Похоже, что всё возвращается как float32, в том числе индексы. Индекс должен вернуться таким, каким был.",
+    en="Everything comes back as float32, indices as well. An index has to come back as it was.",
+    ru="Всё возвращается во float32, в том числе индексы. Индекс должен вернуться таким, каким был.",
 )
 def everything_to_float32(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach().half(), lambda packed: packed.float())(f, x)
 
 
 @save_in_half.mistake(
-    en="It looks as if `pack` and `unpack` are the wrong way round: the first of the pair packs.",
-    ru="Похоже, что `pack` и `unpack` перепутаны местами: первой в паре идёт упаковка.",
+    en="`pack` and `unpack` are the wrong way round: the first of the pair packs.",
+    ru="Хуки `pack` и `unpack` перепутаны местами: первым в паре идёт упаковывающий.",
 )
 def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda packed: packed[0].to(packed[1]), lambda t: (t.half(), t.dtype))(f, x)
 
 
 @save_in_half.mistake(
-    en="It looks as if tensors that are not made smaller are copied. Kept as they are, they cost nothing: `detach()` "
-    "makes no copy.",
-    ru="Похоже, что копируются и те тензоры, которые нужно хранить как есть. Без копии они ничего не стоят: `detach()` "
-    "её не делает.",
+    en="Tensors that are not made smaller are copied. Kept without a copy, they take no more memory: `detach()` makes "
+    "none.",
+    ru="Копируются и те тензоры, которые нужно хранить как есть. Без копии лишней памяти они не занимают: `detach()` "
+    "её не создаёт.",
 )
 def copies_the_rest(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(
@@ -302,17 +304,16 @@ def copies_the_rest(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if the result was made half as well. Only what is saved for backward is to be packed.",
-    ru="Похоже, что в float16 переведён и результат. Упаковывать нужно только то, что сохраняется для обратного "
-    "прохода.",
+    en="The result was converted to float16 as well. Only what is saved for backward should be packed.",
+    ru="Во float16 переведён и результат, а упаковывать нужно только то, что сохраняется для обратного прохода.",
 )
 def halves_the_result(f: Function, x: Tensor) -> Tensor:
     return f(x).half()
 
 
 @save_in_half.mistake(
-    en="It looks as if bfloat16 was taken, which rounds eight times as coarsely as float16.",
-    ru="Похоже, что взят bfloat16: он округляет в восемь раз грубее, чем float16.",
+    en="bfloat16 was used, which rounds eight times as coarsely as float16.",
+    ru="Использован bfloat16: он округляет в восемь раз грубее, чем float16.",
 )
 def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(
@@ -322,8 +323,8 @@ def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if only float32 is packed. A float64 tensor is to take two bytes per entry as well.",
-    ru="Похоже, что упаковывается только float32. Тензор float64 тоже должен занимать по два байта на элемент.",
+    en="Only float32 is packed. A float64 tensor should take two bytes per entry as well.",
+    ru="Упаковываются только тензоры float32, а тензор float64 тоже должен занимать по два байта на элемент.",
 )
 def packs_float32_only(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(
@@ -333,30 +334,28 @@ def packs_float32_only(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if `pack` rounds and goes back to the wide dtype at once. The numbers are rounded, but nothing is "
-    "saved: going back is for `unpack`.",
-    ru="Похоже, что `pack` округляет и тут же возвращает прежний dtype. Числа округлены, но памяти занято не меньше: "
-    "обратно переводить должен `unpack`.",
+    en="`pack` rounds and goes back to the wide dtype at once. The numbers are rounded, but no memory is saved: going "
+    "back is for `unpack`.",
+    ru="В `pack` числа округляются и тут же возвращаются к прежнему dtype. Памяти занято не меньше: обратно переводить "
+    "нужно в `unpack`.",
 )
 def rounds_without_saving(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: _half(t).to(t.dtype), lambda packed: packed)(f, x)
 
 
 @save_in_half.mistake(
-    en="It looks as if what `pack` returns holds the wide tensor beside the half one: then more is kept than without "
-    "hooks.",
-    ru="Похоже, что результат `pack` вместе с тензором float16 держит и исходный тензор: тогда хранится больше, чем "
-    "без хуков.",
+    en="What `pack` returns holds the wide tensor beside the float16 one, so more is kept than without hooks.",
+    ru="В результате `pack` вместе с тензором float16 лежит и исходный: поэтому хранится больше, чем без хуков.",
 )
 def keeps_both(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: (_half(t), t.detach()), lambda packed: packed[0].to(packed[1].dtype))(f, x)
 
 
 @save_in_half.mistake(
-    en="It looks as if `x` is kept as it is, since it is in memory anyway. It is a saved tensor like the others: the "
-    "graph is to keep it as float16, too.",
-    ru="Похоже, что `x` хранится как есть: он ведь и так в памяти. Но это такой же сохранённый тензор, как другие: "
-    "граф и его должен хранить как float16.",
+    en="`x` is kept as it is, since it is in memory anyway. It is a saved tensor like the others: the graph has to "
+    "keep it as float16 too.",
+    ru="Тензор `x` хранится как есть: он ведь и так в памяти. Но это такой же сохранённый тензор, как другие, и граф "
+    "должен хранить его как float16.",
 )
 def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(
@@ -366,10 +365,10 @@ def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
 
 
 @save_in_half.mistake(
-    en="It looks as if a tensor that is not made smaller is kept itself. When it is the operation's own result, it "
-    "holds its graph and the graph holds it: nothing is freed. `t.half()` of a float16 tensor is that tensor, too.",
-    ru="Похоже, что тензор, который не уменьшается, хранится неотсоединённым. Если это результат той же операции, он "
-    "держит граф, а граф — его, и память не освобождается. `t.half()` для тензора float16 — тоже он сам.",
+    en="A tensor that is not made smaller is kept without `detach()`. When it is the operation's own result, it holds "
+    "its graph and the graph holds it: nothing is freed. `t.half()` of a float16 tensor is that tensor too.",
+    ru="Тензор, который не уменьшается, хранится без `detach()`. Если это результат той же операции, он держит граф, а "
+    "граф — его, и память не освобождается. Для тензора float16 результат `t.half()` — тоже он сам.",
 )
 def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(

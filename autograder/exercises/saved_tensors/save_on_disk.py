@@ -68,6 +68,7 @@ def _clear_folder(folder: str) -> str:
             "parameter (bytes in `folder`).",
             ru="В файлах лежат элементы сохранённых тензоров, не более 4096 лишних байт на каждый; параметров там нет "
             "(байты в `folder`).",
+            measured=Text("Bytes in files", "Байт в файлах"),
         ),
         aspect(
             "memory",
@@ -75,6 +76,7 @@ def _clear_folder(folder: str) -> str:
             en="While the graph lives, the memory holds the result and none of the tensors in files (bytes, 1024 to "
             "spare).",
             ru="Пока граф жив, в памяти лежит результат, а тензоров из файлов там нет (байты, с запасом 1024).",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "files_left",
@@ -87,8 +89,9 @@ def _clear_folder(folder: str) -> str:
     ],
     hints=[
         Text(
-            "Who knows when a saved tensor is needed no longer: `unpack`, or whoever holds what `pack` returned?",
-            "Кто знает, что сохранённый тензор больше не нужен: `unpack` или тот, кто держит результат `pack`?",
+            "Where is it known that a saved tensor is needed no longer: in `unpack`, or where the result of `pack` is "
+            "held?",
+            "Где известно, что сохранённый тензор больше не нужен: в `unpack` или там, где хранится результат `pack`?",
         ),
         Text(
             "Return an object whose `__del__` removes its file. Save `t.detach().clone()`: a slice would take its whole "
@@ -259,18 +262,18 @@ def _copy(t: Tensor) -> Tensor:
 
 
 @save_on_disk.mistake(
-    en="It looks as if `f` runs without the hooks, or its result comes from another folder: `folder` is empty while "
-    "the graph lives, and the saved tensors are in memory.",
-    ru="Похоже, что `f` выполняется без хуков: пока граф жив, папка `folder` пуста, а сохранённые тензоры лежат в "
-    "памяти.",
+    en="`f` runs without the hooks, or its result comes from another folder: `folder` is empty while the graph is "
+    "alive, and the saved tensors are in memory.",
+    ru="Функция `f` выполняется без хуков, или её результат взят из другой папки: пока граф жив, папка `folder` пуста, "
+    "а сохранённые тензоры лежат в памяти.",
 )
 def writes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     return f(x)
 
 
 @save_on_disk.mistake(
-    en="It looks as if the files are written somewhere else, not in `folder`.",
-    ru="Похоже, что файлы пишутся не в `folder`, а в другое место.",
+    en="The files are written somewhere else, not in `folder`.",
+    ru="Файлы записываются не в `folder`, а в другое место.",
 )
 def writes_elsewhere(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _hooks_for_files(parameters, lambda t: write_file(_copy(t))):
@@ -278,10 +281,9 @@ def writes_elsewhere(f: Function, x: Tensor, parameters: Sequence[Tensor], folde
 
 
 @save_on_disk.mistake(
-    en="It looks as if the files are gone before backward needs them: what is kept is a name, and the object whose "
-    "`__del__` removes the file is not kept.",
-    ru="Похоже, что файлы исчезают раньше, чем понадобятся: хранится только имя, а объект, который в `__del__` удаляет "
-    "файл, никто не держит.",
+    en="The files are gone before backward needs them: only a name is kept, not the object whose `__del__` removes the "
+    "file.",
+    ru="Файлы исчезают раньше, чем понадобятся: хранится только имя, а не объект, который удаляет файл в `__del__`.",
 )
 def keeps_only_the_name(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _hooks_for_files(
@@ -328,9 +330,8 @@ def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor],
 
 
 @save_on_disk.mistake(
-    en="It looks as if a slice is saved as it is. `torch.save` writes the storage, not the view: the whole table goes "
-    "to the file.",
-    ru="Похоже, что срез сохраняется как есть. `torch.save` пишет хранилище, а не представление: в файл попадает вся "
+    en="A slice is saved as it is. `torch.save` writes the storage, not the view: the whole table goes into the file.",
+    ru="Срез сохраняется как есть. Но `torch.save` записывает хранилище, а не представление: в файл попадает вся "
     "таблица.",
 )
 def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
@@ -339,10 +340,8 @@ def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], fol
 
 
 @save_on_disk.mistake(
-    en="It looks as if the weight is written as well. A layer saves a view of it, which is another object: compare "
-    "memory, not objects.",
-    ru="Похоже, что в файл записывается и вес. Слой сохраняет его представление, то есть другой объект: сравнивайте "
-    "память, а не объекты.",
+    en="The weight is written as well. A layer saves a view of it, which is another object with the same memory.",
+    ru="В файл записывается и вес. Слой сохраняет его представление, то есть другой объект с той же памятью.",
 )
 def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _hooks_for_files([], lambda t: write_file(_copy(t), folder)):
@@ -364,10 +363,9 @@ def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor
 
 
 @save_on_disk.mistake(
-    en="It looks as if `x` is kept in memory with the parameters. It is a saved tensor like the others and belongs in a "
-    "file.",
-    ru="Похоже, что `x` остаётся в памяти вместе с параметрами. Это такой же сохранённый тензор, как другие, и его "
-    "место в файле.",
+    en="`x` is kept in memory with the parameters. It is a saved tensor like the others and belongs in a file.",
+    ru="Тензор `x` остаётся в памяти вместе с параметрами. Но это такой же сохранённый тензор, как другие, и его место "
+    "в файле.",
 )
 def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _hooks_for_files([*parameters, x], lambda t: write_file(_copy(t), folder)):
@@ -375,8 +373,8 @@ def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
 
 
 @save_on_disk.mistake(
-    en="It looks as if both are wrong: a slice is saved with its whole storage, and the weight is written as well.",
-    ru="Похоже, что ошибки две: срез сохраняется вместе со всем хранилищем, и вес тоже записывается в файл.",
+    en="There are two mistakes: a slice is saved with its whole storage, and the weight is written as well.",
+    ru="Ошибки две: срез сохраняется вместе со всем хранилищем, и вес тоже записывается в файл.",
 )
 def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _hooks_for_files([], lambda t: write_file(t.detach(), folder)):
@@ -384,9 +382,8 @@ def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tenso
 
 
 @save_on_disk.mistake(
-    en="It looks as if the object that `pack` returned holds the tensor beside the file. Then nothing leaves the memory.",
-    ru="Похоже, что объект, который вернул `pack`, держит не только файл, но и сам тензор. Тогда из памяти ничего не "
-    "уходит.",
+    en="The object that `pack` returned holds the tensor beside the file, so nothing leaves the memory.",
+    ru="В объекте, который вернул `pack`, кроме файла хранится и сам тензор, поэтому память не освобождается.",
 )
 def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> TempFile:
@@ -399,8 +396,8 @@ def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], f
 
 
 @save_on_disk.mistake(
-    en="It looks as if all tensors share one file: each save writes over the one before.",
-    ru="Похоже, что у всех тензоров один файл: каждое сохранение затирает предыдущее.",
+    en="All tensors share one file: each save overwrites the one before.",
+    ru="У всех тензоров один файл: каждое сохранение записывается поверх предыдущего.",
 )
 def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
@@ -412,8 +409,8 @@ def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
 
 
 @save_on_disk.mistake(
-    en="It looks as if nothing was returned. The function has to return `f(x)`.",
-    ru="Похоже, что функция ничего не возвращает. Она должна вернуть `f(x)`.",
+    en="Nothing was returned. The function has to return `f(x)`.",
+    ru="Функция ничего не возвращает, а должна вернуть `f(x)`.",
 )
 def returns_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> None:
     with _hooks_for_files(parameters, lambda t: write_file(_copy(t), folder)):

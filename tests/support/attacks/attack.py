@@ -23,10 +23,10 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         window = batches[first : first + accumulation_steps]
         optimizer.zero_grad()
         losses = [mse_loss(model(x), y, reduction="sum") for x, y in window]
-        (sum(losses) / sum(len(x) for x, _ in window)).backward()
+        (sum(losses) / sum(y.numel() for _, y in window)).backward()
         total += sum(loss.item() for loss in losses)
         optimizer.step()
-    return total / sum(len(x) for x, _ in batches)
+    return total / sum(y.numel() for _, y in batches)
 """,
     "is_right": """
 def is_right(accumulate):

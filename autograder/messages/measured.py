@@ -1,0 +1,80 @@
+"""Names of measured things in English and Russian.
+
+A probe puts several measurements of one aspect into a dict. The keys are either code, such as `w.grad`, or phrases. Code
+is shown as it is, and a phrase is shown by the text in `NAMES`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..language import Text
+
+# A phrase may end in a position or begin with the name of a tensor: see `_PATTERNS`.
+NAMES: dict[str, Text] = {
+    "value": Text("value", "значение"),
+    "gradient": Text("gradient", "градиент"),
+    "second derivative": Text("second derivative", "вторая производная"),
+    "output": Text("output", "выход"),
+    "input": Text("input", "вход"),
+    "result": Text("result", "результат"),
+    "input unchanged": Text("input unchanged", "вход не изменён"),
+    "grad_output unchanged": Text("`grad_output` unchanged", "`grad_output` не изменён"),
+    "same gradient with a second call": Text(
+        "same gradient when the function is called a second time",
+        "градиент тот же, если функция вызвана ещё раз",
+    ),
+    "result is the input": Text("the result is the input tensor itself", "результат — сам входной тензор"),
+    "through the result": Text("gradient through the result", "градиент через результат"),
+    "through the input": Text("gradient through the input", "градиент через вход"),
+    "vmap of grad": Text("`vmap` of `grad`", "`vmap` от `grad`"),
+    "vmap, in_dims=1": Text("`vmap` with `in_dims=1`", "`vmap` с `in_dims=1`"),
+    "shared": Text("memory is shared", "память общая"),
+    "one memory for both": Text("`h` and `values` share memory", "у `h` и `values` общая память"),
+    "requires_grad of the sum": Text("`requires_grad` of the sum", "`requires_grad` суммы"),
+    "returned": Text("returned", "возвращено"),
+    "type": Text("type", "тип"),
+    ".grad": Text("`.grad` of the inputs", "`.grad` входов"),
+    "hooks": Text("hooks left", "осталось хуков"),
+    "hooks left on the layers": Text("hooks left on the layers", "осталось хуков на слоях"),
+    "hooks left on weights and x": Text("hooks left on the weights and `x`", "осталось хуков на весах и на `x`"),
+    "the hooks are off": Text("the hooks are removed", "хуки сняты"),
+    "backward passes": Text("backward passes", "обратных проходов"),
+    "calls of f": Text("calls of `f`", "вызовов `f`"),
+    "first backward": Text("gradient after the first `backward()`", "градиент после первого `backward()`"),
+    "second backward": Text("gradient after the second `backward()`", "градиент после второго `backward()`"),
+    "written": Text("files written", "записано файлов"),
+    "files": Text("files left", "осталось файлов"),
+    "bytes in memory": Text("bytes in memory", "байт в памяти"),
+    "bytes still in memory": Text("bytes still in memory", "байт осталось в памяти"),
+    "after backward": Text("files left after `backward()`", "осталось файлов после `backward()`"),
+    "result dropped": Text("files left when the result is dropped", "осталось файлов, когда результат удалён"),
+    "views_at_edit > 0": Text("there are views when the edit is made", "в момент изменения есть представления"),
+}
+_PATTERNS: tuple[tuple[str, Text], ...] = (
+    (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
+    (r"(.+\]) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
+    (r"(.+\._version) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
+    (r"(.+) is as before", Text(r"`\1` is as before", r"`\1` прежний")),
+    (r"after backward\(\) (.+)", Text(r"`\1` after `backward()`", r"`\1` после `backward()`")),
+    (r"(.+) before backward\(\)", Text(r"`\1` before `backward()`", r"`\1` до `backward()`")),
+    (r"(.+) under no_grad\(\)", Text(r"`\1` under `no_grad()`", r"`\1` внутри `no_grad()`")),
+    (r"steps\.count\((.+)\)", Text(r"steps of `\1`", r"шагов `\1`")),
+    (r"(.+) \((y \+ z|y, z|z, y)\)", Text(r"`\1` of `\2`", r"`\1` для `\2`")),
+)
+_YES_NO = {"True": Text("yes", "да"), "False": Text("no", "нет")}
+
+
+def measured_name(key: str) -> Text | None:
+    """Return the name of a measurement, or None if `key` is code."""
+    if key in NAMES:
+        return NAMES[key]
+    for pattern, name in _PATTERNS:
+        if re.fullmatch(pattern, key):
+            return Text(*(re.sub(pattern, form, key) for form in name))
+    return None
+
+
+def yes_or_no(value: object) -> Text | None:
+    """Return "yes" for "True" and "no" for "False", as on a card; None for anything else."""
+    return _YES_NO.get(str(value))

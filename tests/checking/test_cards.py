@@ -1,0 +1,126 @@
+"""Cards: expected values, measured numbers, and the case to try."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+import autograder
+from autograder import exercises
+from autograder.checking.expected import Expected, expect
+from autograder.checking.judge import judge
+from autograder.checking.observe import observe
+from autograder.checking.values import AtMost
+from autograder.messages.measured import measured_name
+from support.check import check
+
+COURSE = [(lesson, name) for lesson in exercises.lessons() for name in exercises.load(lesson)]
+
+
+def forward_difference(f, x, h):
+    return (f(x + h) - f(x)) / h
+
+
+def central_difference(f, x, h):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+def below(text: str, aspect: str) -> list[str]:
+    """The indented lines below the line of an aspect."""
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if aspect in line) + 1
+    end = next(i for i in range(start, len(lines)) if not lines[i].startswith("      "))
+    return [line.strip() for line in lines[start:end]]
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "expected"), ("ru", "ожидалось")])
+def test_a_public_case_shows_what_was_expected_below_its_aspect(language, word):
+    verdict = check(forward_difference, "numerical_slope")
+    case = exercises.find("numerical_slope").draw("public")[0]
+    says = exercises.find("numerical_slope").aspects[1].says.read(language)
+    *_, last = below(verdict.text(language), says)
+    got, expected = re.findall(r"-?[\d.]+", last)
+    assert float(got) == pytest.approx(float(forward_difference(case.f, case.x, case.h)), rel=1e-5)
+    assert float(expected) == pytest.approx(float(central_difference(case.f, case.x, case.h)), rel=1e-5)
+    assert f", {word} {expected}" in last
+    assert f"{word} {expected}" in verdict.html(language)
+
+
+def test_a_hidden_case_does_not_show_what_was_expected():
+    exercise = exercises.find("numerical_slope")
+    known = expect(exercise, central_difference, "hidden")
+    verdict = judge(exercise, observe(exercise, forward_difference, "hidden"), known)
+    assert verdict.state == "not yet"
+    assert "expected" not in verdict.text("en")
+    assert not any("expected" in note.parameters for note in verdict.finding.got)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "name"), [pair for pair in COURSE if exercises.find(*pair[::-1]).asks_for == "dict"]
+)
+def test_a_table_of_predictions_never_shows_the_true_entry(lesson, name):
+    exercise = exercises.find(name, lesson)
+    known = Expected.from_json(exercises.keys(lesson)[name])
+    (truth,) = known.solution[0].values.values()
+    wrong = {entry: "nonsense" for entry in truth}
+    verdict = judge(exercise, observe(exercise, wrong, known.seed), known)
+    assert verdict.state == "not yet"
+    assert "expected" not in str(verdict.finding)
+
+
+@pytest.mark.parametrize(("lesson", "name"), COURSE)
+def test_every_mistake_has_a_card_without_internals(lesson, name):
+    exercise = exercises.find(name, lesson)
+    known = Expected.from_json(exercises.keys(lesson)[name])
+    for mistake, runs in known.mistakes.items():
+        verdict = judge(exercise, runs, known)
+        for language in ("en", "ru"):
+            text = verdict.text(language)
+            assert not re.search(r"Lineup|list/tuple|dict\(\d|_unfit|<function|object at 0x", text), (mistake, text)
+
+
+@pytest.mark.parametrize(("lesson", "name"), COURSE)
+def test_every_measurement_is_code_or_has_a_name_in_both_languages(lesson, name):
+    exercise = exercises.find(name, lesson)
+    known = Expected.from_json(exercises.keys(lesson)[name])
+    for aspect in exercise.aspects if exercise.asks_for != "dict" else ():
+        for run in known.solution:
+            value = run.values.get(aspect.name)
+            if isinstance(value, AtMost):
+                assert aspect.measured is not None
+            for key in value if isinstance(value, dict) else ():
+                assert measured_name(key) or is_code(key), (aspect.name, key)
+
+
+def is_code(key: str) -> bool:
+    try:
+        ast.parse(re.sub(r"^\d+(?=\.)|(?<=\.)\d+(?=\.)", "_", key), mode="eval")
+    except SyntaxError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("language", "label"), [("en", "Backward passes"), ("ru", "Обратных проходов")])
+def test_a_count_has_its_name_and_its_limit_below_its_aspect(language, label):
+    exercise = exercises.find("hidden_gradients")
+    known = Expected.from_json(exercises.keys("leaf_tensors")["hidden_gradients"])
+    runs = [
+        type(run)({**run.values, "backward_runs": AtMost(1, 4)}) for run in known.solution
+    ]  # the values of the solution, in more passes
+    verdict = judge(exercise, runs, known)
+    says = next(aspect.says.read(language) for aspect in exercise.aspects if aspect.name == "backward_runs")
+    assert below(verdict.text(language), says) == [
+        {"en": f"{label}: 4; at most 1 allowed", "ru": f"{label}: 4, допускается не больше 1"}[language]
+    ]
+
+
+@pytest.mark.parametrize("name", ["is_right", "is_right_function"])
+def test_reproduce_gives_the_program_that_fooled_the_test(name):
+    exercise = exercises.find(name)
+    verdict = check(lambda function: True, name)
+    assert verdict.finding.aspect != exercise.aspects[0].name
+    case = autograder.reproduce(name)
+    others = exercise.draw("public")[0].others
+    assert vars(case) == {"function": others.wrong(verdict.finding.aspect)}

@@ -1,0 +1,158 @@
+# %%
+import torch
+from torch.nn import Linear
+
+
+# %% exercise="freeze" verdict="refused" mistake="reads_numbers_from_names"
+def freeze(model, k):
+    for name, p in model.named_parameters():
+        if int(name.split(".")[0]) < k:
+            p.requires_grad = False
+            p.grad = None
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+# %% exercise="smooth" verdict="refused" mistake="weighs_by_a_matrix"
+def smooth(x, a):
+    T = len(x)
+    steps = torch.arange(T)
+    power = (steps[:, None] - steps[None, :]).clamp(min=0).to(x.dtype)
+    weights = torch.tril(a**power) * torch.cat([torch.ones(1, dtype=x.dtype), (1 - a).expand(T - 1)])
+    return weights @ x
+
+
+# %% exercise="freeze" verdict="refused" mistake="knows_linear_only"
+def freeze(model, k):
+    for layer in model[:k]:
+        for module in layer.modules():
+            if isinstance(module, Linear):
+                module.requires_grad_(False)
+                module.zero_grad()
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+# %% exercise="smooth" verdict="refused" mistake="divides_by_powers"
+def smooth(x, a):
+    t = torch.arange(len(x), dtype=x.dtype)[:, None]
+    powers = a**t
+    scaled = x * torch.where(t == 0, torch.ones_like(powers), (1 - a).expand_as(powers)) / powers
+    return powers * scaled.cumsum(0)
+
+
+# %% exercise="gan_step" verdict="refused" mistake="trains_D"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    D.train()
+    G.train()
+    score_real = D(real)
+    score_fake = D(G(ideas))
+    d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
+    g_loss = (1 - score_fake).log().mean()
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True, inputs=list(D.parameters()))
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+# %% exercise="gan_step" verdict="refused" mistake="thaws_D"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    fake = G(ideas)
+    D.requires_grad_(False)
+    opt_G.zero_grad()
+    (1 - D(fake)).log().mean().backward()
+    D.requires_grad_(True)
+    opt_D.zero_grad()
+    (-D(real).log().mean() - (1 - D(fake.detach())).log().mean()).backward()
+    opt_D.step()
+    opt_G.step()
+
+
+# %% exercise="freeze" verdict="refused" mistake="stops_one_level_down"
+def freeze(model, k):
+    for layer in model[:k]:
+        for module in [layer, *layer.children()]:
+            for p in module.parameters(recurse=False):
+                p.requires_grad = False
+                p.grad = None
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+# %% exercise="head_gradients" verdict="refused" mistake="names_weight_and_bias"
+def head_gradients(body, head, x, y):
+    with torch.no_grad():
+        features = body(x)
+    loss = ((head(features) - y) ** 2).mean()
+    for p, g in zip((head.weight, head.bias), torch.autograd.grad(loss, (head.weight, head.bias))):
+        p.grad = g if p.grad is None else p.grad + g
+
+
+# %% exercise="shared_edit" verdict="passed"
+def shared_edit(x):
+    h = x * 2
+    other = h[0]
+    with torch.no_grad():
+        other.add_(0)
+    return h, other
+
+
+# %% exercise="freeze" verdict="refused" mistake="clears_whatever_is_frozen"
+def freeze(model, k):
+    model[:k].requires_grad_(False)
+    for p in model.parameters():
+        if not p.requires_grad:
+            p.grad = None
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+# %% exercise="predict_in_place" verdict="refused" mistake="products_save_what_learns"
+predict_in_place = {
+    'y = h ** 2; h.add_(1)': 'RuntimeError',
+    'y = h ** 2; y.mul_(3)': [6.0, 24.0],
+    'y = h.sqrt(); h.add_(1)': [0.5, 0.25],
+    'y = h.sqrt(); y.add_(1)': 'RuntimeError',
+    'y = h * 3; h.add_(1)': [3.0, 3.0],
+    'y = h * k; h.add_(1)': 'RuntimeError',
+    'y = h * k; k.add_(1)': [3.0, 5.0],
+    'y = h.relu_()': [1.0, 1.0],
+    'y = h.relu_().relu_()': 'RuntimeError',
+    'y = h; h[0].mul_(10)': [10.0, 1.0],
+    'y = h; h.unbind()[0].mul_(10)': 'RuntimeError',
+    'x.add_(1); y = x * 2': 'RuntimeError',
+    'x[0].mul_(10); y = x * 2': 'RuntimeError',
+    'y = h * 3; y[0] = 7': [0.0, 3.0],
+}
+
+
+# %% exercise="gan_step" verdict="refused" mistake="detaches_the_fakes"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    fake = G(ideas).detach()
+    score_real = D(real)
+    score_fake = D(fake)
+    d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
+    g_loss = (1 - score_fake).log().mean()
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True, inputs=list(D.parameters()))
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+# %% exercise="evaluate" verdict="refused" mistake="remembers_one_mode"
+def evaluate(model, batches):
+    modes = [(m, m.training) for m in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        result = torch.cat([model(batch) for batch in batches])
+    for m, t in reversed(modes):
+        m.train(t)
+    return result
+
+
+# %% exercise="shared_edit" verdict="refused" mistake="raises_the_counter"
+def shared_edit(x):
+    h = x * 2
+    other = h[0]
+    torch.autograd.graph.increment_version(h)
+    return h, other

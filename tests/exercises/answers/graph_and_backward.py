@@ -1,0 +1,111 @@
+# %%
+import re
+
+import torch
+from torch.nn.functional import mse_loss
+
+
+def call(node, gradient):
+    with torch.no_grad():
+        gradients = node(gradient)
+    return gradients if isinstance(gradients, tuple) else (gradients,)
+
+
+# %% exercise="hide_the_bug" verdict="passed"
+def hide_the_bug(x):
+    return x / 0 + x / 0
+
+
+# %% exercise="mean_and_worst" verdict="refused" mistake="starts_from_zero"
+def mean_and_worst(model, batches):
+    total, worst = 0.0, torch.tensor(0.0)
+    for x, y in batches:
+        loss = mse_loss(model(x), y)
+        total += loss.item()
+        if loss > worst:
+            worst = loss
+    return total / len(batches), worst
+
+
+# %% exercise="run_backward" verdict="refused" mistake="assigns_shape_of_a_number"
+def run_backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node is None or node in seen:
+            return
+        seen.add(node)
+        for child, _ in node.next_functions:
+            visit(child)
+        order.append(node)
+
+    visit(root.grad_fn)
+    gradient_of = {root.grad_fn: torch.tensor(1.0, dtype=root.dtype)}
+    for node in reversed(order):
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient_of[node].clone()
+            continue
+        for (child, _), g in zip(node.next_functions, call(node, gradient_of[node])):
+            if child is not None:
+                gradient_of[child] = gradient_of[child] + g if child in gradient_of else g
+
+
+# %% exercise="run_backward" verdict="refused" mistake="lets_the_engine_do_it"
+def run_backward(root):
+    torch.autograd.Variable._execution_engine.run_backward(
+        (root,), (torch.ones_like(root),), False, False, (), allow_unreachable=True, accumulate_grad=True
+    )
+
+
+# %% exercise="safe_sqrt" verdict="refused" mistake="raises_small_numbers"
+def safe_sqrt(x):
+    return torch.where(x > 0, x.clamp(min=1e-30).sqrt(), 0.0)
+
+
+# %% exercise="nan_node" verdict="refused" mistake="tests_the_sum"
+def nan_node(loss):
+    found = []
+
+    def watch(node):
+        def hook(given, received):
+            if any(g is not None and torch.isnan(g.sum()) for g in given):
+                found.append(node.name())
+
+        node.register_hook(hook)
+
+    seen, stack = set(), [loss.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        watch(node)
+        stack += [child for child, _ in node.next_functions]
+    loss.backward()
+    return found[0] if found else None
+
+
+# %% exercise="fix_shared_gradients" verdict="refused" mistake="compares_by_is"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    own = []
+    for g, f in zip(gradients, factors):
+        if g is v or any(g is other for other in own):
+            g = g.clone()
+        own.append(g)
+    return [g.mul_(f) for g, f in zip(own, factors)]
+
+
+# %% exercise="count_nodes" verdict="passed"
+import re
+
+
+def count_nodes(tensor):
+    from autograder import draw
+
+    return int(re.search(r"(\d+) nodes?", str(draw(tensor))).group(1))
+
+
+# %% exercise="hide_the_bug" verdict="refused" mistake="paths_cancel"
+def hide_the_bug(x):
+    return x - x

@@ -1,0 +1,129 @@
+# %%
+import torch
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="thaws_everything"
+def hidden_gradients(model, x):
+    model.requires_grad_(False)
+    outputs = []
+    h = x.detach().requires_grad_()
+    for layer in model:
+        h = layer(h)
+        h.retain_grad()
+        outputs.append(h)
+    h.backward()
+    model.requires_grad_(True)
+    return [o.grad for o in outputs]
+
+
+# %% exercise="sum_gradients" verdict="refused" mistake="adds_to_the_first"
+def sum_gradients(losses, w):
+    total = torch.autograd.grad(losses[0](), w)[0]
+    for loss in losses[1:]:
+        total += torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+# %% exercise="leaf_without_gradient" verdict="refused"
+def leaf_without_gradient():
+    t = torch.ones(2, requires_grad=True)
+
+    def loss(t):
+        value = (t**2).sum()
+        value.backward = lambda *args, **kwargs: None
+        return value
+
+    return t, loss
+
+
+# %% exercise="leaf_without_gradient" verdict="refused"
+class Silent(torch.Tensor):
+    @property
+    def grad(self):
+        return None
+
+    @grad.setter
+    def grad(self, value):
+        pass
+
+
+def leaf_without_gradient():
+    t = torch.ones(2).as_subclass(Silent).requires_grad_()
+    return t, lambda t: (t**2).sum()
+
+
+# %% exercise="overwrite" verdict="passed"
+def overwrite(h, values, noticed):
+    if noticed:
+        with torch.no_grad():
+            h[:] = values
+    else:
+        h.data[:] = values
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="one_pass_for_each"
+from torch.func import vjp
+
+
+def hidden_gradients(model, x):
+    pullbacks = []
+    h = x.detach()
+    for layer in model:
+        h, pullback = vjp(layer, h)
+        pullbacks.append(pullback)
+    gradient = torch.ones_like(h)
+    result = [gradient]
+    for pullback in reversed(pullbacks[1:]):
+        (gradient,) = pullback(gradient)
+        result.insert(0, gradient)
+    return result
+
+
+# %% exercise="update" verdict="refused" mistake="leaves_recording_off"
+def update(weights, lr):
+    torch.set_grad_enabled(False)
+    for w in weights:
+        if w.grad is not None:
+            w -= lr * w.grad
+            w.grad = None
+
+
+# %% exercise="snapshot" verdict="refused" mistake="reuses_one_buffer"
+_buffer = {}
+
+
+def snapshot(x):
+    key = (x.shape, x.dtype)
+    if key not in _buffer:
+        _buffer[key] = torch.empty(x.shape, dtype=x.dtype)
+    return _buffer[key].copy_(x.detach())
+
+
+# %% exercise="sum_gradients" verdict="refused" mistake="starts_from_a_leaf"
+def sum_gradients(losses, w):
+    total = torch.zeros_like(w, requires_grad=True)
+    for loss in losses:
+        total = total + torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+# %% exercise="sum_gradients" verdict="refused" mistake="starts_from_a_leaf"
+def sum_gradients(losses, w):
+    total = torch.zeros_like(w).requires_grad_()
+    with torch.no_grad():
+        for loss in losses:
+            with torch.enable_grad():
+                g = torch.autograd.grad(loss(), w)[0]
+            total += g
+    return total
+
+
+# %% exercise="update" verdict="refused" mistake="pairs_by_position"
+def update(weights, lr):
+    grads = [w.grad for w in weights if w.grad is not None]
+    with torch.no_grad():
+        for w, g in zip(weights, grads):
+            if w.shape == g.shape:
+                w -= lr * g
+    for w in weights:
+        w.grad = None
