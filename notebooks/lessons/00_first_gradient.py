@@ -118,8 +118,8 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # ### Exercise `numerical_slope`: a derivative from two values
 # *complete · ●○○ · 6 minutes · 4 points*
 #
-# `f` is a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python `float`. Return the central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. `x` keeps its value.
-# %% [markdown] tags=["ru"] of="74be925d"
+# `f` is a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python `float`. Return the central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. `f` gets float64 tensors only, and `x` itself is not changed, not even for a moment.
+# %% [markdown] tags=["ru"] of="b2e52160"
 # ## Производная без autograd
 #
 # Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках рядом с $x = 3$ и разделим приращение функции на приращение аргумента. При $h = 0.01$:
@@ -131,7 +131,7 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # ### Упражнение `numerical_slope`: производная по двум значениям
 # *дописать · ●○○ · 6 минут · 4 балла*
 #
-# Здесь `f` — функция одной переменной: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же; `x` — тоже такой тензор, а `h` — число типа `float`. Верните центральную разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. Значение `x` должно остаться прежним.
+# Здесь `f` — функция одной переменной: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же; `x` — тоже такой тензор, а `h` — число типа `float`. Верните центральную разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. Передавайте в `f` только тензоры float64. Сам `x` не изменяйте, даже на время.
 # %% answer="numerical_slope"
 def numerical_slope(f, x, h):
     """The central difference of `f` at `x` with the step `h`."""

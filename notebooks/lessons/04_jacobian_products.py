@@ -1081,8 +1081,8 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # ### Extra exercise `fool_gradcheck`: where gradcheck is blind
 # *write the counter-example · ●●○ · 15 minutes · 2 points · extra*
 #
-# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the function `f` is differentiable, without a kink or a jump, but the gradient of `f(elsewhere).sum()` that autograd gives is wrong by more than 1 % of the largest entry, or not a number.
-# %% [markdown] tags=["ru"] of="a37b5518"
+# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the values of `f` are finite and the same at each call, and `f` is differentiable, without a kink or a jump, but autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number.
+# %% [markdown] tags=["ru"] of="fe0cfac4"
 # ## Чего не видит `gradcheck`
 #
 # Тот же недостаток есть и у `gradcheck`, только уровнем выше: проверяются лишь те точки, которые вы передали.
@@ -1090,7 +1090,7 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # ### Дополнительное упражнение `fool_gradcheck`: чего не видит gradcheck
 # *построить контрпример · ●●○ · 15 минут · 2 балла · дополнительно*
 #
-# Верните тройку `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов в каждом. Проверка `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` будет включено при проверке ответа, а сами вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` функция `f` дифференцируема, там нет ни излома, ни скачка, но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего элемента или не является числом.
+# Верните тройку `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов в каждом. Проверка `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` будет включено при проверке ответа, а сами вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` значения `f` конечны и при каждом вызове одни и те же, функция `f` дифференцируема, там нет ни излома, ни скачка. Но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего элемента или не является числом.
 # %% answer="fool_gradcheck"
 def fool_gradcheck():
     """A triple (f, x, elsewhere): gradcheck passes at x, and autograd is wrong at elsewhere."""
@@ -1106,7 +1106,7 @@ def fool_gradcheck():
 # %% alternative="fool_gradcheck"
 def fool_gradcheck():
     def f(x):
-        return x.sin() if x[0] < 1 else x.detach().sin()
+        return x.sin() if x[0] < 1 else x.detach().sin() + 0 * x
 
     return f, torch.zeros(3, dtype=torch.float64), torch.full((3,), 2.0, dtype=torch.float64)
 
@@ -1136,6 +1136,22 @@ def fool_gradcheck():
         return x * factor + x
 
     return f, torch.tensor([[0.3, 0.6]], dtype=torch.float64), torch.tensor([[2.0, 3.0]], dtype=torch.float64)
+
+
+# %% alternative="fool_gradcheck"
+def fool_gradcheck():
+    def f(x):
+        return torch.where(x > 1e-3, x.log(), x.log().detach())
+
+    return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([1e-5], dtype=torch.float64)
+
+
+# %% alternative="fool_gradcheck"
+def fool_gradcheck():
+    def f(x):
+        return torch.where(x > 1.5, (1000 * x).sin().detach(), x)
+
+    return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 
 
 # %% check="fool_gradcheck"

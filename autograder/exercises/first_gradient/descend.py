@@ -284,3 +284,44 @@ def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 def returns_nothing(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> None:
     _loss(w, b, x, y).backward()
     _add_gradients(w, b, -lr)
+
+
+@descend.mistake(
+    en="`backward()` ran twice: `.grad` holds the gradient twice, and the step is twice as long.",
+    ru="`backward()` вызван дважды: в `.grad` лежит удвоенный градиент, и шаг вдвое длиннее.",
+)
+def runs_backward_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward(retain_graph=True)
+    loss.backward()
+    _add_gradients(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="`b` took its step with a gradient computed after the step of `w`. Both gradients belong to the old point.",
+    ru="Шаг для `b` сделан по градиенту, вычисленному уже после шага для `w`. Оба градиента нужны в прежней точке.",
+)
+def steps_one_after_the_other(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    for t in (w, b):
+        w.grad = b.grad = None
+        _loss(w, b, x, y).backward()
+        with torch.no_grad():
+            t -= lr * t.grad  # type: ignore[operator]
+    w.grad = b.grad = None
+    return loss.item()
+
+
+@descend.mistake(
+    en="Only the gradient of `w` was cleared: the next `backward()` will add to `b.grad`.",
+    ru="Обнулён только градиент `w`: следующий `backward()` прибавит к тому, что лежит в `b.grad`.",
+)
+def clears_only_w(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    with torch.no_grad():
+        for t in (w, b):
+            t -= lr * t.grad  # type: ignore[operator]
+    w.grad = None
+    return loss.item()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -23,13 +24,15 @@ Function = Callable[[Tensor], Tensor]
     core=True,
     minutes=6,
     aspects=[
-        aspect("x", 0, en="`x` holds what it held.", ru="В `x` лежит то же, что и раньше."),
+        aspect("x", 0, en="`x` itself was not changed.", ru="Сам `x` не изменён."),
+        aspect("dtypes", 0, en="`f` gets float64 tensors.", ru="Функция `f` получает тензоры float64."),
         aspect(
             "slope",
             4,
             en="It is the central difference: the change of `f` from `x - h` to `x + h`, divided by the way between "
             "them.",
             ru="Это центральная разность: изменение `f` от `x - h` до `x + h`, делённое на расстояние между ними.",
+            after=("x", "dtypes"),
         ),
     ],
     hints=[
@@ -46,9 +49,18 @@ Function = Callable[[Tensor], Tensor]
     ],
 )
 def numerical_slope(answer: Any, case: Case) -> dict[str, object]:
-    slope = answer.numerical_slope(case.f, case.x, case.h)
+    x, places, dtypes = case.x.clone(), [], set()
+
+    def watched(point: Tensor) -> Tensor:
+        with suppress(AttributeError, ValueError, RuntimeError):  # what is no number fails in `case.f`
+            dtypes.add(str(point.dtype))
+            places.append(round((point.item() - x.item()) / case.h, 3))
+        return case.f(point)  # type: ignore[no-any-return]
+
+    slope = answer.numerical_slope(watched, case.x, case.h)
+    unchanged = torch.equal(case.x, x) and case.x._version == 0
     with using_answer():
-        return {"x": case.x, "slope": number(slope)}
+        return {"x": unchanged, "dtypes": sorted(dtypes), "slope": number(slope), "places": sorted(places)}
 
 
 @numerical_slope.cases
@@ -160,3 +172,35 @@ def divides_the_second(f: Function, x: Tensor, h: float) -> Tensor:
 )
 def ignores_f(f: Function, x: Tensor, h: float) -> Tensor:
     return ((x + h) ** 2 - (x - h) ** 2) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="`f` got float32 numbers: `torch.tensor` of a Python number, or `.float()`, makes float32. Half of the digits are "
+    "lost.",
+    ru="Функция `f` получила числа float32: их создаёт `torch.tensor` из числа Python или `.float()`. Половина цифр "
+    "теряется.",
+)
+def in_single_precision(f: Function, x: Tensor, h: float) -> Tensor:
+    x = x.float()
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="Two central differences were combined, with `h` and with half of it. That is more accurate, but one difference "
+    "with the step `h` was asked for.",
+    ru="Объединены две центральные разности: с шагом `h` и с вдвое меньшим. Это точнее, но нужна одна разность, с шагом "
+    "`h`.",
+)
+def combines_two_steps(f: Function, x: Tensor, h: float) -> Tensor:
+    def central(step: float) -> Tensor:
+        return (f(x + step) - f(x - step)) / (2 * step)
+
+    return (4 * central(h / 2) - central(h)) / 3
+
+
+@numerical_slope.mistake(
+    en="The change was divided by 4h, twice the way from `x - h` to `x + h`.",
+    ru="Приращение разделено на 4h, то есть на удвоенное расстояние от `x - h` до `x + h`.",
+)
+def divides_by_four_h(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - f(x - h)) / (4 * h)

@@ -96,3 +96,19 @@ predict_chain.wrong(
     en="`out.grad` was expected to be empty. `retain_grad()` keeps the gradient of any tensor, the root's as well.",
     ru="Ожидалось, что поле `out.grad` пусто. Но `retain_grad()` сохраняет градиент любого тензора, в том числе корня.",
 )
+
+
+predict_chain.wrong(
+    "values_of_the_tensors",
+    {"x.grad": 1.0, "y.grad": 3.0, "z.grad": 27.0, "out.grad": 27.0},
+    en="These are the values of the tensors. `.grad` holds the derivatives of `out` by them.",
+    ru="Это значения самих тензоров. В `.grad` лежат производные `out` по ним.",
+)
+
+
+predict_chain.wrong(
+    "zero_at_the_root",
+    {"out.grad": 0.0},
+    en="`out.grad` was expected to be 0. The derivative of `out` by itself is 1.",
+    ru="Считается, что `out.grad` равен 0. Производная `out` по самому себе равна 1.",
+)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,17 +17,123 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Function, relative_error, tracked
+from .common import Function, tracked
+
+_STEPS = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13, 16 * torch.finfo(torch.float64).eps)  # parts of an entry of `x`
 
 
-def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradient of `f(x).sum()` twice: by differences to the left, and by differences to the right."""
-    x, h = x.detach().double(), 1e-6
-    here = f(x).sum().detach()
-    steps = [step.reshape(x.shape) for step in h * torch.eye(x.numel(), dtype=x.dtype)]
-    left = [(here - f(x - step).sum().detach()) / h for step in steps]
-    right = [(f(x + step).sum().detach() - here) / h for step in steps]
-    return torch.stack(left).reshape(x.shape), torch.stack(right).reshape(x.shape)
+_CLOSE = 1e-2
+
+
+@dataclass
+class _Entry:
+    """The derivative of a function by one entry, by differences to both sides.
+
+    `smooth` is True if the sides agree at some step, and `broken` if they settle at different values, as at a kink or a
+    jump. If both are False, differences measure nothing. `error` is the uncertainty of `slope`.
+    """
+
+    slope: float
+    error: float
+    smooth: bool
+    broken: bool
+
+
+@dataclass
+class _Slopes:
+    """The gradient of `f(x).sum()` by differences.
+
+    `finite` is False if a value beside `x` is no finite number. The other fields sum up those of `_Entry`.
+    """
+
+    gradient: Tensor
+    error: float
+    smooth: bool
+    broken: bool
+    finite: bool
+
+
+def _close(a: float, b: float, tolerance: float = _CLOSE) -> bool:
+    return abs(a - b) <= tolerance * max(abs(a), abs(b))
+
+
+def _entry(value: Callable[[float], float], at: float) -> _Entry | None:
+    """Measure the derivative of `value` at the number `at`, with the step that fits its scale best.
+
+    A long step misses a fast change, a short one leaves rounding. Returns None if a value is no finite number at every
+    step.
+    """
+    here, scale, found = value(at), abs(at) or 1.0, []
+    for part in _STEPS:
+        right, left = at + part * scale, at - part * scale
+        above, below = value(right), value(left)
+        after, before = (above - here) / (right - at), (here - below) / (at - left)  # the steps as they were rounded
+        if math.isfinite(after + before):
+            noise = 4 * torch.finfo(torch.float64).eps * max(map(abs, (here, above, below))) / (right - at)
+            found.append((after, before, noise, right - at))
+    if not found:
+        return None
+    best = min(range(len(found)), key=lambda k: _spread(*found[k][:3]))
+    after, before, noise, _ = found[best]
+    middles = [(a + b) / 2 for a, b, *_ in found]
+    beside = middles[max(0, best - 1) : best] + middles[best + 1 : best + 2]
+    agree = _spread(after, before, noise) <= _CLOSE and any(_close(middles[best], m, 0.1) for m in beside)
+    vanish = max(map(abs, found[-1][:2])) <= _CLOSE * max(map(abs, found[0][:2]))  # both go to 0 with the step
+    broken = any(all(_settles(*side) for side in _sides(*pair)) for pair in itertools.pairwise(found))
+    slope = middles[best] if agree else middles[-1]
+    return _Entry(slope, abs(after - before) + noise if agree else 0.0, agree or vanish, broken)
+
+
+def _spread(after: float, before: float, noise: float) -> float:
+    """Return how far two slopes are apart, their rounding included, as a part of the larger one."""
+    largest = max(abs(after), abs(before))
+    return (abs(after - before) + noise) / largest if largest else 0.0
+
+
+def _sides(long: tuple[float, ...], short: tuple[float, ...]) -> list[tuple[float, float, float]]:
+    """Return for each side the slopes of a longer and a shorter step, and the ratio of the steps."""
+    return [(long[side], short[side], long[3] / short[3]) for side in (0, 1)]
+
+
+def _settles(long: float, short: float, ratio: float) -> bool:
+    """Return whether a slope stays as the step becomes shorter, or grows as it does beside a jump."""
+    return _close(long, short) or _close(long * ratio, short)
+
+
+def _slopes(f: Function, x: Tensor) -> _Slopes:
+    """Measure the gradient of `f(x).sum()` at `x`.
+
+    `f` gets points that require grad, as autograd's own point does.
+    """
+    flat = x.detach().flatten()
+    unknown = _Slopes(torch.full_like(x, math.nan), 0.0, False, False, False)
+
+    def value_at(index: int, number: float) -> float:
+        moved = flat.clone()
+        moved[index] = number
+        return float(f(tracked(moved.reshape(x.shape))).sum().detach())
+
+    if not flat.isfinite().all() or not math.isfinite(value_at(0, flat[0].item())):
+        return unknown
+    entries = []
+    for index, number in enumerate(flat.tolist()):
+        entry = _entry(functools.partial(value_at, index), number)
+        if entry is None:
+            return unknown
+        entries.append(entry)
+    return _Slopes(
+        gradient=torch.tensor([entry.slope for entry in entries], dtype=torch.float64).reshape(x.shape),
+        error=max(entry.error for entry in entries),
+        smooth=all(entry.smooth for entry in entries),
+        broken=all(entry.smooth or entry.broken for entry in entries),
+        finite=True,
+    )
+
+
+def _is_wrong(gradient: Tensor, slopes: _Slopes) -> bool:
+    """Return whether `gradient` is off by more than 1 % of the largest entry, or no number."""
+    away = (gradient - slopes.gradient).abs().max().item()
+    return not away <= 0.01 * slopes.gradient.abs().max().item() + 2 * slopes.error  # NaN is wrong as well
 
 
 @exercise(
@@ -40,14 +151,16 @@ def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
         aspect(
             "smooth",
             0.5,
-            en="At `elsewhere` the values of `f` have a derivative: differences to both sides agree.",
-            ru="В точке `elsewhere` функция `f` дифференцируема: разности её значений в обе стороны согласуются.",
+            en="At `elsewhere` the values of `f` are the same at each call and have a derivative: differences to both "
+            "sides agree as the step becomes shorter.",
+            ru="В точке `elsewhere` значения `f` при каждом вызове одни и те же, и у них есть производная: разности в обе "
+            "стороны согласуются, когда шаг уменьшается.",
         ),
         aspect(
             "wrong",
             1,
-            en="At `elsewhere` the gradient from autograd is wrong by more than 1 %, or no number.",
-            ru="В точке `elsewhere` градиент от autograd отличается от верного больше чем на 1 % или не является "
+            en="At `elsewhere` autograd gives a gradient, and it is wrong by more than 1 %, or no number.",
+            ru="В точке `elsewhere` autograd даёт градиент, и он отличается от верного больше чем на 1 % или не является "
             "числом.",
             after=("passes", "smooth"),
         ),
@@ -72,21 +185,34 @@ def fool_gradcheck(answer: Any, case: Case) -> dict[str, object]:
         f, x, elsewhere = answer.fool_gradcheck()
         x, elsewhere = tracked(x), tracked(elsewhere)
         value = f(elsewhere).sum()
-        gradient = torch.zeros_like(elsewhere)
-        if value.requires_grad:
-            (gradient,) = torch.autograd.grad(value, elsewhere, materialize_grads=True)
-        before, after = _one_sided(f, elsewhere)
+        gradient = _gradient(value, elsewhere)
+        there, at_x = _slopes(f, elsewhere), _slopes(f, x)
         float64, small = x.dtype == elsewhere.dtype == torch.float64, max(x.numel(), elsewhere.numel()) <= 100
+        passes = float64 and small and gradcheck(f, (x,), raise_exception=False)
+        again = f(elsewhere).sum()
+        repeats = bool(torch.allclose(again, value, equal_nan=True)) and bool(
+            torch.allclose(_gradient(again, elsewhere), gradient, equal_nan=True)
+        )
         return {
-            "passes": float64 and small and gradcheck(f, (x,), raise_exception=False),
-            "smooth": torch.allclose(before, after, rtol=1e-3, atol=1e-4),
-            "wrong": not relative_error((before + after) / 2, gradient)
-            <= 0.01,  # `not <=`, because NaN is wrong as well
+            "passes": passes,
+            "smooth": there.smooth and repeats,
+            "wrong": value.requires_grad and _is_wrong(gradient, there),
             "float64": float64,
             "small": small,
             "repeatable": torch.equal(f(x), f(x)),
-            "smooth_at_x": torch.allclose(*_one_sided(f, x), rtol=1e-3, atol=1e-4),
+            "repeats there": repeats,
+            "finite there": there.finite,
+            "breaks there": there.broken,
+            "has_graph": value.requires_grad,
+            "smooth_at_x": at_x.smooth,
         }
+
+
+def _gradient(value: Tensor, x: Tensor) -> Tensor:
+    """Return the gradient that autograd gives, and zeros if `value` has no graph."""
+    if not value.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(value, x, materialize_grads=True)[0]
 
 
 def _at(*numbers: float) -> Tensor:
@@ -94,8 +220,8 @@ def _at(*numbers: float) -> Tensor:
 
 
 @fool_gradcheck.mistake(
-    en="`elsewhere` is a kink or a jump. `gradcheck` fails there even when autograd does what it should.",
-    ru="В точке `elsewhere` излом или скачок. Там `gradcheck` не проходит, даже если autograd делает то, что должен.",
+    en="At `elsewhere` the differences to the two sides do not agree: it is a kink or a jump. `gradcheck` complains there even when autograd does what it should.",
+    ru="В точке `elsewhere` разности в две стороны не согласуются: это излом или скачок. Там `gradcheck` не проходит, даже если autograd делает то, что должен.",
 )
 def a_kink() -> object:
     return torch.relu, _at(1.0, -2.0), _at(0.0, 1.0)
@@ -110,8 +236,8 @@ def a_kink_at_x() -> object:
 
 
 @fool_gradcheck.mistake(
-    en="The gradient is wrong at `x` too, where `gradcheck` sees it.",
-    ru="Градиент неверен и в точке `x`, где `gradcheck` это видит.",
+    en="`gradcheck` does not pass at `x`: there, too, its differences and autograd disagree.",
+    ru="В точке `x` `gradcheck` не проходит: и там его разности не согласуются с autograd.",
 )
 def wrong_at_x() -> object:
     return (lambda x: x * x.detach()), _at(1.0, 2.0), _at(-1.0, -2.0)
@@ -135,8 +261,43 @@ def by_chance() -> object:
 
 
 @fool_gradcheck.mistake(
-    en="Autograd is right at `elsewhere` too: there is nothing to be overlooked.",
-    ru="В точке `elsewhere` autograd тоже прав: упускать там нечего.",
+    en="At `elsewhere`, too, autograd agrees with the differences: nothing is there to be overlooked.",
+    ru="И в точке `elsewhere` градиент от autograd согласуется с разностями: упускать там нечего.",
 )
 def right_everywhere() -> object:
     return torch.sin, _at(1.0, 2.0), _at(3.0, 4.0)
+
+
+@fool_gradcheck.mistake(
+    en="At `elsewhere`, or right beside it, the value of `f` is no finite number: differences measure nothing there.",
+    ru="В точке `elsewhere` или совсем рядом с ней значение `f` — не конечное число: разностями там ничего не измерить.",
+)
+def no_number_there() -> object:
+    return torch.log, _at(1.0, 2.0), _at(-1.0, 2.0)
+
+
+@fool_gradcheck.mistake(
+    en="At `elsewhere` another call of `f` gives another value or gradient: by chance, or because `f` remembers.",
+    ru="В точке `elsewhere` повторный вызов `f` даёт другое значение или другой градиент: из-за случайных чисел или "
+    "потому, что `f` что-то запоминает.",
+)
+def chance_elsewhere() -> object:
+    return (lambda x: x if x[0] > 0 else x * torch.rand_like(x)), _at(1.0, 2.0), _at(-1.0, 2.0)
+
+
+@fool_gradcheck.mistake(
+    en="At `elsewhere` the result has no graph: autograd raises an error, and nobody is fooled.",
+    ru="В точке `elsewhere` у результата нет графа: autograd сообщает об ошибке, и никто не обманут.",
+)
+def no_graph_there() -> object:
+    return (lambda x: x**2 if x[0] > 0 else (x**2).detach()), _at(1.0, 2.0), _at(-1.0, -2.0)
+
+
+@fool_gradcheck.mistake(
+    en="The derivative cannot be measured at `elsewhere`: the values change too fast between neighbouring numbers, or "
+    "rounding hides the change. Take a point where differences mean something.",
+    ru="В точке `elsewhere` производную не измерить: значения меняются слишком быстро от числа к соседнему числу, или "
+    "изменение теряется в округлении. Возьмите точку, где разности что-то значат.",
+)
+def too_far_to_measure() -> object:
+    return torch.sin, _at(1.0), _at(1e17)

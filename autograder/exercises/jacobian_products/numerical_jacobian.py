@@ -292,3 +292,11 @@ def asks_functional(f: Function, x: Tensor) -> object:
 )
 def in_float32(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x.float(), 1e-2).double()
+
+
+@numerical_jacobian.mistake(
+    en="The points are half a step away, and the change was divided by two whole steps: everything is half as large.",
+    ru="Точки отстоят на полшага, а приращение разделено на два полных шага: всё вдвое меньше.",
+)
+def halves_the_points(f: Function, x: Tensor) -> Tensor:
+    return columns_by_differences(f, x, 5e-6, over=2e-5)

@@ -1,0 +1,86 @@
+# %%
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits as bce
+
+
+# %% exercise="numerical_slope" verdict="refused"
+# float32
+def numerical_slope(f, x, h):
+    a = torch.tensor(x.item() + h)
+    b = torch.tensor(x.item() - h)
+    return (f(a) - f(b)) / (2 * h)
+
+
+# %% exercise="numerical_slope" verdict="refused"
+# h_tensor_float32
+def numerical_slope(f, x, h):
+    h = torch.tensor(h)
+    x = x.float()
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+# %% exercise="numerical_slope" verdict="refused"
+# drift
+def numerical_slope(f, x, h):
+    x += h
+    right = f(x).item()
+    x -= 2 * h
+    left = f(x).item()
+    x += h
+    return (right - left) / (2 * h)
+
+
+# %% exercise="numerical_slope" verdict="refused" mistake="combines_two_steps"
+# richardson
+def numerical_slope(f, x, h):
+    def d(step):
+        return (f(x + step) - f(x - step)) / (2 * step)
+
+    return (4 * d(h / 2) - d(h)) / 3
+
+
+# %% exercise="predict_chain" verdict="refused" mistake="values_of_the_tensors"
+# values
+predict_chain = {
+    "x.grad": 1.0,
+    "y.grad": 3.0,
+    "z.grad": 27.0,
+    "out.grad": 27.0,
+}
+
+
+# %% exercise="descend" verdict="refused" mistake="makes_no_step"
+# rebind_zeroed
+def descend(w, b, x, y, lr):
+    loss = bce(x @ w + b, y)
+    loss.backward()
+    dw, db = w.grad.clone(), b.grad.clone()
+    w.grad = b.grad = None
+    with torch.no_grad():
+        w = w - lr * dw
+        b = b - lr * db
+    return loss.item()
+
+
+# %% exercise="descend" verdict="refused" mistake="makes_no_step"
+# new_parameters
+def descend(w, b, x, y, lr):
+    loss = bce(x @ w + b, y)
+    loss.backward()
+    w_new = (w - lr * w.grad).detach().requires_grad_()
+    b_new = (b - lr * b.grad).detach().requires_grad_()
+    w.grad = b.grad = None
+    w, b = w_new, b_new
+    return loss.item()
+
+
+# %% exercise="descend" verdict="refused" mistake="makes_no_step"
+# detached_copy_updated
+def descend(w, b, x, y, lr):
+    loss = bce(x @ w + b, y)
+    loss.backward()
+    for p in (w, b):
+        data = p.detach().clone()
+        data -= lr * p.grad
+        p.grad = None
+    return loss.item()
