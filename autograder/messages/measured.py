@@ -40,6 +40,8 @@ NAMES: dict[str, Text] = {
     "hooks left on weights and x": Text("hooks left on the weights and `x`", "осталось хуков на весах и на `x`"),
     "the hooks are off": Text("the hooks are removed", "хуки сняты"),
     "backward passes": Text("backward passes", "обратных проходов"),
+    "calls of torch.save": Text("calls of `torch.save`", "вызовов `torch.save`"),
+    "all digits are right": Text("all digits are right", "все цифры верны"),
     "calls of f": Text("calls of `f`", "вызовов `f`"),
     "first backward": Text("gradient after the first `backward()`", "градиент после первого `backward()`"),
     "second backward": Text("gradient after the second `backward()`", "градиент после второго `backward()`"),

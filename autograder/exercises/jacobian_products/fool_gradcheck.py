@@ -27,7 +27,7 @@ _CLOSE = 1e-2
 
 @dataclass
 class _Entry:
-    """The derivative of a function by one entry, by differences to both sides.
+    """The derivative of a function by one entry, from differences.
 
     `smooth` is True if the sides agree at some step, and `broken` if they settle at different values, as at a kink or a
     jump. If both are False, differences measure nothing. `error` is the uncertainty of `slope`.

@@ -95,7 +95,7 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
             if live.now:
                 gc.collect(1)
         left = {"bytes in memory": live.now, "files": count_files(folder)[0]}
-    written = {"calls of torch.save": saves.times, "files": files, "bytes still in memory": too_many}
+    written = {"calls of torch.save": saves.times, "written": files, "bytes still in memory": too_many}
     return {"gradient": found, "files": written, "left": left, "has_graph": has_graph, "before": before}
 
 
