@@ -207,10 +207,10 @@ def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="The predictions were recorded, and perhaps given another flag at the end. `eval()` does not switch recording "
-    "off, and `no_grad()` acts only after `with`.",
-    ru="Прямой проход записан, а флаг результата, возможно, изменён в конце. Вызов `eval()` запись не выключает, а "
-    "`no_grad()` действует только после `with`.",
+    en="The result requires grad: the forward pass was recorded, or a flag was set at the end. `eval()` does not "
+    "switch recording off, and `no_grad()` acts only after `with`.",
+    ru="Результат требует градиента: прямой проход записан или флаг поставлен в конце. Вызов `eval()` запись не "
+    "выключает, а `no_grad()` действует только после `with`.",
 )
 def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
     with _restoring_modes(model):

@@ -497,8 +497,8 @@ def clears_whatever_is_frozen(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="One layer alone was frozen, `model[k - 1]`. Those in front of it were to be frozen too.",
-    ru="Заморожен один-единственный слой, `model[k - 1]`. Заморозить нужно и те, что перед ним.",
+    en="At most one layer was frozen, `model[k - 1]`. Those in front of it were to be frozen too.",
+    ru="Заморожено не больше одного слоя: `model[k - 1]`. Заморозить нужно и те, что перед ним.",
 )
 def freezes_the_kth_alone(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[k - 1].parameters())

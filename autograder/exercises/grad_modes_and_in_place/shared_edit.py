@@ -284,10 +284,10 @@ def edits_what_was_saved(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="The edit was made past the graph (`no_grad()` or `detach()`). The numbers changed, but the graph does not know "
-    "it, and the gradient is that of the numbers before.",
-    ru="Изменение сделано в обход графа (`no_grad()` или `detach()`). Числа изменились, но в графе этого нет, и "
-    "градиент остался прежним.",
+    en="The numbers changed, but the gradient of `x` does not know it: the edit was made past the graph "
+    "(`no_grad()`, `detach()`), or `detach()` has cut the way to `x`.",
+    ru="Числа изменились, но на градиенте по `x` это не сказалось: изменение сделано в обход графа (`no_grad()`, "
+    "`detach()`), или путь к `x` оборван вызовом `detach()`.",
 )
 def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2

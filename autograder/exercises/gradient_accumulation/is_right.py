@@ -238,8 +238,8 @@ def refuses_everything(accumulate: Callable[..., None]) -> bool:
 
 
 @is_right.mistake(
-    en="All micro-batches of the test count alike, for example because they have one size: 1/K is right there.",
-    ru="Все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
+    en="The weight 1/K passes this test: its micro-batches have one size, or its tolerance is too wide.",
+    ru="Вес 1/K проходит этот тест: микробатчи в нём одного размера или допуск слишком велик.",
 )
 def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (2, 2))

@@ -308,8 +308,10 @@ def multiplies_by_sizes(model: Any, optimizer: Any, batches: Batches, accumulati
 
 
 @train_epoch.mistake(
-    en="All forward passes of a window come before its first `backward()`: until then every graph is in memory.",
-    ru="Все прямые проходы окна идут раньше первого `backward()`: до него в памяти лежат все графы.",
+    en="The graphs of a whole window are in memory at once: all forward passes come before the first `backward()`, "
+    "or `retain_graph=True` keeps every graph.",
+    ru="В памяти одновременно лежат графы всего окна: все прямые проходы идут раньше первого `backward()`, или графы"
+    " сохраняет `retain_graph=True`.",
 )
 def runs_forward_first(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     total = 0.0

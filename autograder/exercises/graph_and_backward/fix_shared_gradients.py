@@ -82,6 +82,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(y=a + b.exp(), inputs=[a, b], v=signed(rng, 4), factors=[1.0, 0.1])
     a, b = leaf(rng, 3), leaf(rng, 3)  # the gradient of `a` is a view of `v`, not `v` itself
     yield Case(y=a.reshape(3, 1).reshape(3) + b.sin(), inputs=[a, b], v=signed(rng, 3), factors=[3.0, -2.0])
+    a, b, c, d = leaf(rng, 3), leaf(rng, 2), leaf(rng, 2), leaf(rng, 2).detach().float().requires_grad_()
+    yield Case(y=a.cos(), inputs=[a, b, c, d], v=signed(rng, 3), factors=[2.0, 3.0, 4.0, 5.0])  # three are unused
 
 
 @fix_shared_gradients.mistake(

@@ -170,10 +170,10 @@ def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoL
 
 
 @fix_two_losses.mistake(
-    en="There is one pass now, but with `retain_graph=True` or `create_graph=True`: as long as one of the losses is "
-    "alive, all saved values stay.",
-    ru="Проход теперь один, но с `retain_graph=True` или `create_graph=True`: пока жив хотя бы один из двух тензоров "
-    "потерь, остаётся всё сохранённое.",
+    en="There is one pass now, but all saved values stay as long as one of the losses is alive: the pass kept its "
+    "graph (`retain_graph=True`, `create_graph=True`), or the losses come from a second forward pass.",
+    ru="Проход теперь один, но, пока жив хотя бы один из двух тензоров потерь, остаётся всё сохранённое: граф не "
+    "освобождён (`retain_graph=True`, `create_graph=True`), или потери взяты из второго прямого прохода.",
 )
 def retains_out_of_habit(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)

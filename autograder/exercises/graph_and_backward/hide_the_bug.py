@@ -128,8 +128,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @hide_the_bug.mistake(
-    en="No tensor was used twice. On a tree the assigning pass is always right.",
-    ru="Ни один тензор не использован дважды. На дереве проход с присваиванием всегда верен.",
+    en="No node has two edges leading to it. On a tree the assigning pass is always right.",
+    ru="Ни к одному узлу не ведут два ребра. На дереве проход с присваиванием всегда верен.",
 )
 def uses_everything_once(x: Tensor) -> Tensor:
     return (2 * x).exp()

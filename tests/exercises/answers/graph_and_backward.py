@@ -109,3 +109,20 @@ def count_nodes(tensor):
 # %% exercise="hide_the_bug" verdict="refused" mistake="paths_cancel"
 def hide_the_bug(x):
     return x - x
+
+# %% exercise="fix_shared_gradients" verdict="refused"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    big = torch.zeros(max(x.numel() for x in inputs), dtype=inputs[0].dtype)
+    return [big[:x.numel()].view(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+
+# %% exercise="fix_shared_gradients" verdict="refused"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    zero = torch.zeros(1, dtype=v.dtype)
+    return [zero.expand(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+
+# %% exercise="fix_shared_gradients" verdict="refused"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [torch.zeros(x.shape, dtype=v.dtype) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
