@@ -131,9 +131,16 @@ def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def _linear(rng: torch.Generator, features: int) -> torch.nn.Linear:
+class ModeDependent(torch.nn.Linear):
+    """A linear layer that computes something else in training mode."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) * (3.0 if self.training else 1.0)
+
+
+def _linear(rng: torch.Generator, features: int, kind: type[torch.nn.Linear] = torch.nn.Linear) -> torch.nn.Linear:
     """Return a random linear model without bias. Its `.grad` is None."""
-    model = torch.nn.Linear(features, 1, bias=False, dtype=FLOAT64)
+    model = kind(features, 1, bias=False, dtype=FLOAT64)
     model.weight = torch.nn.Parameter(uniform(rng, 1, features))
     return model
 
@@ -149,7 +156,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         (2, 1.0, (5.0, 40.0, 10.0, 20.0)),
         (3, 1e-3, (90.0, 9.0, 30.0)),
     ):
-        model = _linear(rng, features)
+        model = _linear(rng, features, torch.nn.Linear if features == 2 else ModeDependent)
         if features == 3:
             model.weight.grad = 100 * signed(rng, 1, 3)
         yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
