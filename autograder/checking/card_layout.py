@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..language import LANGUAGES, Text
+from ..language import LANGUAGES, Note, Text
 from ..messages.cards import MESSAGES, message
 from ..messages.measured import measured_name, yes_or_no
 from ..messages.torch_errors import explain
@@ -101,17 +101,19 @@ class Card:
         if public and not table and finding.inputs:
             label = "card.with" if finding.called else "card.inputs"
             yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
-        first = finding.got[0].id if finding.got else ""
-        if got and (public or table or first.startswith("raised.")):
-            kind = {"raised": "card.raised", "differs.table": "card.wrong"}
-            checked = bool(finding.got) and _measured(finding.got[0].parameters) is not None
-            otherwise = "card.checked" if checked else "card.returned"
-            label = kind.get(first) or kind.get(first.partition(".")[0]) or otherwise
-            measured = next((a.measured for a in self.exercise.aspects if a.name == finding.aspect), None)
-            if measured and first.startswith("differs."):
-                yield measured.read(self.language), got
-            else:
-                yield self._say(label), got
+        if finding.got and (public or table or finding.got[0].id.startswith("raised.")):
+            yield self._label(finding.aspect, finding.got[0]), got
+
+    def _label(self, aspect: str, first: Note) -> str:
+        """Return the label of the row that shows the result. `first` is the first note on the result."""
+        measured = next((each.measured for each in self.exercise.aspects if each.name == aspect), None)
+        if first.id.startswith("raised."):
+            return self._say("card.raised")
+        if first.id == "differs.table":
+            return self._say("card.wrong")
+        if measured:
+            return measured.read(self.language)
+        return self._say("card.checked" if _measured(first.parameters) else "card.returned")
 
     def _closing(self) -> Iterator[tuple[str, str]]:
         """Yield pairs of strings for the end of the card: a sentence, and source code.
@@ -158,13 +160,11 @@ class Card:
         colour = _COLOURS[self.verdict.state]
         head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'
         parts = [_div(f"{head} · {html.escape(self.points)}")]
-        rows = "".join(_row(label, lines) for label, lines in self.rows)
-        table = f'<table style="margin:.2em 0 .4em {{}};border:none;font-size:inherit">{rows}</table>' if rows else ""
         for state, says, points, explained in self.aspects:
             parts.append(_aspect(state, says, points))
-            parts += [table.replace("{}", "1.6em")] if explained else []
+            parts += [_table(self.rows, "1.6em")] if explained else []
         if not self._within_aspects():
-            parts.append(table.replace("{}", "0"))
+            parts.append(_table(self.rows, "0"))
         if self.mistake:
             label = f'<span style="opacity:.7">{html.escape(self._say("card.mistake"))}:</span>'
             parts.append(_div(f"{label} <strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
@@ -208,6 +208,12 @@ def _aspect(state: str, says: str, points: str) -> str:
     return _div(
         f"{_ASPECT_SIGNS[state]}&nbsp;{inline(says)}{end}", hanging + (";opacity:.6" if state == "waiting" else "")
     )
+
+
+def _table(rows: list[tuple[str, list[str]]], indent: str) -> str:
+    """Return rows of a label and lines as an HTML table, or "" if there are none."""
+    inside = "".join(_row(label, lines) for label, lines in rows)
+    return f'<table style="margin:.2em 0 .4em {indent};border:none;font-size:inherit">{inside}</table>' if rows else ""
 
 
 def _row(label: str, lines: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Names of measured things in English and Russian.
 
-A probe puts several measurements of one aspect into a dict. The keys are either code, such as `w.grad`, or phrases. Code
-is shown as it is, and a phrase is shown by the text in `NAMES`.
+A probe puts several measurements of one aspect into a dict. The keys are either code, such as `w.grad`, or phrases.
+Code is shown as it is, and a phrase is shown by the text in `NAMES`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 from ..language import Text
 
-# A phrase may end in a position or begin with the name of a tensor: see `_PATTERNS`.
+# A phrase that holds the name of a tensor or an optimizer is in `_PATTERNS`.
 NAMES: dict[str, Text] = {
     "value": Text("value", "значение"),
     "gradient": Text("gradient", "градиент"),
@@ -55,8 +55,7 @@ NAMES: dict[str, Text] = {
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
-    (r"(.+\]) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
-    (r"(.+\._version) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
+    (r"(.+) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
     (r"(.+) is as before", Text(r"`\1` is as before", r"`\1` прежний")),
     (r"after backward\(\) (.+)", Text(r"`\1` after `backward()`", r"`\1` после `backward()`")),
     (r"(.+) before backward\(\)", Text(r"`\1` before `backward()`", r"`\1` до `backward()`")),

@@ -48,6 +48,13 @@ def test_a_public_case_shows_what_was_expected_below_its_aspect(language, word):
     assert f"{word} {expected}" in verdict.html(language)
 
 
+def test_braces_in_an_error_of_the_answer_stay_on_the_card():
+    def refuses(f, x, h):
+        raise KeyError({})
+
+    assert "{}" in check(refuses, "numerical_slope").html("en")
+
+
 def test_a_hidden_case_does_not_show_what_was_expected():
     exercise = exercises.find("numerical_slope")
     known = expect(exercise, central_difference, "hidden")

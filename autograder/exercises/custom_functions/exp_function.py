@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.labels import BYTES_IN_MEMORY
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -57,7 +58,7 @@ from .common import (
             "bytes of the result are alive.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64, когда вход снаружи уже не нужен, в памяти остаётся "
             "только результат.",
-            measured=Text("Bytes in memory", "Байт в памяти"),
+            measured=BYTES_IN_MEMORY,
         ),
         aspect(
             "result_edited_before_backward",

@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.labels import BYTES_IN_MEMORY
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -47,7 +48,7 @@ from .common import (
             "holds, and the bytes of the result.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64 в памяти остаются только результат и вход, который "
             "хранит вызывающий код.",
-            measured=Text("Bytes in memory", "Байт в памяти"),
+            measured=BYTES_IN_MEMORY,
         ),
         aspect("second", 2, *SECOND_ASPECTS[2].says),
     ],

@@ -12,6 +12,7 @@ from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -89,7 +90,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
             "layers, 3 batches).",
             ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; 4 скрытых "
             "слоя, 3 батча).",
-            measured=Text("Peak in bytes", "Пик, байт"),
+            measured=PEAK,
         ),
     ],
     rtol=1e-5,

@@ -12,6 +12,7 @@ from torch.optim import SGD
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
+from autograder.checking.labels import BYTES_KEPT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -79,7 +80,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             "hidden layers, 2 of them frozen).",
             ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя с выходами по 64 × 32 "
             "чисел, 2 слоя заморожены).",
-            measured=Text("Bytes kept", "Хранится байт"),
+            measured=BYTES_KEPT,
         ),
     ],
     hints=[

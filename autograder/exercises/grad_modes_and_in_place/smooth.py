@@ -11,6 +11,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
+from autograder.checking.labels import BYTES_KEPT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -68,7 +69,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> tuple[AtMos
             en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 64 rows of 4 numbers).",
             ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 64 строк по 4 числа).",
             after=("y", "gradients"),
-            measured=Text("Bytes kept", "Хранится байт"),
+            measured=BYTES_KEPT,
         ),
     ],
     rtol=1e-5,

@@ -15,7 +15,7 @@ from torch.nn.functional import mse_loss, normalize
 
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import uniform
-from autograder.language import Text
+from autograder.checking.labels import BACKWARD_PASSES
 from autograder.measure import batch_sizes, passes_to, weights_after_steps
 
 Batches = list[tuple[Tensor, Tensor]]
@@ -29,7 +29,7 @@ ONE_BACKWARD_EACH = aspect(
     en="There is one backward pass for each micro-batch.",
     ru="На каждый микробатч приходится один обратный проход.",
     after=("gradient",),
-    measured=Text("Backward passes", "Обратных проходов"),
+    measured=BACKWARD_PASSES,
 )
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import PEAK
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after_steps
@@ -68,7 +69,7 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
             2,
             en="At no moment is more in memory than the graph of one micro-batch (bytes, for 6 micro-batches of 64 samples).",
             ru="В памяти никогда не больше, чем граф одного микробатча (байты, для 6 микробатчей по 64 примера).",
-            measured=Text("Peak in bytes", "Пик, байт"),
+            measured=PEAK,
         ),
         aspect(
             "mean_loss",

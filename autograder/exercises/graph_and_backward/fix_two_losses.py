@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
+from autograder.checking.labels import BACKWARD_PASSES, BYTES_LEFT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, number
 from autograder.language import Text
@@ -86,7 +87,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             en="Autograd makes one backward pass for both losses.",
             ru="Для обеих функций потерь сделан один обратный проход autograd.",
             after=("untouched", "losses", "gradient"),
-            measured=Text("Backward passes", "Обратных проходов"),
+            measured=BACKWARD_PASSES,
         ),
         aspect(
             "left",
@@ -96,7 +97,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             ru="После вызова в памяти нет ничего из того, что сохранил граф, хотя возвращённая пара ещё хранится. "
             "Считаются байты на входах из 64 строк.",
             after=("untouched", "losses", "gradient"),
-            measured=Text("Bytes left", "Осталось байт"),
+            measured=BYTES_LEFT,
         ),
     ],
     hints=[

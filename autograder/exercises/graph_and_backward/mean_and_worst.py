@@ -11,6 +11,7 @@ from torch.nn.functional import mse_loss
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
+from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, number
 from autograder.language import Text
@@ -84,7 +85,7 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Считаются байты на 8 батчах "
             "по 64 строки.",
             after=("state", "mean", "worst", "gradient"),
-            measured=Text("Peak in bytes", "Пик, байт"),
+            measured=PEAK,
         ),
     ],
     hints=[

@@ -11,6 +11,7 @@ from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
+from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -39,21 +40,21 @@ _WIDTH = 32  # numbers in the hidden layer
             "1e-12).",
             ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах "
             "1e-12).",
-            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+            measured=ERROR,
         ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most k + 3, where k is the smaller of m and n.",
             ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
-            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
+            measured=CALLS_AND_PASSES,
         ),
         aspect(
             "largest",
             1,
             en="No new tensor has more than 64·k elements.",
             ru="Ни в одном новом тензоре нет больше 64·k элементов.",
-            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
+            measured=LARGEST_TENSOR,
         ),
     ],
     hints=[

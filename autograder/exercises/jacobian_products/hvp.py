@@ -11,6 +11,7 @@ from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
+from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -48,21 +49,21 @@ def _count_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
             "exact",
             0.5,
             *TO_ROUNDING,
-            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+            measured=ERROR,
         ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most 4, whatever n (counted for n = 6).",
             ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n (подсчитано для n = 6).",
-            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
+            measured=CALLS_AND_PASSES,
         ),
         aspect(
             "largest",
             1,
             en="No new tensor has more than 4n elements (counted for n = 6).",
             ru="Ни в одном новом тензоре нет больше 4n элементов (подсчитано для n = 6).",
-            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
+            measured=LARGEST_TENSOR,
         ),
         aspect(
             "operations",

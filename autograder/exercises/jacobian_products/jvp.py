@@ -11,6 +11,7 @@ from torch.autograd import forward_ad, functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
+from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.language import Text
 
 from .common import NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp, steep, tracked
@@ -33,21 +34,21 @@ from .common import NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp
             "exact",
             0.5,
             *TO_ROUNDING,
-            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+            measured=ERROR,
         ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most 3, whatever n and m (counted for n = m = 6).",
             ru="Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m (подсчитано для n = m = 6).",
-            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
+            measured=CALLS_AND_PASSES,
         ),
         aspect(
             "largest",
             0.5,
             en="No new tensor has more than 4·max(n, m) elements (counted for n = m = 6).",
             ru="Ни в одном новом тензоре нет больше 4·max(n, m) элементов (подсчитано для n = m = 6).",
-            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
+            measured=LARGEST_TENSOR,
         ),
     ],
     hints=[

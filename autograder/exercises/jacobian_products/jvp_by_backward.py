@@ -11,6 +11,7 @@ from torch.autograd import forward_ad, functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
+from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.language import Text
 
 from .common import NEAR, Function, cube_without_jvp, neighbour_products, observe_jvp, steep, tracked
@@ -44,19 +45,19 @@ from .jvp import (
             "exact",
             0.5,
             *jvp.aspects[1].says,
-            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+            measured=ERROR,
         ),
         aspect(
             "passes",
             0.5,
             *jvp.aspects[2].says,
-            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
+            measured=CALLS_AND_PASSES,
         ),
         aspect(
             "largest",
             0.5,
             *jvp.aspects[3].says,
-            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
+            measured=LARGEST_TENSOR,
         ),
     ],
     hints=[

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
+from autograder.checking.labels import CALLS_AND_PASSES
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs
@@ -34,7 +35,7 @@ from .common import tracked
             1,
             en="Calls of `loss` and backward passes together are at most 3, for 6 samples.",
             ru="Вызовов `loss` и обратных проходов вместе не больше 3 при 6 примерах.",
-            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
+            measured=CALLS_AND_PASSES,
         ),
     ],
     hints=[

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
+from autograder.checking.labels import BACKWARD_PASSES
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -76,7 +77,7 @@ def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
             1,
             en="There is at most one call of `backward` or `torch.autograd.grad`, however many layers there are.",
             ru="Сделано не больше одного вызова `backward` или `torch.autograd.grad`, сколько бы ни было слоёв.",
-            measured=Text("Backward passes", "Обратных проходов"),
+            measured=BACKWARD_PASSES,
         ),
         aspect(
             "kept",

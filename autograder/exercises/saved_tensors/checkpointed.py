@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import BYTES_LEFT, PEAK
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -39,7 +40,7 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             0,
             en="After the backward pass nothing stays in memory but gradients (bytes left).",
             ru="После обратного прохода в памяти остаются только градиенты (осталось лишнего, байт).",
-            measured=Text("Bytes left", "Осталось байт"),
+            measured=BYTES_LEFT,
         ),
         aspect(
             "gradients",
@@ -61,7 +62,7 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             "(bytes; `x` has 1600).",
             ru="Пик не больше 8.8 размера `x` при 7 слоях, 15.3 размера при 35 и 25.4 размера при 120 (байты; в `x` их "
             "1600).",
-            measured=Text("Peak in bytes", "Пик, байт"),
+            measured=PEAK,
         ),
     ],
     hints=[

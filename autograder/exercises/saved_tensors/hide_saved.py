@@ -11,6 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import BYTES_KEPT, PEAK
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -38,7 +39,7 @@ from .tensor_files import read_file, write_file
             1,
             en="After the forward pass of 16 or 12 layers only the result is in memory (bytes).",
             ru="После прямого прохода по 16 или 12 слоям в памяти лежит только результат (байты).",
-            measured=Text("Bytes kept", "Хранится байт"),
+            measured=BYTES_KEPT,
         ),
         aspect(
             "forward",
@@ -46,7 +47,7 @@ from .tensor_files import read_file, write_file
             en="The forward pass alone needs little: at most 4 times the size of `x` at any moment (bytes).",
             ru="Один прямой проход требует мало памяти: в любой момент не больше 4 размеров `x` (байты).",
             after=("gradients", "kept"),
-            measured=Text("Peak in bytes", "Пик, байт"),
+            measured=PEAK,
         ),
         aspect(
             "calls",

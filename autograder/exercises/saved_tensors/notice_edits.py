@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
+from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -49,14 +50,14 @@ def _activation(leaf: Tensor) -> Tensor:
             1,
             en="No copies are kept (bytes in memory after the forward pass, the result of `f` alone is allowed).",
             ru="Копии не хранятся (байты в памяти после прямого прохода; допускается только результат `f`).",
-            measured=Text("Bytes in memory", "Байт в памяти"),
+            measured=BYTES_IN_MEMORY,
         ),
         aspect(
             "left",
             1,
             en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
             ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
-            measured=Text("Bytes left", "Осталось байт"),
+            measured=BYTES_LEFT,
         ),
     ],
     hints=[

@@ -11,6 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
+from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, canonical, compare
 from autograder.language import Text
@@ -89,7 +90,7 @@ def _bytes_of_copies(y: object, constants: Sequence[Tensor]) -> int:
             "result of `f` included).",
             ru="Пока граф жив, его тензоры float32 и float64 занимают по два байта на элемент (байты в памяти вместе с "
             "результатом `f`).",
-            measured=Text("Bytes in memory", "Байт в памяти"),
+            measured=BYTES_IN_MEMORY,
         ),
         aspect(
             "gradient",
@@ -106,7 +107,7 @@ def _bytes_of_copies(y: object, constants: Sequence[Tensor]) -> int:
             en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
             ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
             after=("result", "bytes"),
-            measured=Text("Bytes left", "Осталось байт"),
+            measured=BYTES_LEFT,
         ),
     ],
     hints=[

@@ -18,6 +18,7 @@ from torch.nn.functional import linear
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
+from autograder.checking.labels import BYTES_IN_MEMORY
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -76,7 +77,7 @@ def _clear_folder(folder: str) -> str:
             en="While the graph lives, the memory holds the result and none of the tensors in files (bytes, 1024 to "
             "spare).",
             ru="Пока граф жив, в памяти лежит результат, а тензоров из файлов там нет (байты, с запасом 1024).",
-            measured=Text("Bytes in memory", "Байт в памяти"),
+            measured=BYTES_IN_MEMORY,
         ),
         aspect(
             "files_left",
