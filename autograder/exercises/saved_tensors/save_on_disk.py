@@ -149,13 +149,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
             del y
         backward(None)
         _clear_folder(folder)
-        if not case.measured:
-            with using_answer():
-                y = run(folder)
-                del y
-                gc.collect(1)
-                dropped = count_files(folder)[0]
-        else:
+        if case.measured:
             with using_answer():
                 with live_bytes() as live:
                     y = run(folder)
