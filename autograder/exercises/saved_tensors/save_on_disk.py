@@ -69,7 +69,7 @@ def _clear_folder(folder: str) -> str:
             "parameter (bytes in `folder`).",
             ru="В файлах лежат элементы сохранённых тензоров, не более 4096 лишних байт на каждый; параметров там нет "
             "(байты в `folder`).",
-            measured=Text("Bytes in files", "Байт в файлах"),
+            measured=Text("Bytes in files", "В файлах, байт"),
         ),
         aspect(
             "memory",
