@@ -1042,21 +1042,21 @@ def peak_of(size, count=36):
 sizes = [1, 2, 3, 4, 5, 6, 8, 9, 12, 18, 24, 36]
 plt.figure(figsize=(6, 3))
 plt.plot(sizes, [peak_of(size) for size in sizes], "o-")
-plt.xlabel("layers in a segment, of 36")
-plt.ylabel("peak, in activations")
+plt.xlabel("size")
+plt.ylabel("peak_of(size)")
 plt.ylim(bottom=0)
 plt.show()
 
 
 # %% [markdown] tags=["en"]
-# The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
+# Along the bottom is `size`, the number of layers in a segment; the peak is counted in activations. The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
 #
 # ### Extra exercise `hide_saved`: nothing saved, the same peak
 # *write the counter-example · ●○○ · 3 minutes · 3 points · extra*
 #
 # Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come from the layers in backward: the forward pass alone needs at most 4 times the size of `x`, and each layer is called twice, in the forward pass and in one recomputation.
-# %% [markdown] tags=["ru"] of="aabea830"
-# Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
+# %% [markdown] tags=["ru"] of="1322230c"
+# По горизонтали отложено `size`, число слоёв в сегменте; пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*

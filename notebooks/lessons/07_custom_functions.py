@@ -845,23 +845,23 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 # %% [markdown] tags=["ru"] of="3f62d297"
 # Проход `backward()` доходит до узла, который сообщает об ошибке. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет, поэтому без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. Так что читающему код этот декоратор полезен как пометка, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
 # %% [markdown] tags=["en"]
-# Here are the same second derivatives along $x$, all by `autograd.grad`. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
-# %% [markdown] tags=["ru"] of="a60e8f9f"
-# На графике — те же вторые производные как функции от $x$; все вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
+# Here are second derivatives of $x \cdot f(x)$ along $x$, all by `autograd.grad`; $f$ is meant to be the square. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
+# %% [markdown] tags=["ru"] of="0229e9ee"
+# На графике — вторые производные выражения $x \cdot f(x)$ как функции от $x$; функция $f$ должна возводить в квадрат. Все производные вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
 axis = torch.linspace(-3, 3, 61)
 figure, axes = plt.subplots(figsize=(6.4, 3.2))
 for label, square in {
-    "right: torch's own x * x": lambda t: t * t,
+    "x * x": lambda t: t * t,
     "SquareTemporary": SquareTemporary.apply,
     "SquareOnce": SquareOnce.apply,
 }.items():
     along = axis.clone().requires_grad_()
     (slope,) = torch.autograd.grad((along * square(along)).sum(), along, create_graph=True)
     axes.plot(axis, torch.autograd.grad(slope.sum(), along)[0], label=label)
-axes.set(xlabel="x", ylabel="second derivative", title="x * f(x), where f is meant to be the square")
+axes.set_xlabel("x")
 axes.legend(frameon=False)
 plt.show()
 
