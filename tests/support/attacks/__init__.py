@@ -1,5 +1,5 @@
 """Attacks on the grader, by what they try."""
 
-from support.attacks import escapes, exhaustion, forged_messages, forged_notebooks, tampering
+from support.attacks import engine, escapes, exhaustion, forged_messages, forged_notebooks, tampering
 
-ALL = [*tampering.ALL, *forged_messages.ALL, *escapes.ALL, *exhaustion.ALL, *forged_notebooks.ALL]
+ALL = [*tampering.ALL, *forged_messages.ALL, *escapes.ALL, *exhaustion.ALL, *forged_notebooks.ALL, *engine.ALL]
