@@ -126,9 +126,11 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
     yield Case(model=randomized(plain, rng, torch.float32), k=1)
     block = Sequential(Linear(4, 5), Sequential(Linear(5, 5), Tanh()), BatchNorm1d(5), Linear(5, 4))
-    layers = {"first": Linear(2, 4), "block": block, "tanh": Tanh(), "hidden": Linear(4, 3), "drop": Dropout(0.5)}
-    named = randomized(Sequential(OrderedDict(layers | {"out": Linear(3, 2)})), rng)
+    tanh = Tanh()  # one object in two places
+    first = {"first": Linear(2, 4), "tanh": tanh, "second": Linear(4, 4), "tanh_again": tanh, "block": block}
+    rest = {"hidden": Linear(4, 3), "drop": Dropout(0.5), "out": Linear(3, 2)}
+    named = randomized(Sequential(OrderedDict(first | rest)), rng)
     named.block.eval()
     named.drop.eval()
     named.out.bias.requires_grad_(False)  # frozen before, and it has something in `.grad`
-    yield Case(model=named, k=3)
+    yield Case(model=named, k=len(first))

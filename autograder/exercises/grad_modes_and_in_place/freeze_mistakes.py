@@ -89,8 +89,10 @@ def one_too_few(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="One layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Заморожен лишний слой. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
+    en="One layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`; `children()` gives a "
+    "layer that stands in two places only once.",
+    ru="Заморожен лишний слой. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`; а метод `children()` "
+    "выдаёт слой, который стоит в двух местах, только один раз.",
 )
 def one_too_many(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[: k + 1].parameters())
@@ -384,8 +386,24 @@ def freezes_the_kth_alone(model: Sequential, k: int) -> list[Parameter]:
 
 @freeze.mistake(
     en="One layer alone was frozen, `model[k]`. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Заморожен один-единственный слой, `model[k]`. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
+    ru="Заморожен один-единственный слой, `model[k]`. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
 )
 def freezes_layer_k_alone(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[k].parameters())
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="The right parameters came back in the reverse order. Asked for is the order of `model.parameters()`.",
+    ru="Возвращены верные параметры, но в обратном порядке. Нужен порядок `model.parameters()`.",
+)
+def returns_them_reversed(model: Sequential, k: int) -> list[Parameter]:
+    _freeze(model[:k].parameters())
+    return _trainable(model)[::-1]
+
+
+@freeze.mistake(*freeze.mistakes["reads_numbers_from_names"].says)
+def looks_for_numbers_in_names(model: Sequential, k: int) -> list[Parameter]:
+    numbers = [str(number) for number in range(k)]
+    _freeze(parameter for name, parameter in model.named_parameters() if name.split(".")[0] in numbers)
     return _trainable(model)

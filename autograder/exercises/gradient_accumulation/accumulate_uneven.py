@@ -186,7 +186,7 @@ def counts_k_times_the_first(model: torch.nn.Module, batches: Batches) -> None:
 @accumulate_uneven.mistake(
     en="A micro-batch is weighted by the entries of its `x`, but the divisor counts rows: the weights do not add up "
     "to 1.",
-    ru="Вес микробатча — число элементов его `x`, а делитель — число строк: сумма весов не равна 1.",
+    ru="Вес микробатча — число элементов его `x`, а делитель — число строк: сумма весов не равна 1.",
 )
 def weighs_by_entries_of_x(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()

@@ -217,7 +217,7 @@ class _Counting(torch.nn.Linear):
     en="The same big batch gives another gradient the second time. A model that draws random numbers or remembers its "
     "calls is no counter-example: the output has to depend on the batch alone.",
     ru="Один и тот же большой батч во второй раз даёт другой градиент. Модель со случайными числами или с памятью о "
-    "вызовах — не контрпример: выход должен зависеть только от батча.",
+    "вызовах — не контрпример: выход должен зависеть только от батча.",
 )
 def counts_its_calls() -> tuple[torch.nn.Module, Batches]:
     return _Counting(2, 1), _two_batches(4, 4)
@@ -225,7 +225,7 @@ def counts_its_calls() -> tuple[torch.nn.Module, Batches]:
 
 @break_accumulation.mistake(
     en="The first item of the pair is no module. The order is `(model, batches)`.",
-    ru="Первый элемент пары — не модуль. Порядок такой: `(model, batches)`.",
+    ru="Первый элемент пары — не модуль. Порядок такой: `(model, batches)`.",
 )
 def swaps_the_pair() -> tuple[Any, Any]:
     return _two_batches(4, 4), torch.nn.Linear(2, 1)
