@@ -33,15 +33,15 @@ class Ran:
     alternatives: dict[str, dict[str, object]] = field(default_factory=dict)
 
 
-def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
-    """Execute a lesson source from top to bottom, without checks and pictures.
+def run(lesson: Lesson, exercises: dict[str, Exercise], facts: bool = True) -> Ran:
+    """Execute a lesson source from top to bottom, without checks and pictures, and without facts unless `facts`.
 
     Returns what the cells with solutions, stubs, given code and alternatives define.
     Raises BrokenSource if a cell raises or does not define what its exercise asks for.
     """
     _compare_names(lesson, exercises)
     with _beside_its_files(lesson):
-        return _run(lesson, exercises)
+        return _run(lesson, exercises, facts)
 
 
 @contextlib.contextmanager
@@ -63,10 +63,12 @@ def _beside_its_files(lesson: Lesson) -> Iterator[None]:
             os.chdir(before)
 
 
-def _run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
+def _run(lesson: Lesson, exercises: dict[str, Exercise], facts: bool) -> Ran:
     ran, shared = Ran(), dict[str, Any](__name__="__main__")
     for cell in lesson.cells:
         if cell.kind != "code" or cell.language or cell.is_picture or "check" in cell.metadata:
+            continue
+        if cell.is_fact and not facts:
             continue
         role, name = cell.role or ("", "")
         if not role:

@@ -1,7 +1,7 @@
 """The gate: what `autograder verify` demands of every exercise.
 
 - The solution earns all points, and the stub is not attempted.
-- Every mistake is rejected and recognised as itself on 20 seeds.
+- Every mistake is rejected and recognised as itself in 20 trials: on 16 seeds, in five processes.
 - At least three other right answers pass.
 - No senseless answer, such as one that raises, makes the checker itself fail.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
@@ -13,26 +13,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from ..checking.exercise import PUBLIC_SEED, Exercise
-from ..checking.expected import Expected, as_answer, expect
+from ..checking.expected import Expected
 from ..checking.judge import judge, screen
-from ..checking.observe import Run, code_digest, observe
+from ..checking.observe import code_digest, observe
 from ..checking.values import AtMost
 from ..checking.verdict import Verdict
 from ..exercises import Unknown
 from ..language import LANGUAGES, Text
-from .execute import Ran, run
+from .execute import run
+from .junk import accepted_helpers, accepted_junk
 from .lint import banned_words, problems
 from .redaction import helpers
 from .source import Lesson
+from .trials import Trials, expect_of, try_answers
 
-SEEDS = (PUBLIC_SEED, *(f"gate {n}" for n in range(19)))
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 
 
@@ -64,89 +63,88 @@ def verify(lesson: Lesson, exercises: dict[str, Exercise], only: str = "") -> tu
     """Return a report for each exercise of a lesson, and the problems of the lesson as a whole.
 
     If `only` names an exercise, that exercise alone is verified.
-    Raises BrokenSource if a cell of the lesson cannot be executed.
+    Raises BrokenSource if a cell of the lesson cannot be executed, or if an answer ends its process.
     Raises Unknown if the lesson has no exercise `only`.
     """
     if only and only not in exercises:
         raise Unknown("exercise", only, list(exercises))
     ran = run(lesson, exercises)
-    left = helpers(exercises.values())
-    chosen = [exercises[only]] if only else exercises.values()
-    return [_verify(exercise, ran, left) for exercise in chosen], [] if only else list(_whole(lesson, exercises))
+    chosen = [exercises[only]] if only else list(exercises.values())
+    judged = [each for each in chosen if not each.withdrawn and each.name in ran.solutions]
+    keys = {each.name: expect_of(each, ran, PUBLIC_SEED) for each in judged}
+    trials, others = try_answers(lesson, judged, keys), helpers(exercises.values())
+    reports = []
+    for exercise in chosen:
+        reports.append(report := _report(exercise))
+        if exercise in judged:
+            _read_trials(exercise, trials, report)
+            key = keys[exercise.name]
+            _judge_stub(exercise, ran.stubs.get(exercise.name), key, report)
+            report.problems += _unnamed_limits(exercise, key)
+            report.problems += accepted_junk(exercise, key)
+            report.problems += accepted_helpers(exercise, ran.solutions[exercise.name], key, others)
+        elif not exercise.withdrawn:
+            report.solution = "missing"
+            report.problems.append("the lesson has no answer cell for it")
+    return reports, [] if only else list(_whole(lesson, exercises))
 
 
-def _verify(exercise: Exercise, ran: Ran, left: Mapping[str, Any]) -> Report:
+def _report(exercise: Exercise) -> Report:
+    """Return a report with the problems of the exercise's texts."""
     report = Report(exercise.lesson, exercise.name, exercise.core, exercise.minutes, exercise.points)
     report.languages = [x for x in LANGUAGES if all(text.read(x).strip() for _, text in texts(exercise))]
     report.problems += _texts(exercise)
-    if exercise.withdrawn:
-        report.solution = "withdrawn"
-        return report
-    if exercise.name not in ran.solutions:
-        report.solution = "missing"
-        report.problems.append("the lesson has no answer cell for it")
-        return report
-    solution, given = ran.solutions[exercise.name], ran.given.get(exercise.name)
-    expected = {seed: expect(exercise, solution, seed, given) for seed in SEEDS}
+    report.solution = "withdrawn" if exercise.withdrawn else ""
+    return report
 
-    def verdicts(answer: object, seen: Mapping[str, Sequence[Run]] = {}) -> list[Verdict]:
-        """Return the verdict on an answer for each seed.
 
-        `seen` is a dict from seed to earlier observations. The public seed is observed again in any case, because the
-        result must be the same each time.
-        """
-        code = code_digest(answer)
-        runs = {**seen, PUBLIC_SEED: observe(exercise, answer, PUBLIC_SEED)}
-        return [judge(exercise, runs.get(s) or observe(exercise, answer, s), expected[s], code) for s in SEEDS]
-
-    for one in exercise.aspects:
-        limited = any(isinstance(run.values.get(one.name), AtMost) for run in expected[PUBLIC_SEED].solution)
-        if limited and one.measured is None:
-            report.problems.append(f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`")
-    seen = {seed: known.solution for seed, known in expected.items()}
-    report.solution = _passes(verdicts(solution, seen), "the solution", report)
-    stub = ran.stubs.get(exercise.name)
-    report.stub = "not attempted" if is_stub(exercise, stub, expected[PUBLIC_SEED]) else "attempted"
-    if report.stub != "not attempted":
-        report.problems.append("the untouched stub is not recognised as not attempted")
-    for name, answer in ran.alternatives.get(exercise.name, {}).items():
-        report.alternatives[name] = _passes(verdicts(answer), f"the alternative {name}", report)
+def _read_trials(exercise: Exercise, trials: Trials, report: Report) -> None:
+    """Write into the report which answers passed and which mistakes were recognised."""
+    report.solution = _passes(trials[exercise.name, "solution", exercise.name], "the solution", report)
+    for (name, kind, own), verdicts in trials.items():
+        if (name, kind) == (exercise.name, "alternative"):
+            report.alternatives[own] = _passes(verdicts, f"the alternative {own}", report)
+        elif (name, kind) == (exercise.name, "mistake"):
+            report.mistakes[own] = _recognised(verdicts, own, report)
     if exercise.asks_for != "dict" and len(report.alternatives) < ALTERNATIVES:
         report.problems.append(
             f"{len(report.alternatives)} alternatives; at least {ALTERNATIVES} different right answers"
         )
-    for name, mistake in exercise.mistakes.items():
-        seen = {seed: known.mistakes[name] for seed, known in expected.items()}
-        found = verdicts(as_answer(exercise, mistake.program, solution), seen)
-        names = {verdict.mistake for verdict in found}
-        report.mistakes[name] = names.pop() if len(names) == 1 else None
-        if len({verdict.points for verdict in found}) > 1:
-            report.problems.append(f"the mistake {name} earns different points on different seeds")
-        if any(verdict.state != "not yet" for verdict in found):
-            states = Counter(verdict.state for verdict in found)
-            report.problems.append(f"the mistake {name} is not rejected: {dict(states)}")
-        if report.mistakes[name] != name:
-            as_what = Counter(verdict.mistake for verdict in found)
-            report.problems.append(f"the mistake {name} is recognised as {dict(as_what)}")
-    for junk, answer in JUNK.get(exercise.asks_for, {}).items():
-        verdict = judge(exercise, observe(exercise, answer, PUBLIC_SEED), expected[PUBLIC_SEED])
-        if verdict.state in ("our error", "passed"):
-            shown = " ".join(verdict.text("en").split())
-            report.problems.append(f"{junk} as an answer gives “{verdict.state}”: {shown}")
-    for name, program in left.items() if exercise.asks_for != "dict" else ():
-        if isinstance(program, type) == (exercise.asks_for == "class"):
-            answer = as_answer(exercise, program, solution)
-            if judge(exercise, observe(exercise, answer, PUBLIC_SEED), expected[PUBLIC_SEED]).state == "passed":
-                report.problems.append(f"{name}, a helper of its module, passes: let it take or return something else")
-    return report
 
 
 def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
-    failed = next((verdict for verdict in verdicts if verdict.state != "passed"), None)
-    if failed is None:
+    failed = [verdict for verdict in verdicts if verdict.state != "passed"]
+    if not failed:
         return "passed"
-    report.problems.append(f"{what} does not pass: {' '.join(failed.text('en').split())}")
-    return failed.state
+    trials = "" if len(failed) == len(verdicts) else f" in {len(failed)} of {len(verdicts)} trials"
+    report.problems.append(f"{what} does not pass{trials}: {' '.join(failed[0].text('en').split())}")
+    return failed[0].state
+
+
+def _recognised(verdicts: list[Verdict], name: str, report: Report) -> str | None:
+    """Return the mistake that all verdicts name, or None if they differ."""
+    names = Counter(verdict.mistake for verdict in verdicts)
+    states = Counter(verdict.state for verdict in verdicts)
+    if len({verdict.points for verdict in verdicts}) > 1:
+        report.problems.append(f"the mistake {name} earns different points in different trials")
+    if set(states) != {"not yet"}:
+        report.problems.append(f"the mistake {name} is not rejected: {dict(states)}")
+    if set(names) != {name}:
+        report.problems.append(f"the mistake {name} is recognised as {dict(names)}")
+    return next(iter(names)) if len(names) == 1 else None
+
+
+def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
+    for one in exercise.aspects:
+        limited = any(isinstance(run.values.get(one.name), AtMost) for run in key.solution)
+        if limited and one.measured is None:
+            yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
+
+
+def _judge_stub(exercise: Exercise, stub: object, key: Expected, report: Report) -> None:
+    report.stub = "not attempted" if is_stub(exercise, stub, key) else "attempted"
+    if report.stub != "not attempted":
+        report.problems.append("the untouched stub is not recognised as not attempted")
 
 
 def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
@@ -210,73 +208,3 @@ def _introduced(lesson: Lesson, exercise: Exercise) -> Iterator[str]:
         wanted = exercise.about.read(language)
         if heading is not None and heading[1] != wanted:
             yield f"{exercise.name}: under its heading in {language} write {wanted}"
-
-
-def _raises(*_: object) -> None:
-    raise ValueError("junk")
-
-
-def _poisons(*arguments: Any) -> None:
-    for argument in arguments:
-        if isinstance(argument, torch.nn.Module):
-            for parameter in argument.parameters():
-                parameter.grad = torch.full_like(parameter, float("nan"))
-
-
-class _Empty:
-    """A class without members, as a senseless answer."""
-
-
-class _RaisingFunction(torch.autograd.Function):
-    """A custom Function that raises in forward and in backward."""
-
-    @staticmethod
-    def forward(ctx: Any, *_: Any) -> Any:
-        raise ValueError("junk")
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise ValueError("junk")
-
-
-class _WordyFunction(torch.autograd.Function):
-    """A custom Function that returns strings."""
-
-    @staticmethod
-    def forward(ctx: Any, *_: Any) -> Any:
-        return "gradient"
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        return "a", "b"
-
-
-class _ForwardAlone(torch.autograd.Function):
-    """A custom Function without `backward`."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, *_: Any) -> Any:
-        return x * 2
-
-
-# The checker must survive these answers, and the card must attribute the failure to the answer.
-FUNCTIONS: dict[str, Callable[..., object]] = {
-    "nothing": lambda *_: None,
-    "a word": lambda *_: "gradient",
-    "a pair of words": lambda *_: ("a", "b"),
-    "a generator without end": lambda *_: iter(int, 1),
-    "NaN": lambda *_: torch.tensor(float("nan")),
-    "a tensor on meta": lambda *_: torch.ones(2, device="meta"),
-    "an exception": _raises,
-    "NaN gradients": _poisons,
-    "a function of no argument": lambda: None,
-}
-JUNK: dict[str, dict[str, Any]] = {
-    "function": FUNCTIONS,
-    "class": {
-        "an empty class": _Empty,
-        "a Function that raises": _RaisingFunction,
-        "a Function of words": _WordyFunction,
-        "a Function without backward": _ForwardAlone,
-    },
-}

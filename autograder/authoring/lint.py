@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from .source import Cell, Lesson, digest
 
@@ -19,30 +21,7 @@ _SHARED = {
     "list items": re.compile(r"^(?:[-*]|\d+\.) ()", re.M),
 }
 
-# Russian jargon, by its stem, and the term to write instead. Jargon in brackets after its term, as in «отсечение
-# градиента (клиппинг)», is allowed: a lesson introduces it in this way.
-BANNED = {
-    "бэкпроп": "обратное распространение ошибки",
-    "бекпроп": "обратное распространение ошибки",
-    "бэквард": "обратный проход",
-    "форвард": "прямой проход",
-    "аккумулир": "накапливать градиенты",
-    "лосс": "функция потерь",
-    "клиппинг": "отсечение градиента",
-    "чекпоинт": "контрольные точки активаций",
-    "бродкаст": "транслирование",
-    "инплейс": "операция с изменением на месте",
-    "детач": "отсоединять от графа",
-    "гессиан": "матрица Гессе",
-    "якобиан": "матрица Якоби",
-    "кастомн": "пользовательская функция",
-    "обратную функцию": "обратный проход",
-    "зануля": "обнулять градиенты",
-    "обучающая скорость": "скорость обучения",
-    "батчинг": "разбиение на батчи",
-    "распределител": "аллокатор",
-    "заполнител": "паддинг",
-}
+GLOSSARY = Path(__file__).with_name("glossary.md")
 
 # An ordinary space lets a number break at the end of a line. A hyphen is no minus sign.
 _SPACE_IN_NUMBER = re.compile(r"\d (?=\d{3}(?!\d))")
@@ -96,12 +75,19 @@ def _typography(text: str) -> Iterator[str]:
 
 
 def banned_words(text: str) -> Iterator[str]:
-    """Yield a complaint for each jargon word of `BANNED` in a Russian text.
+    """Yield a complaint for each word in a Russian text that the glossary refuses.
 
     Words in brackets, quotation marks or code spans are allowed.
     """
     plain = re.sub(r"\([^)]*\)|`[^`]*`|«[^»]*»", " ", text).lower()
-    for stem, term in BANNED.items():
+    for stem, term in refused_stems().items():
         found = re.search(rf"\b{re.escape(stem)}\w*", plain)
         if found:
             yield f"«{found[0]}» is not in the glossary: write «{term}»"
+
+
+@cache
+def refused_stems() -> dict[str, str]:
+    """Return a dict from each stem in the last column of the glossary to the Russian term to write instead."""
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+) \|$", GLOSSARY.read_text(encoding="utf-8"), re.M)
+    return {stem: term for _, term, stems in rows[1:] for stem in stems.split(", ")}

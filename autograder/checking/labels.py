@@ -6,9 +6,9 @@ from ..language import Text
 
 PEAK = Text("Peak in bytes", "Пик, байт")
 CALLS_AND_PASSES = Text("Calls and backward passes", "Вызовов и обратных проходов")
-BYTES_IN_MEMORY = Text("Bytes in memory", "Байт в памяти")
-ERROR = Text("Error in units of 1e-12", "Ошибка в единицах 1e-12")
+BYTES_IN_MEMORY = Text("Bytes in memory", "В памяти, байт")
+ERROR = Text("Error in units of 1e-12", "Погрешность, единиц 1e-12")
 LARGEST_TENSOR = Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре")
-BYTES_LEFT = Text("Bytes left", "Осталось байт")
-BYTES_KEPT = Text("Bytes kept", "Хранится байт")
+BYTES_LEFT = Text("Bytes left", "Осталось, байт")
+BYTES_KEPT = Text("Bytes kept", "Сохранено, байт")
 BACKWARD_PASSES = Text("Backward passes", "Обратных проходов")

@@ -106,16 +106,19 @@ def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: lis
     `unusual` is the list of notes that this context manager yields.
     """
     runs: list[Run] = []
-    for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
+    cases = exercise.draw(seed)
+    for case, before in zip(cases, [_tensors_of(case) for case in cases]):
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
-        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
+        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, before, unusual))
     return runs
 
 
-def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case, unusual: list[Note]) -> Run:
+def _observe_case(
+    exercise: Exercise, answer: object, case: Case, before: dict[str, list[torch.Tensor]], unusual: list[Note]
+) -> Run:
     """Observe the answer on one case.
 
-    `untouched` is a second copy of the case, with which changed inputs are detected. `unusual` are notes that the
+    `before` holds copies of the case's tensors, with which changed inputs are detected. `unusual` are notes that the
     observation includes.
     """
     shown, notes = _shown(exercise, answer, case), list(unusual)
@@ -135,7 +138,7 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
                 raise  # the user pressed Ctrl+C
             raised = _explain(error, answer, exercise)
             held = overlong.resident() - held
-        edited = tuple(_edited(case, untouched))
+        edited = tuple(_edited(case, before))
     if raised and raised.id == "raised.arguments":
         call = ""  # it shows as many arguments as the answer takes
     if raised and raised.id == "raised.time":  # a setting may still be changed because the probe was interrupted
@@ -303,14 +306,25 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _edited(case: Case, untouched: Case) -> Iterator[str]:
-    """Yield the names of the inputs whose tensors the answer changed.
+def _tensors_of(case: Case) -> dict[str, list[torch.Tensor]]:
+    """Return a dict from the name of each input to copies of its tensors.
 
     Modules and optimizers are not looked at, because an answer may change them.
     """
-    for name, before in vars(untouched).items():
-        old, new = list(_tensors(before)), list(_tensors(getattr(case, name, None)))
-        if len(old) != len(new) or not all(map(_same, old, new)):
+    return {
+        name: [tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in _tensors(value)]
+        for name, value in vars(case).items()
+    }
+
+
+def _edited(case: Case, before: dict[str, list[torch.Tensor]]) -> Iterator[str]:
+    """Yield the names of the inputs whose tensors the answer changed.
+
+    `before` is what `_tensors_of` returned before the answer ran.
+    """
+    for name, copies in before.items():
+        tensors = list(_tensors(getattr(case, name, None)))
+        if len(copies) != len(tensors) or not all(map(_same, copies, tensors)):
             yield name
 
 

@@ -20,7 +20,7 @@
 #
 # * сказать ещё до запуска, сколько байтов сохранит операция;
 # * написать пару хуков, чтобы хранить тензоры в половинной точности или в файлах, которые удаляются автоматически;
-# * найти утечку в опубликованной паре хуков;
+# * найти утечку памяти в известной паре хуков;
 # * расставить контрольные точки так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить.
 #
 # Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
@@ -68,7 +68,7 @@ assert exponent.grad_fn._saved_result.data_ptr() == exponent.data_ptr()
 # %% [markdown] tags=["en"]
 # Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors begin at the same place in memory, compare `data_ptr()`, never identity.
 # %% [markdown] tags=["ru"] of="e5d491b1"
-# В конспектах по autograd приводят первое из двух сравнений `is` и выдают его за правило. Второе показывает, что такого правила нет. Ссылаться на собственный выход узел не может: выход сам ссылается на узел через `grad_fn`, поэтому ни тот ни другой никогда не освободились бы. Поэтому собственный выход узел хранит без истории, как набор чисел, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
+# В конспектах по autograd приводят первое из двух сравнений `is` и выдают его за правило. Второе показывает, что такого правила нет. Ссылаться на собственный выход узел не может: выход сам ссылается на узел через `grad_fn`, и тогда ни тот ни другой никогда не освободились бы. Вот почему собственный выход узел хранит без истории, как набор чисел, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
 # %% [markdown] tags=["en"]
 # ## How many bytes? Count before you run it
 #
@@ -182,7 +182,7 @@ for chain in (lambda t: t.sin().sin().sin(), lambda t: t.relu().relu().relu()):
 # %% [markdown] tags=["en"]
 # The picture shows the third of these; what a node saved is in brown. By hand it is `x` and the result of the sigmoid, 65,536 bytes each. Two nodes save that result, and it counts once. `silu` saves `x`, which is counted already, and nothing more.
 # %% [markdown] tags=["ru"] of="2a58a0d8"
-# На рисунке показан третий из этих случаев; сохранённое узлами написано коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт каждый. Результат сигмоиды сохранён в двух узлах, но учтён один раз. Функция `silu` сохраняет только `x`, а он здесь уже учтён.
+# На рисунке показан третий из этих случаев; то, что сохранено в узлах, показано коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт каждый. Результат сигмоиды сохранён в двух узлах, но учтён один раз. Функция `silu` сохраняет только `x`, а он здесь уже учтён.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -564,7 +564,7 @@ class SelfDeletingTempFile:
 #
 # Fix the function. It should return `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each in the folder for temporary files, and read when backward needs them; they do not stay in memory, not even after they were read, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
 # %% [markdown] tags=["ru"] of="f2c5234c"
-# Класс взят из опубликованной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Её опубликовали вместе с примером из пяти чисел, на котором она работает, и с тех пор переписывают с одной страницы на другую.
+# Класс взят из известной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Её опубликовали вместе с примером из пяти чисел, на котором она работает, и с тех пор переписывают с одной страницы на другую.
 #
 # ### Упражнение `fix_threshold`: порог
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
@@ -697,7 +697,7 @@ with published(1000, torch.Tensor.detach):
 # %% [markdown] tags=["ru"] of="4d721547"
 # Применим `exp` к тысяче чисел 50 раз, каждый раз отбрасывая результат: при `return x` все 200 000 байт остаются в памяти, а `gc.collect()` ничего не находит. Обратный проход освободил бы их, поэтому утечку никто и не заметил. Заметнее всего она при валидации без `no_grad()`. Отсюда правило: функция `pack` не должна возвращать сам тензор `t`.
 #
-# И ещё одно следствие хуков. Без них `x`, `y.grad_fn._saved_self` и `y.grad_fn._saved_other` для `y = x * x` — один и тот же объект. С хуками, даже если пара ничего не делает, появляются новые тензоры с тем же хранилищем.
+# У хуков есть и ещё одно следствие. Без них `x`, `y.grad_fn._saved_self` и `y.grad_fn._saved_other` для `y = x * x` — один и тот же объект. С хуками, даже если пара ничего не делает, появляются новые тензоры с тем же хранилищем.
 # %% tags=["fact"]
 x = torch.rand(5, requires_grad=True)
 y = x * x
@@ -741,14 +741,14 @@ with tempfile.TemporaryDirectory() as folder:
 # * While the graph lives, none of the tensors in files is in memory (there is a margin of 1024 bytes beside the result), not even after a backward pass with `retain_graph=True`.
 # * No file is left when a backward pass has freed the graph, or when the result is dropped without one.
 # %% [markdown] tags=["ru"] of="32d8fd49"
-# `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С опубликованной парой хуков так получается для каждого среза. Кроме того, при каждом вызове в файл записывается каждый вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
+# `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С такой парой хуков так получается для каждого среза. Кроме того, при каждом вызове в файл записывается каждый вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
 #
 # ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
 # *спроектировать · ●●● · 20 минут · 5 баллов*
 #
-# Здесь `f` — функция от одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. Часть результатов `f` может отбросить по ходу дела; их файлы исчезают вместе с ними.
+# Здесь `f` — функция от одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. Функция `f` может по ходу дела отбросить часть своих промежуточных результатов; их файлы исчезают вместе с ними.
 #
-# * Градиенты такие же, как без хуков, вплоть до последних цифр dtype, в том числе при втором обратном проходе после `retain_graph=True`.
+# * Градиенты такие же, как без хуков, вплоть до последней значащей цифры, которую позволяет dtype, в том числе при втором обратном проходе после `retain_graph=True`.
 # * Размер файла превышает размер элементов тензора не более чем на 4096 байт.
 # * Пока граф существует, в памяти нет ни одного тензора из тех, что лежат в файлах (сверх результата допускаются 1024 байта), — даже после обратного прохода с `retain_graph=True`.
 # * Файлов не остаётся ни после обратного прохода, который освободил граф, ни после того, как результат отброшен без обратного прохода.
@@ -1042,21 +1042,21 @@ def peak_of(size, count=36):
 sizes = [1, 2, 3, 4, 5, 6, 8, 9, 12, 18, 24, 36]
 plt.figure(figsize=(6, 3))
 plt.plot(sizes, [peak_of(size) for size in sizes], "o-")
-plt.xlabel("layers in a segment, of 36")
-plt.ylabel("peak, in activations")
+plt.xlabel("size")
+plt.ylabel("peak_of(size)")
 plt.ylim(bottom=0)
 plt.show()
 
 
 # %% [markdown] tags=["en"]
-# The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
+# Along the bottom is `size`, the number of layers in a segment; the peak is counted in activations. The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
 #
 # ### Extra exercise `hide_saved`: nothing saved, the same peak
 # *write the counter-example · ●○○ · 3 minutes · 3 points · extra*
 #
 # Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come from the layers in backward: the forward pass alone needs at most 4 times the size of `x`, and each layer is called twice, in the forward pass and in one recomputation.
-# %% [markdown] tags=["ru"] of="aabea830"
-# Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
+# %% [markdown] tags=["ru"] of="1322230c"
+# По горизонтали отложено `size`, число слоёв в сегменте; пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*
@@ -1343,7 +1343,7 @@ draw(no_hooks, these_hooks)
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Функция вычисляет `f(x)` с опубликованной парой хуков, которая ничего не делает. Исправьте пару (её можно и убрать) так, чтобы выполнялось следующее. Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков. Копии не хранятся, утечек нет.
+# Функция вычисляет `f(x)` с известной парой хуков, которая ничего не делает. Исправьте пару (её можно и убрать) так, чтобы выполнялось следующее. Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков. Копии не хранятся, утечек нет.
 # %% answer="notice_edits"
 def notice_edits(f, x):
     def pack(t):
@@ -1419,7 +1419,7 @@ check("notice_edits")
 # %% [markdown] tags=["ru"] of="79269051"
 # ## На GPU
 #
-# На GPU это и правда разная память: видеопамять и оперативная. Пара `save_on_cpu(pin_memory=True)` копирует сохранённые тензоры в оперативную память (закреплённую: так копирование быстрее) и обратно. Если на вашей машине есть GPU, ячейка покажет пики, измеренные CUDA-аллокатором torch.
+# На GPU это и правда разная память: видеопамять и оперативная. Пара `save_on_cpu(pin_memory=True)` копирует сохранённые тензоры в оперативную память (закреплённую, pinned: так копирование быстрее) и обратно. Если на вашей машине есть GPU, ячейка покажет пики, измеренные CUDA-аллокатором torch.
 # %%
 from autograder import gpu_peak, on_gpu
 

@@ -14,7 +14,7 @@
 # %% [markdown] tags=["ru"] of="6e6ef5e1"
 # # Пользовательские функции
 #
-# Представьте, что вы написали свою операцию и формулу её производной. Проверка `gradcheck` возвращает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: написанному вручную `backward` autograd верит на слово.
+# Представьте, что вы написали свою операцию и формулу её производной. Проверка `gradcheck` возвращает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: методу `backward`, написанному вручную, autograd верит на слово.
 #
 # После урока вы сможете:
 #
@@ -84,7 +84,7 @@ assert not Reciprocal.apply(x.detach()).requires_grad
 # %% [markdown] tags=["ru"] of="f53b3216"
 # Производная функции $1/x$ в точке 2 равна $-1/4$. Но в `x.grad[1]` лежит $-1.25$: из следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
 #
-# При каждом вызове `apply` создаются новый узел и новый `ctx`. В одной опубликованной тетради сказано, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
+# При каждом вызове `apply` создаются новый узел и новый `ctx`. В одной тетради из сети сказано, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
 #
 # Теперь о подробностях, в которых часто ошибаются. Число `10` в `backward` — намеренная ошибка. Прочтите ячейку, но `function_table()` пока не вызывайте.
 # %%
@@ -843,25 +843,25 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 # %% [markdown] tags=["en"]
 # `backward()` reaches the node that raises the error. `autograd.grad` follows only the way to `x`, and that node is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
 # %% [markdown] tags=["ru"] of="3f62d297"
-# Вызов `backward()` доходит до узла, который вызывает ошибку. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет, поэтому без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
+# Проход `backward()` доходит до узла, который сообщает об ошибке. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет, поэтому без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. Так что читающему код этот декоратор полезен как пометка, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
 # %% [markdown] tags=["en"]
-# Here are the same second derivatives along $x$, all by `autograd.grad`. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
-# %% [markdown] tags=["ru"] of="a60e8f9f"
-# На графике — те же вторые производные как функции от $x$; все вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
+# Here are second derivatives of $x \cdot f(x)$ along $x$, all by `autograd.grad`; $f$ is meant to be the square. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
+# %% [markdown] tags=["ru"] of="0229e9ee"
+# На графике — вторые производные выражения $x \cdot f(x)$ как функции от $x$; функция $f$ должна возводить в квадрат. Все производные вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
 axis = torch.linspace(-3, 3, 61)
 figure, axes = plt.subplots(figsize=(6.4, 3.2))
 for label, square in {
-    "right: torch's own x * x": lambda t: t * t,
+    "x * x": lambda t: t * t,
     "SquareTemporary": SquareTemporary.apply,
     "SquareOnce": SquareOnce.apply,
 }.items():
     along = axis.clone().requires_grad_()
     (slope,) = torch.autograd.grad((along * square(along)).sum(), along, create_graph=True)
     axes.plot(axis, torch.autograd.grad(slope.sum(), along)[0], label=label)
-axes.set(xlabel="x", ylabel="second derivative", title="x * f(x), where f is meant to be the square")
+axes.set_xlabel("x")
 axes.legend(frameon=False)
 plt.show()
 
@@ -994,7 +994,7 @@ assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception
 # %% [markdown] tags=["ru"] of="9931bb12"
 # ## Один узел вместо двух
 #
-# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, в графе, кроме `x`, хранится ещё и сигмоида. Для встроенной функции `silu` хранится только `x`. В следующей ячейке подсчитаны байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
+# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, в который torch заглянуть не может, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, в графе, кроме `x`, хранится ещё и сигмоида. Для встроенной функции `silu` хранится только `x`. В следующей ячейке подсчитаны байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
 # %%
 from autograder.measure import live_bytes
 
@@ -1236,7 +1236,7 @@ except RuntimeError as error:
 # ### Дополнительное упражнение `reverse_function`: обращение градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. Вызов `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
 # %% answer="reverse_function"
 class Reverse(torch.autograd.Function):
     """Passes the numbers on, and the gradient times `-factor`."""
@@ -1352,7 +1352,7 @@ steps(total)
 #
 # `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is a number. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
 # %% [markdown] tags=["ru"] of="49188c64"
-# Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, сумма снова даёт верные градиенты: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
+# Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 #
 # ### Дополнительное упражнение `leaky_function`: градиент соседней операции
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
@@ -1989,7 +1989,7 @@ check("cube_function")
 # ### Дополнительное упражнение `is_right_function`: напишите тест
 # *написать тест · ●●● · 25 минут · 5 баллов · дополнительно*
 #
-# Напишите функцию `is_right_function(function)`. Её аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Так же считается любая другая ошибка `RuntimeError`, если класс неправильный; любое другое исключение прерывает проверку. Класс правильный, если:
+# Напишите функцию `is_right_function(function)`. Её аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Любая другая ошибка `RuntimeError` тоже считается таким ответом, но только на неправильном классе; любое другое исключение прерывает проверку. Класс правильный, если:
 #
 # * верны значение и оба градиента — при любом `grad_output`;
 # * верны все вторые производные, в том числе смешанные, по `x` и `k`;

@@ -105,7 +105,7 @@ def pair(english: str, russian: str) -> str:
         ("## One", "Один", "differ in headings"),
         ("* a\n* b", "* а", "differ in list items"),
         ("[here](a.md)", "[тут](b.md)", "differ in links"),
-        ("The loss.", "Это лосс.", "«лосс» is not in the glossary: write «функция потерь»"),
+        ("The loss.", "Это лосс.", "«лосс» is not in the glossary: write «функция потерь / значение функции потерь»"),
         ("Clipping.", "Отсечение (клиппинг).", None),
         ("65,536 bytes.", "65 536 байт.", "between its digits"),
         ("65,536 bytes.", "65\N{NO-BREAK SPACE}536 байт.", None),

@@ -1,6 +1,8 @@
 """The gate: green for the course with torch alone, red for bad exercises."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,8 @@ from autograder.authoring.build import accept, private
 from autograder.authoring.gate import verify
 from autograder.authoring.source import BrokenSource
 
-# Everything beyond torch and the standard library that the environment has.
+# Everything beyond torch and the standard library that the environment has. Python runs a module of the name
+# sitecustomize at its start, also in processes that a process starts.
 TORCH_ALONE = """
 import sys
 class Block:
@@ -38,13 +41,21 @@ BLOCKED = {
 }
 
 
-def with_torch_alone(code: str) -> subprocess.CompletedProcess[str]:
-    program = TORCH_ALONE.replace("{names}", repr(BLOCKED)) + code
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+def with_torch_alone(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    (folder / "sitecustomize.py").write_text(TORCH_ALONE.replace("{names}", repr(BLOCKED)))
+    paths = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
 
 
-def test_the_gate_is_green_with_torch_alone():
-    done = with_torch_alone("from autograder.cli import main; sys.exit(main(['verify', '--json']))")
+def test_other_packages_are_blocked(tmp_path):
+    done = with_torch_alone(tmp_path, "import nbformat")
+    assert "blocked: nbformat" in done.stderr
+
+
+def test_the_gate_is_green_with_torch_alone(tmp_path):
+    code = "import sys; from autograder.cli import main; sys.exit(main(['verify', '--json']))"
+    done = with_torch_alone(tmp_path, code)
     assert (done.returncode, done.stderr) == (0, "")
     reports = json.loads(done.stdout)
     assert len(reports) >= 10
@@ -84,8 +95,8 @@ def test_the_gate_is_green_with_torch_alone():
         "learner.history",
     ],
 )
-def test_the_core_imports_with_torch_alone(module):
-    done = with_torch_alone(f"import autograder.{module}")
+def test_the_core_imports_with_torch_alone(module, tmp_path):
+    done = with_torch_alone(tmp_path, f"import autograder.{module}")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -207,6 +218,17 @@ def test_two_mistakes_that_look_alike_do_not_pass(tmp_path):
     twin = EXERCISES[EXERCISES.index("@double.mistake") :].replace("squares", "squares_too")
     found = gate(tmp_path, exercises=EXERCISES + twin)
     assert found == ["the mistake squares_too is recognised as {'squares': 20}"]
+
+
+def test_a_verdict_that_depends_on_addresses_is_told(tmp_path):
+    by_address = "a, b = [1], [2]; return 2 * x if id(a) < id(b) else 3 * x"
+    (found,) = gate(tmp_path, lesson=LESSON.replace("return x - -x", by_address))
+    assert re.search(r"the alternative double.3 does not pass in \d+ of 20 trials", found), found
+
+
+def test_an_answer_that_ends_its_process_is_told(tmp_path):
+    with pytest.raises(BrokenSource, match=r"20_twice.py:1: an answer ended its process"):
+        gate(tmp_path, lesson=LESSON.replace("return x - -x", "import os; os._exit(1)"))
 
 
 @pytest.mark.parametrize(

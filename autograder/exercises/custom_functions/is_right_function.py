@@ -259,9 +259,9 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
         Text(
             "Value against the formula; `gradcheck` with float64, both signs of `x`, `x` and `k` different; "
             "`gradgradcheck`; and a `grad_output` of your own, compared with its copy after a plain backward pass.",
-            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; "
-            "`gradgradcheck`; и собственный `grad_output`, который после обычного обратного прохода сравнивают с "
-            "его копией.",
+            "Сравните значение с формулой; вызовите `gradcheck` в float64 с обоими знаками `x` и разными `x` и `k`; "
+            "`gradgradcheck`; и собственный `grad_output`, который после обычного обратного прохода сравнивают с его "
+            "копией.",
         ),
         Text(
             "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"

@@ -41,9 +41,9 @@ def predict_function(answer: Any, case: Case) -> dict[str, object]:
 predict_function.wrong(
     "derivative_is_checked",
     {"a.grad": 5.0},
-    en="Autograd was expected to find the derivative by itself, or to check it. It takes what `backward` returns: 10 "
+    en="You expected autograd to find the derivative by itself, or to check it. It takes what `backward` returns: 10 "
     "times the incoming gradient.",
-    ru="Ожидалось, что autograd сам найдёт или проверит производную. Но он берёт то, что вернул `backward`: пришедший "
+    ru="Вы ожидали, что autograd сам найдёт или проверит производную. Но он берёт то, что вернул `backward`: пришедший "
     "градиент, умноженный на 10.",
 )
 
@@ -59,9 +59,9 @@ predict_function.wrong(
 predict_function.wrong(
     "forward_is_recorded",
     {"recording in forward": True},
-    en="`forward` was expected to be recorded. `apply` switches recording off: the one node of the graph is the "
+    en="You expected `forward` to be recorded. `apply` switches recording off: the one node of the graph is the "
     "Function's own.",
-    ru="Ожидалось, что `forward` записывается. Но `apply` выключает отслеживание: в графе появляется один узел — узел "
+    ru="Вы ожидали, что `forward` записывается. Но `apply` выключает отслеживание: в графе появляется один узел — узел "
     "этой пользовательской функции.",
 )
 
@@ -77,7 +77,7 @@ predict_function.wrong(
 predict_function.wrong(
     "inputs_come_detached",
     {"a.requires_grad in forward": False},
-    en="The inputs were expected to arrive detached. Recording is off, but each input is the very tensor with its own "
+    en="You expected the inputs to arrive detached. Recording is off, but each input is the very tensor with its own "
     "flag.",
     ru="Входы приняты за отсоединённые тензоры. Отслеживание действительно выключено, но сами входы те же, с прежними "
     "флагами.",
@@ -87,9 +87,9 @@ predict_function.wrong(
 predict_function.wrong(
     "backward_is_recorded",
     {"recording in backward": True},
-    en="The operations in `backward` were expected to be recorded always. They are recorded only for a call with "
+    en="You expected the operations in `backward` to be recorded always. They are recorded only for a call with "
     "`create_graph=True`.",
-    ru="Ожидалось, что операции в `backward` записываются всегда. Но они записываются только при вызове с "
+    ru="Вы ожидали, что операции в `backward` записываются всегда. Но они записываются только при вызове с "
     "`create_graph=True`.",
 )
 
@@ -97,9 +97,9 @@ predict_function.wrong(
 predict_function.wrong(
     "backward_is_never_recorded",
     {"recording in backward, create_graph=True": False},
-    en="`backward` was expected never to be recorded. With `create_graph=True` it is, and that is where second "
+    en="You expected `backward` never to be recorded. With `create_graph=True` it is, and that is where second "
     "derivatives come from.",
-    ru="Ожидалось, что `backward` не записывается никогда. Но при `create_graph=True` он записывается, отсюда и "
+    ru="Вы ожидали, что `backward` не записывается никогда. Но при `create_graph=True` он записывается, отсюда и "
     "берутся вторые производные.",
 )
 
@@ -107,7 +107,7 @@ predict_function.wrong(
 predict_function.wrong(
     "every_input_needs",
     {"needs_input_grad": (True, True)},
-    en="True was expected in `needs_input_grad` for every tensor. For an input that does not require grad, such as "
+    en="You expected True in `needs_input_grad` for every tensor. For an input that does not require grad, such as "
     "`b`, it is False.",
     ru="В `needs_input_grad` ожидалось True для любого тензора. Но для входа, который не требует градиента (здесь это "
     "`b`), там стоит False.",
@@ -117,9 +117,9 @@ predict_function.wrong(
 predict_function.wrong(
     "forward_makes_the_node",
     {"node of Tenfold.forward(...)": "TenfoldBackward"},
-    en="A `forward` called directly was expected to make a node of the Function. Without `apply` it is an ordinary "
+    en="You expected a `forward` called directly to make a node of the Function. Without `apply` it is an ordinary "
     "function: its own multiplication is recorded, and `backward` never runs.",
-    ru="Ожидалось, что прямой вызов `forward` создаст узел пользовательской функции. Но без `apply` это обычная "
+    ru="Вы ожидали, что прямой вызов `forward` создаст узел пользовательской функции. Но без `apply` это обычная "
     "функция: записывается само умножение, а `backward` не вызывается.",
 )
 
@@ -127,9 +127,10 @@ predict_function.wrong(
 predict_function.wrong(
     "instances_are_called",
     {"Tenfold()(a, b)": "accepted"},
-    en="An instance was expected to be callable, as a module is. Calling it is an error: `apply` is called on the "
+    en="You expected an instance to be callable, as a module is. Calling it is an error: `apply` is called on the "
     "class.",
-    ru="Ожидалось, что экземпляр можно вызвать, как модуль. Но такой вызов — ошибка: `apply` вызывают у самого класса.",
+    ru="Вы ожидали, что экземпляр можно вызвать, как модуль. Но такой вызов — ошибка: `apply` вызывают у самого "
+    "класса.",
 )
 
 
@@ -138,7 +139,7 @@ predict_function.wrong(
     {"one gradient for two inputs": "accepted"},
     en="A gradient left out was taken to count as None. `backward` returns one entry for each argument of `apply`, or "
     "torch raises an error.",
-    ru="Ожидалось, что пропущенный градиент заменяется на None. Но `backward` должен вернуть по значению на каждый "
+    ru="Вы ожидали, что пропущенный градиент заменяется на None. Но `backward` должен вернуть по значению на каждый "
     "аргумент `apply`, иначе torch сообщает об ошибке.",
 )
 
@@ -146,7 +147,7 @@ predict_function.wrong(
 predict_function.wrong(
     "surplus_is_refused",
     {"a None too many": "RuntimeError"},
-    en="A `None` too many was expected to be an error. Surplus entries are accepted when they are None; too few never "
+    en="You expected a `None` too many to be an error. Surplus entries are accepted when they are None; too few never "
     "are.",
     ru="Лишний `None` принят за ошибку. Лишние значения допустимы, если это None, а если значений не хватает, это "
     "всегда ошибка.",
@@ -156,7 +157,7 @@ predict_function.wrong(
 predict_function.wrong(
     "all_kinks_are_zero",
     {"clamp at 0": 0.0, "maximum at 0": 0.0},
-    en="One and the same derivative was expected of all operations at the kink. Their values agree there; their "
+    en="You expected one and the same derivative of all operations at the kink. Their values agree there; their "
     "derivatives do not.",
     ru="Не учтено, что на изломе у операций одинаковы только значения, а производные различаются.",
 )

@@ -428,7 +428,7 @@ class sums_over_axis_0(_SummedBy):
 
 @product_function.mistake(
     en="The gradient of `b` is summed over axis 0 even if no axis was stretched.",
-    ru="Градиент по `b` просуммирован по оси 0, даже если ни одна ось не растянута.",
+    ru="Градиент по `b` просуммирован по оси 0, даже если при транслировании ни одна ось не расширена.",
 )
 class always_sums_over_axis_0(_SummedBy):
     @staticmethod

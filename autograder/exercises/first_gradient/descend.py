@@ -138,8 +138,8 @@ def rebinds(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
 @descend.mistake(
     en="`w` was changed in place while torch was recording. The step itself is not part of the loss and belongs under "
     "`torch.no_grad()`.",
-    ru="Тензор `w` изменён на месте при включённой записи. Сам шаг не входит в функцию потерь, и выполнять его нужно "
-    "внутри `torch.no_grad()`.",
+    ru="Тензор `w` изменён на месте при включённом отслеживании. Сам шаг не входит в функцию потерь, и выполнять его "
+    "нужно внутри `torch.no_grad()`.",
 )
 def steps_while_recording(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)

@@ -93,8 +93,9 @@ predict_chain.wrong(
 predict_chain.wrong(
     "nothing_at_the_root",
     {"out.grad": None},
-    en="`out.grad` was expected to be empty. `retain_grad()` keeps the gradient of any tensor, the root's as well.",
-    ru="Ожидалось, что поле `out.grad` пусто. Но `retain_grad()` сохраняет градиент любого тензора, в том числе корня.",
+    en="You expected `out.grad` to be empty. `retain_grad()` keeps the gradient of any tensor, the root's as well.",
+    ru="Вы ожидали, что поле `out.grad` пусто. Но `retain_grad()` сохраняет градиент любого тензора, в том числе "
+    "корня.",
 )
 
 
@@ -109,6 +110,6 @@ predict_chain.wrong(
 predict_chain.wrong(
     "zero_at_the_root",
     {"out.grad": 0.0},
-    en="`out.grad` was expected to be 0. The derivative of `out` by itself is 1.",
+    en="You expected `out.grad` to be 0. The derivative of `out` by itself is 1.",
     ru="Считается, что `out.grad` равен 0. Производная `out` по самому себе равна 1.",
 )

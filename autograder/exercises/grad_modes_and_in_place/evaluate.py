@@ -103,8 +103,8 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
         Text(
             "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
             "module: remember it module by module.",
-            "Блок `with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` "
-            "каждого модуля: запомните его для всех модулей.",
+            "Блок `with torch.no_grad():` сам восстанавливает прежний режим отслеживания. Режим — это атрибут "
+            "`training` каждого модуля: запомните его для всех модулей.",
         ),
         Text(
             "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
@@ -308,8 +308,8 @@ def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
 
 @evaluate.mistake(
     en="Recording was switched on at the end, whatever it was before. A caller inside `no_grad()` finds it on.",
-    ru="В конце запись включена, какой бы она ни была раньше. Если функцию вызвали внутри `no_grad()`, после вызова "
-    "запись окажется включена.",
+    ru="В конце отслеживание включено, какой бы она ни была раньше. Если функцию вызвали внутри `no_grad()`, после "
+    "вызова запись окажется включена.",
 )
 def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
     predictions: Tensor = leaks_the_mode(model, batches)

@@ -195,7 +195,7 @@ def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
 
 @head_gradients.mistake(
     en="The forward pass of the body was recorded. The gradients are right; the graph was built for nothing.",
-    ru="Прямой проход тела записан в граф. Градиенты верны, но граф построен зря.",
+    ru="Прямой проход через `body` записан в граф. Градиенты верны, но граф построен зря.",
 )
 def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     _mean_square(head(body(x).detach()), y).backward()
@@ -275,9 +275,9 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="`head` was expected to have a `weight` and a `bias` of its own. It may consist of several layers: "
+    en="You expected `head` to have a `weight` and a `bias` of its own. It may consist of several layers: "
     "`head.parameters()` gives all parameters.",
-    ru="Ожидалось, что у `head` есть собственные `weight` и `bias`. Но голова может состоять из нескольких слоёв: все "
+    ru="Вы ожидали, что у `head` есть собственные `weight` и `bias`. Но голова может состоять из нескольких слоёв: все "
     "параметры выдаёт `head.parameters()`.",
 )
 def names_weight_and_bias(body: Module, head: Any, x: Tensor, y: Tensor) -> None:
@@ -289,8 +289,8 @@ def names_weight_and_bias(body: Module, head: Any, x: Tensor, y: Tensor) -> None
 
 
 @head_gradients.mistake(
-    en="`.grad` was expected to hold a tensor already. It may be None before, and nothing can be added to None.",
-    ru="Ожидалось, что в `.grad` уже лежит тензор. До вызова там может быть None, а к None ничего не прибавить.",
+    en="You expected `.grad` to hold a tensor already. It may be None before, and nothing can be added to None.",
+    ru="Вы ожидали, что в `.grad` уже лежит тензор. До вызова там может быть None, а к None ничего не прибавить.",
 )
 def adds_to_none(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():

@@ -54,9 +54,9 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "takes_the_new_numbers",
     {"y = h ** 2; h.add_(1)": [4.0, 10.0]},
-    en="The edited `h` was expected to be used in the backward pass. Autograd compares the version of what it saved "
+    en="You expected the edited `h` to be used in the backward pass. Autograd compares the version of what it saved "
     "and raises an error.",
-    ru="Ожидалось, что обратный проход возьмёт изменённый тензор `h`. Но autograd сверяет версию сохранённого тензора "
+    ru="Вы ожидали, что обратный проход возьмёт изменённый тензор `h`. Но autograd сверяет версию сохранённого тензора "
     "и прерывает проход ошибкой.",
 )
 
@@ -64,10 +64,10 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "squares_need_their_result",
     {"y = h ** 2; y.mul_(3)": "RuntimeError"},
-    en="Every edit of a result was expected to fail. But `h ** 2` saved `h`, not `y`: the edit of `y` is recorded, and "
+    en="You expected every edit of a result to fail. But `h ** 2` saved `h`, not `y`: the edit of `y` is recorded, and "
     "the gradient is $3 \\cdot 2x$.",
-    ru="Здесь ожидалась ошибка, но операция `h ** 2` сохранила `h`, а не `y`: изменение `y` записано, и градиент равен "
-    "$3 \\cdot 2x$.",
+    ru="Вы ожидали здесь ошибку, но операция `h ** 2` сохранила `h`, а не `y`: изменение `y` записано, и градиент "
+    "равен $3 \\cdot 2x$.",
 )
 
 
@@ -104,8 +104,8 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "numbers_save_the_tensor",
     {"y = h * 3; h.add_(1)": "RuntimeError"},
-    en="Multiplication by a number was expected to save `h`. The derivative is that number, so no tensor is saved.",
-    ru="Ожидалось, что умножение на число сохранит тензор `h`. Но производная равна этому числу, и ни один тензор не "
+    en="You expected multiplication by a number to save `h`. The derivative is that number, so no tensor is saved.",
+    ru="Вы ожидали, что умножение на число сохранит тензор `h`. Но производная равна этому числу, и ни один тензор не "
     "сохраняется.",
 )
 
@@ -113,9 +113,9 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "products_save_both",
     {"y = h * k; h.add_(1)": "RuntimeError"},
-    en="A product was expected to save both factors always. `h` would be needed for the gradient of `k` alone, and `k` "
+    en="You expected a product to save both factors always. `h` would be needed for the gradient of `k` alone, and `k` "
     "is a constant.",
-    ru="Ожидалось, что произведение сохранит оба множителя. Но тензор `h` нужен только для градиента `k`, а `k` — "
+    ru="Вы ожидали, что произведение сохранит оба множителя. Но тензор `h` нужен только для градиента `k`, а `k` — "
     "константа.",
 )
 
@@ -132,9 +132,9 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "takes_the_new_constant",
     {"y = h * k; k.add_(1)": [4.0, 6.0]},
-    en="The edited `k` was expected to be used in the backward pass. `k` was saved at version 0 and is at version 1: "
+    en="You expected the edited `k` to be used in the backward pass. `k` was saved at version 0 and is at version 1: "
     "an error.",
-    ru="Ожидалось, что обратный проход возьмёт изменённый тензор `k`. Но `k` сохранён с версией 0, а теперь у него "
+    ru="Вы ожидали, что обратный проход возьмёт изменённый тензор `k`. Но `k` сохранён с версией 0, а теперь у него "
     "версия 1: это ошибка.",
 )
 
@@ -142,9 +142,9 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "one_relu_breaks",
     {"y = h.relu_()": "RuntimeError"},
-    en="`relu_()` was expected to break its own derivative. That needs the result, to see where it is positive, and "
+    en="You expected `relu_()` to break its own derivative. That needs the result, to see where it is positive, and "
     "the result is what `h` now holds.",
-    ru="Ожидалось, что `relu_()` испортит собственную производную. Но для неё нужно знать, где положителен результат, "
+    ru="Вы ожидали, что `relu_()` испортит собственную производную. Но для неё нужно знать, где положителен результат, "
     "а он теперь и лежит в `h`.",
 )
 
@@ -162,7 +162,7 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "views_may_not_be_edited",
     {"y = h; h[0].mul_(10)": "RuntimeError"},
-    en="An edit through a view was expected to fail because the memory is shared. Autograd follows it: `h` gets a new "
+    en="You expected an edit through a view to fail because the memory is shared. Autograd follows it: `h` gets a new "
     "node, and the gradient is exact.",
     ru="Здесь ожидалась ошибка, раз память общая. Но autograd учитывает изменения через представление: у тензора `h` "
     "появляется новый узел, и градиент точен.",
@@ -194,8 +194,8 @@ predict_in_place.wrong(
     {"x.add_(1); y = x * 2": [2.0, 2.0]},
     en="A leaf that requires grad was taken for editable while operations are recorded. It would become a non-leaf, "
     "and torch refuses that.",
-    ru="Не учтено, что лист, который требует градиента, нельзя менять при включённой записи: он стал бы нелистовым "
-    "тензором.",
+    ru="Не учтено, что лист, который требует градиента, нельзя менять при включённом отслеживании: он стал бы "
+    "нелистовым тензором.",
 )
 
 
@@ -217,9 +217,9 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "writing_keeps_the_gradient",
     {"y = h * 3; y[0] = 7": [3.0, 3.0]},
-    en="The gradient was expected to pass through the constant 7. The old `y[0]` has no influence on the result any "
+    en="You expected the gradient to pass through the constant 7. The old `y[0]` has no influence on the result any "
     "more: 0.",
-    ru="Ожидалось, что градиент пройдёт через константу 7. Но прежний элемент `y[0]` на результат больше не влияет, и "
+    ru="Вы ожидали, что градиент пройдёт через константу 7. Но прежний элемент `y[0]` на результат больше не влияет, и "
     "градиент там равен 0.",
 )
 
@@ -236,9 +236,9 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "writing_is_refused",
     {"y = h * 3; y[0] = 7": "RuntimeError"},
-    en="Writing into a part of a result was expected to fail. Multiplication by a number saved nothing, so the edit is "
+    en="You expected writing into a part of a result to fail. Multiplication by a number saved nothing, so the edit is "
     "recorded and the rest goes on.",
-    ru="Здесь ожидалась ошибка, но умножение на число ничего не сохранило: изменение части результата записано, и "
+    ru="Вы ожидали здесь ошибку, но умножение на число ничего не сохранило: изменение части результата записано, и "
     "вычисления идут дальше.",
 )
 
@@ -246,8 +246,8 @@ predict_in_place.wrong(
 predict_in_place.wrong(
     "products_save_what_learns",
     {"y = h * k; h.add_(1)": "RuntimeError", "y = h * k; k.add_(1)": [3.0, 5.0]},
-    en="A product was expected to save the factor that requires grad. It saves the other one: the gradient of `h` needs "
-    "`k`.",
-    ru="Ожидалось, что произведение сохранит тот множитель, который требует градиента. Но сохраняется другой: для "
+    en="You expected a product to save the factor that requires grad. It saves the other one: the gradient of `h` "
+    "needs `k`.",
+    ru="Вы ожидали, что произведение сохранит тот множитель, который требует градиента. Но сохраняется другой: для "
     "градиента `h` нужен `k`.",
 )

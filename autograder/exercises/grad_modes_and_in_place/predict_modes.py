@@ -42,9 +42,9 @@ def predict_modes(answer: Any, case: Case) -> dict[str, object]:
 predict_modes.wrong(
     "a_bare_line_switches",
     {"w * 2 after a line torch.no_grad()": False},
-    en="The line `torch.no_grad()` alone was expected to switch recording off. It makes a context manager and throws "
+    en="You expected the line `torch.no_grad()` alone to switch recording off. It makes a context manager and throws "
     "it away; only `with` enters it.",
-    ru="Ожидалось, что строка `torch.no_grad()` сама выключит запись. Но она лишь создаёт контекстный менеджер и тут "
+    ru="Вы ожидали, что строка `torch.no_grad()` сама выключит запись. Но она лишь создаёт контекстный менеджер и тут "
     "же его теряет; действует он только после `with`.",
 )
 
@@ -52,9 +52,9 @@ predict_modes.wrong(
 predict_modes.wrong(
     "old_results_lose_the_flag",
     {"h under no_grad": False},
-    en="`h` was expected to lose its flag inside `no_grad()`. `h` was recorded before the block; the mode is about "
+    en="You expected `h` to lose its flag inside `no_grad()`. `h` was recorded before the block; the mode is about "
     "operations that run inside.",
-    ru="Ожидалось, что внутри `no_grad()` тензор `h` потеряет флаг. Но `h` записан до блока, а режим касается только "
+    ru="Вы ожидали, что внутри `no_grad()` тензор `h` потеряет флаг. Но `h` записан до блока, а режим касается только "
     "операций, которые выполняются внутри.",
 )
 
@@ -62,9 +62,9 @@ predict_modes.wrong(
 predict_modes.wrong(
     "factories_lose_the_flag",
     {"torch.ones(2, requires_grad=True) under no_grad": False},
-    en="`no_grad()` was expected to overrule `requires_grad=True`. A factory function makes a leaf, records nothing, "
+    en="You expected `no_grad()` to overrule `requires_grad=True`. A factory function makes a leaf, records nothing, "
     "and sets the flag it was asked for.",
-    ru="Ожидалось, что режим `no_grad()` окажется сильнее, чем `requires_grad=True`. Но функция, создающая тензор, "
+    ru="Вы ожидали, что режим `no_grad()` окажется сильнее, чем `requires_grad=True`. Но функция, создающая тензор, "
     "создаёт лист, ничего не записывает и выставляет запрошенный флаг.",
 )
 
@@ -74,14 +74,14 @@ predict_modes.wrong(
     {"loss.backward() under no_grad": "RuntimeError"},
     en="A backward pass was taken to need recording. It walks a graph that is there already, and records nothing "
     "itself.",
-    ru="Здесь ожидалась ошибка, но обратный проход идёт по уже готовому графу и сам ничего не записывает.",
+    ru="Вы ожидали здесь ошибку, но обратный проход идёт по уже готовому графу и сам ничего не записывает.",
 )
 
 
 predict_modes.wrong(
     "no_grad_wins",
     {"w * 2, enable_grad in no_grad": False},
-    en="The outer `no_grad()` was expected to win. The innermost block decides: `enable_grad()` switches recording on "
+    en="You expected the outer `no_grad()` to win. The innermost block decides: `enable_grad()` switches recording on "
     "again.",
     ru="Не учтено, что решает самый внутренний блок: `enable_grad()` снова включает запись внутри `no_grad()`.",
 )
@@ -90,10 +90,10 @@ predict_modes.wrong(
 predict_modes.wrong(
     "enable_grad_wins",
     {"w * 2, enable_grad in inference_mode": True},
-    en="`enable_grad()` was expected to end `inference_mode()`. Inside that block nothing is recorded, whatever the "
+    en="You expected `enable_grad()` to end `inference_mode()`. Inside that block nothing is recorded, whatever the "
     "grad mode.",
-    ru="Ожидалось, что `enable_grad()` отменит режим `inference_mode()`. Но внутри этого блока ничего не записывается, "
-    "каким бы ни был режим градиентов.",
+    ru="Вы ожидали, что `enable_grad()` отменит режим `inference_mode()`. Но внутри этого блока ничего не "
+    "записывается, каким бы ни был режим градиентов.",
 )
 
 
@@ -110,9 +110,9 @@ predict_modes.wrong(
 predict_modes.wrong(
     "inference_is_always_refused",
     {"f + w": "RuntimeError"},
-    en="Every use of an inference tensor in training was expected to fail. Addition saves nothing for backward, so it "
+    en="You expected every use of an inference tensor in training to fail. Addition saves nothing for backward, so it "
     "passes; that is why the error comes and goes.",
-    ru="Здесь ожидалась ошибка, но сложение ничего не сохраняет для обратного прохода. Поэтому с inference-тензором "
+    ru="Вы ожидали здесь ошибку, но сложение ничего не сохраняет для обратного прохода. Поэтому с inference-тензором "
     "ошибка возникает не всегда.",
 )
 
@@ -130,7 +130,7 @@ predict_modes.wrong(
 predict_modes.wrong(
     "inference_can_be_edited",
     {"f.add_(1)": "accepted"},
-    en="An edit of an inference tensor was expected to pass. It has no version counter, so torch refuses in-place "
+    en="You expected an edit of an inference tensor to pass. It has no version counter, so torch refuses in-place "
     "edits outside `inference_mode()`.",
     ru="Не учтено, что у inference-тензора нет счётчика версий: вне `inference_mode()` менять его на месте запрещено.",
 )

@@ -24,7 +24,7 @@ def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lamb
 @smooth.mistake(
     en="The rows are still written into one tensor, perhaps into a copy of `x` or in another spelling. A row is a "
     "view: the same memory, the same version counter, and the next write moves it.",
-    ru="Строки по-прежнему пишутся в один тензор — возможно, в копию `x` или в другой записи. Строка — это "
+    ru="Строки по-прежнему пишутся в один тензор — возможно, в копию `x` или другим способом записи. Строка — это "
     "представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
 )
 def names_the_row(x: Tensor, a: Tensor) -> Tensor:
@@ -300,8 +300,8 @@ def makes_a_number_of_the_weight(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="A second row was expected. With $T = 1$ there is none, and `y` is the one row of `x`.",
-    ru="Ожидалось, что есть вторая строка. При $T = 1$ её нет, и `y` состоит из единственной строки `x`.",
+    en="You expected a second row. With $T = 1$ there is none, and `y` is the one row of `x`.",
+    ru="Вы ожидали, что есть вторая строка. При $T = 1$ её нет, и `y` состоит из единственной строки `x`.",
 )
 def expects_two_rows(x: Tensor, a: Tensor) -> Tensor:
     rows = [x[0], a * x[0] + (1 - a) * x[1]]

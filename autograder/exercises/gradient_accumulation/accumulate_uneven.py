@@ -162,7 +162,7 @@ def divides_by_own_size(model: torch.nn.Module, batches: Batches) -> None:
 
 @accumulate_uneven.mistake(
     en="The sum for the divisor grows inside the loop: early micro-batches are divided by too few samples.",
-    ru="Делитель растёт внутри цикла: первые микробатчи разделены на слишком малое число примеров.",
+    ru="Делитель растёт внутри цикла: градиенты первых микробатчей разделены на слишком малое число примеров.",
 )
 def divides_by_samples_so_far(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()

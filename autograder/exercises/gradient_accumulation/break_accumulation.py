@@ -144,8 +144,8 @@ def dropout() -> tuple[torch.nn.Module, Batches]:
 
 
 @break_accumulation.mistake(
-    en="`LayerNorm` was expected to mix samples. It normalises each sample on its own.",
-    ru="Ожидалось, что `LayerNorm` смешивает примеры. Но этот слой нормирует каждый пример отдельно.",
+    en="You expected `LayerNorm` to mix samples. It normalises each sample on its own.",
+    ru="Вы ожидали, что `LayerNorm` смешивает примеры. Но этот слой нормирует каждый пример отдельно.",
 )
 def layer_norm() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.LayerNorm(2), torch.nn.Linear(2, 1)), _two_batches(4, 4)

@@ -39,8 +39,8 @@ def predict_accumulation(answer: Any, case: Case) -> dict[str, object]:
 predict_accumulation.wrong(
     "backward_overwrites",
     {"w.grad after the second backward": -8.0},
-    en="The second `backward()` was expected to replace the first gradient. It adds to it.",
-    ru="Ожидалось, что второй `backward()` заменит первый градиент. Но новый градиент прибавляется к нему.",
+    en="You expected the second `backward()` to replace the first gradient. It adds to it.",
+    ru="Вы ожидали, что второй `backward()` заменит первый градиент. Но новый градиент прибавляется к нему.",
 )
 
 
@@ -57,24 +57,24 @@ predict_accumulation.wrong(
 predict_accumulation.wrong(
     "clone_is_an_alias",
     {"copy": -40.0},
-    en="`clone()` was expected to stay connected to `w.grad`. A clone has its own memory.",
-    ru="Ожидалось, что результат `clone()` меняется вместе с `w.grad`. Но у копии своя память.",
+    en="You expected `clone()` to stay connected to `w.grad`. A clone has its own memory.",
+    ru="Вы ожидали, что результат `clone()` меняется вместе с `w.grad`. Но у копии своя память.",
 )
 
 
 predict_accumulation.wrong(
     "zero_grad_leaves_zeros",
     {"w.grad after zero_grad": 0.0},
-    en="`zero_grad()` was expected to leave a tensor of zeros. By default it puts None there.",
-    ru="Ожидалось, что `zero_grad()` оставит тензор из нулей. Но по умолчанию там остаётся None.",
+    en="You expected `zero_grad()` to leave a tensor of zeros. By default it puts None there.",
+    ru="Вы ожидали, что `zero_grad()` оставит тензор из нулей. Но по умолчанию там остаётся None.",
 )
 
 
 predict_accumulation.wrong(
     "starts_at_zero",
     {"w.grad before": 0.0},
-    en="`.grad` was expected to be zero before any backward pass. Until the first one it is None.",
-    ru="Ожидалось, что до первого обратного прохода в `.grad` лежит ноль. Но до него там None.",
+    en="You expected `.grad` to be zero before any backward pass. Until the first one it is None.",
+    ru="Вы ожидали, что до первого обратного прохода в `.grad` лежит ноль. Но до него там None.",
 )
 
 

@@ -47,32 +47,34 @@ predict_zero_grad.wrong(
 predict_zero_grad.wrong(
     "zero_stops_the_step",
     {"w: zero, momentum": 0.9},
-    en="A gradient of zero was expected to stop the step. Momentum goes on moving the weight.",
-    ru="Ожидалось, что при нулевом градиенте шага не будет. Но вес продолжает меняться за счёт импульса.",
+    en="You expected a gradient of zero to stop the step. Momentum goes on moving the weight.",
+    ru="Вы ожидали, что при нулевом градиенте шага не будет. Но вес продолжает меняться за счёт импульса.",
 )
 
 
 predict_zero_grad.wrong(
     "default_leaves_zeros",
     {"w.grad after zero_grad()": 0.0},
-    en="`zero_grad()` was expected to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
-    ru="Ожидалось, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен `set_to_none=False`.",
+    en="You expected `zero_grad()` to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
+    ru="Вы ожидали, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен "
+    "`set_to_none=False`.",
 )
 
 
 predict_zero_grad.wrong(
     "moves_without_momentum",
     {"w: zero, no momentum": 0.81},
-    en="The weight was expected to move without momentum too. Plain descent on a gradient of zero stays where it is.",
-    ru="Ожидалось, что вес изменится и без импульса. Но при обычном спуске с нулевым градиентом он остаётся на месте.",
+    en="You expected the weight to move without momentum too. Plain descent on a gradient of zero stays where it is.",
+    ru="Вы ожидали, что вес изменится и без импульса. Но при обычном спуске с нулевым градиентом он остаётся на месте.",
 )
 
 
 predict_zero_grad.wrong(
     "both_leave_zeros",
     {"w.grad after zero_grad()": 0.0, "w: None, momentum": 0.81},
-    en="`zero_grad()` was expected to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
-    ru="Ожидалось, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен `set_to_none=False`.",
+    en="You expected `zero_grad()` to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
+    ru="Вы ожидали, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен "
+    "`set_to_none=False`.",
 )
 
 

@@ -61,8 +61,8 @@ class CountingScaler(torch.amp.GradScaler):
             "calls",
             1,
             en="`scaler.step` and `scaler.update` are called once each: they skip bad steps and adapt the scale.",
-            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют "
-            "масштаб.",
+            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают шаги с бесконечными "
+            "градиентами и меняют масштаб.",
         ),
     ],
     hints=[

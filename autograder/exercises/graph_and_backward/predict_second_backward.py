@@ -41,7 +41,7 @@ def predict_second_backward(answer: Any, case: Case) -> dict[str, object]:
 predict_second_backward.wrong(
     "always_raises",
     {"x + w: second": "RuntimeError"},
-    en="Every second `backward()` was expected to raise an error. It raises one only where something saved is needed, "
+    en="You expected every second `backward()` to raise an error. It raises one only where something saved is needed, "
     "and an addition saves nothing.",
     ru="Здесь ожидалась ошибка. Но второй `backward()` завершается ошибкой, только если нужно что-то из сохранённого, "
     "а сложение не сохраняет ничего.",
@@ -51,16 +51,16 @@ predict_second_backward.wrong(
 predict_second_backward.wrong(
     "second_pass_adds_nothing",
     {"x + w: x.grad": 1.0},
-    en="A second pass without an error was expected to leave `.grad` as it was. It adds the whole gradient once more.",
-    ru="Ожидалось, что второй проход без ошибки не изменит `.grad`. Но он прибавляет весь градиент ещё раз.",
+    en="You expected a second pass without an error to leave `.grad` as it was. It adds the whole gradient once more.",
+    ru="Вы ожидали, что второй проход без ошибки не изменит `.grad`. Но он прибавляет весь градиент ещё раз.",
 )
 
 
 predict_second_backward.wrong(
     "each_pass_replaces",
     {"x + w: x.grad": 1.0, "retained: x.grad": 6.0},
-    en="Each pass was expected to replace what is in `.grad`. It adds, with `retain_graph=True` as without.",
-    ru="Ожидалось, что каждый проход заменяет содержимое `.grad`. Но новый градиент прибавляется, и с "
+    en="You expected each pass to replace what is in `.grad`. It adds, with `retain_graph=True` as without.",
+    ru="Вы ожидали, что каждый проход заменяет содержимое `.grad`. Но новый градиент прибавляется, и с "
     "`retain_graph=True`, и без него.",
 )
 
@@ -68,7 +68,7 @@ predict_second_backward.wrong(
 predict_second_backward.wrong(
     "never_raises",
     {"x * x + w: second": None},
-    en="No second pass was expected to raise an error. `x * x` needs `x`, and that was freed after the first pass.",
+    en="You expected no second pass to raise an error. `x * x` needs `x`, and that was freed after the first pass.",
     ru="Не учтено, что для производной `x * x` нужен `x`, а он освобождён после первого прохода.",
 )
 
@@ -76,9 +76,9 @@ predict_second_backward.wrong(
 predict_second_backward.wrong(
     "an_error_changes_nothing",
     {"x * x + w: w.grad": 1.0},
-    en="A backward pass that raises an error was expected to change nothing. `w` had its gradient added before the "
+    en="You expected a backward pass that raises an error to change nothing. `w` had its gradient added before the "
     "error.",
-    ru="Ожидалось, что обратный проход, закончившийся ошибкой, ничего не меняет. Но к градиенту `w` новый прибавлен "
+    ru="Вы ожидали, что обратный проход, закончившийся ошибкой, ничего не меняет. Но к градиенту `w` новый прибавлен "
     "ещё до ошибки.",
 )
 
@@ -86,17 +86,17 @@ predict_second_backward.wrong(
 predict_second_backward.wrong(
     "an_error_doubles_everything",
     {"x * x + w: x.grad": 12.0},
-    en="`x.grad` was expected to double. The second pass broke off before it got to `x`.",
-    ru="Ожидалось, что `x.grad` удвоится. Но второй проход прерывается раньше, чем доходит до `x`.",
+    en="You expected `x.grad` to double. The second pass broke off before it got to `x`.",
+    ru="Вы ожидали, что `x.grad` удвоится. Но второй проход прерывается раньше, чем доходит до `x`.",
 )
 
 
 predict_second_backward.wrong(
     "retaining_does_not_add",
     {"retained: x.grad": 6.0},
-    en="`retain_graph=True` was expected to keep the second pass from adding. It keeps what was saved; `.grad` adds up "
+    en="You expected `retain_graph=True` to keep the second pass from adding. It keeps what was saved; `.grad` adds up "
     "as ever.",
-    ru="Ожидалось, что с `retain_graph=True` второй проход ничего не прибавит. Но этот аргумент лишь не даёт "
+    ru="Вы ожидали, что с `retain_graph=True` второй проход ничего не прибавит. Но этот аргумент лишь не даёт "
     "освободить то, что сохранили узлы; в `.grad` градиенты складываются, как всегда.",
 )
 

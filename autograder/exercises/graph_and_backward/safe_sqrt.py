@@ -263,7 +263,7 @@ def takes_the_magnitude(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="`sqrt` was cut off from the graph: no NaN comes back, but no gradient either.",
-    ru="Корень `sqrt` отсоединён от графа: NaN не возвращается, но и градиента нет.",
+    ru="Корень `sqrt` отсоединён от графа: NaN не появляется, но и градиента нет.",
 )
 def cuts_the_root_off(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.detach().sqrt(), 0.0)

@@ -245,7 +245,7 @@ def wrong_at_x() -> object:
 
 @fool_gradcheck.mistake(
     en="A point is in float32. Both belong in float64: in float32 `gradcheck` fails for right functions too.",
-    ru="Точка задана в float32. Обе нужны в float64: во float32 `gradcheck` не проходит и для верных функций.",
+    ru="Точка задана в float32. Обе нужны в float64: в float32 `gradcheck` не проходит и для верных функций.",
 )
 def in_single_precision() -> object:
     return torch.sin, torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])

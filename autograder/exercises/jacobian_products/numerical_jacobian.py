@@ -209,7 +209,7 @@ def times_1e_6(f: Function, x: Tensor) -> Tensor:
 
 @numerical_jacobian.mistake(
     en="Autograd was used. The black box computes without a graph, so there is nothing to differentiate.",
-    ru="Использован autograd. Но чёрный ящик вычисляет без графа, и дифференцировать там нечего.",
+    ru="Использован autograd. Но чёрный ящик вычисляет результат без графа, и дифференцировать там нечего.",
 )
 def asks_autograd(f: Function, x: Tensor) -> Tensor:
     x = tracked(x)
@@ -269,7 +269,7 @@ def another_step(f: Function, x: Tensor) -> Tensor:
 
 @numerical_jacobian.mistake(
     en="The result is in float32, which has too few digits for differences: float64 was asked for.",
-    ru="Результат во float32, где для разностей слишком мало знаков: нужен float64.",
+    ru="Результат в float32, где для разностей слишком мало знаков: нужен float64.",
 )
 def returns_float32(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x.float(), 1e-2)
@@ -288,7 +288,7 @@ def asks_functional(f: Function, x: Tensor) -> object:
 @numerical_jacobian.mistake(
     en="The differences were computed in float32, which has seven digits; after the subtraction three or four are "
     "left.",
-    ru="Разности вычислены во float32, где семь знаков; после вычитания остаются три-четыре.",
+    ru="Разности вычислены в float32, где семь знаков; после вычитания остаются три-четыре.",
 )
 def in_float32(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x.float(), 1e-2).double()

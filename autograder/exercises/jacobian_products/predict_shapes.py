@@ -56,7 +56,7 @@ predict_shapes.wrong(
     "sum_is_summed",
     {"grad of the sum": (3,)},
     en="The gradient of a sum was taken to be summed over the batch. It has the shape of its input.",
-    ru="Ожидалось, что градиент суммы складывается по батчу. Но у градиента форма входа.",
+    ru="Вы ожидали, что градиент суммы складывается по батчу. Но у градиента форма входа.",
 )
 
 

@@ -59,7 +59,7 @@ predict_vjp.wrong(
     "ones_of_any_length",
     {"y, v = ones(3)": [1.0, 1.0, 3.0]},
     en="Ones were taken to fit any output. `v` needs one entry for each output: two here.",
-    ru="Ожидалось, что единицы подойдут к любому выходу. Но в `v` нужен один элемент на каждый выход: здесь два.",
+    ru="Вы ожидали, что единицы подойдут к любому выходу. Но в `v` нужен один элемент на каждый выход: здесь два.",
 )
 
 
@@ -67,7 +67,7 @@ predict_vjp.wrong(
     "only_for_numbers",
     {"y, v = ones(2)": _ERROR, "y, v = [1, 0]": _ERROR, "A x, v = [1, 10]": _ERROR},
     en="`backward()` was taken to work for one number only. With `v` it works for an output of any shape.",
-    ru="Ожидалось, что `backward()` работает только от скаляра. Но с `v` он работает для выхода любой формы.",
+    ru="Вы ожидали, что `backward()` работает только от скаляра. Но с `v` он работает для выхода любой формы.",
 )
 
 
@@ -83,8 +83,8 @@ predict_vjp.wrong(
     "ones_by_default",
     {"y, no v": [1.0, 1.0, 3.0]},
     en="A missing `v` was taken to be filled in with ones. That happens only when the output has one element.",
-    ru="Ожидалось, что вместо пропущенного `v` всегда подставляются единицы. Но так бывает, только когда в выходе один "
-    "элемент.",
+    ru="Вы ожидали, что вместо пропущенного `v` всегда подставляются единицы. Но так бывает, только когда в выходе "
+    "один элемент.",
 )
 
 
@@ -92,7 +92,7 @@ predict_vjp.wrong(
     "a_column",
     {"y, v = [1, 0]": [1.0, 0.0]},
     en="`v` was taken to pick a column of `W`. It mixes rows: there is one row for each output.",
-    ru="Ожидалось, что `v` выбирает столбец `W`. Но он смешивает строки: на каждый выход приходится одна.",
+    ru="Вы ожидали, что `v` выбирает столбец `W`. Но он смешивает строки: на каждый выход приходится одна.",
 )
 
 
@@ -110,7 +110,7 @@ predict_vjp.wrong(
     "shape_one_needs_v",
     {"shape (1,), no v": _ERROR},
     en="Only an output without dimensions was taken to do without `v`. Any output of one element can.",
-    ru="Ожидалось, что без `v` обойдётся только нульмерный выход. Но достаточно, чтобы в выходе был один элемент.",
+    ru="Вы ожидали, что без `v` обойдётся только нульмерный выход. Но достаточно, чтобы в выходе был один элемент.",
 )
 
 
@@ -125,6 +125,6 @@ predict_vjp.wrong(
 predict_vjp.wrong(
     "same_dtype",
     {"float64 y, float32 v": _ERROR},
-    en="`v` was expected to need the output's dtype too. Only its shape has to agree.",
-    ru="Ожидалось, что вектору `v` нужен и dtype выхода. Но совпадать должна только форма.",
+    en="You expected `v` to need the output's dtype too. Only its shape has to agree.",
+    ru="Вы ожидали, что вектору `v` нужен и dtype выхода. Но совпадать должна только форма.",
 )

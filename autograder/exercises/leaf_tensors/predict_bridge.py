@@ -39,8 +39,8 @@ def predict_bridge(answer: Any, case: Case) -> dict[str, object]:
 predict_bridge.wrong(
     "bridge_makes_float32",
     {"torch.from_numpy(array).dtype": "torch.float32"},
-    en="`from_numpy` was expected to give float32. It keeps the array's dtype, and NumPy's default is float64.",
-    ru="Ожидалось, что функция `from_numpy` даст float32. Но она сохраняет dtype массива, а в NumPy по умолчанию "
+    en="You expected `from_numpy` to give float32. It keeps the array's dtype, and NumPy's default is float64.",
+    ru="Вы ожидали, что функция `from_numpy` даст float32. Но она сохраняет dtype массива, а в NumPy по умолчанию "
     "float64.",
 )
 
@@ -49,7 +49,7 @@ predict_bridge.wrong(
     "from_numpy_copies",
     {"shared[0] after array[0] = 5": 1.0},
     en="`from_numpy` was taken to copy. It gives a tensor with the array's own memory.",
-    ru="Ожидалось, что `from_numpy` копирует. Но эта функция даёт тензор с той же памятью, что у массива.",
+    ru="Вы ожидали, что `from_numpy` копирует. Но эта функция даёт тензор с той же памятью, что у массива.",
 )
 
 
@@ -57,7 +57,7 @@ predict_bridge.wrong(
     "torch_tensor_shares",
     {"copied[0] after array[0] = 5": 5.0},
     en="`torch.tensor(array)` was taken to share the array's memory. It always copies.",
-    ru="Ожидалось, что у `torch.tensor(array)` и массива общая память. Но эта функция всегда копирует.",
+    ru="Вы ожидали, что у `torch.tensor(array)` и массива общая память. Но эта функция всегда копирует.",
 )
 
 
@@ -65,7 +65,7 @@ predict_bridge.wrong(
     "to_numpy_copies",
     {"c[0] after c.numpy()[0] = 7": 1.0},
     en="`numpy()` was taken to copy. The memory is shared: an edit of the array is an edit of the tensor.",
-    ru="Ожидалось, что `numpy()` копирует. Но память общая: меняется массив — меняется и тензор.",
+    ru="Вы ожидали, что `numpy()` копирует. Но память общая: меняется массив — меняется и тензор.",
 )
 
 
@@ -81,9 +81,9 @@ predict_bridge.wrong(
 predict_bridge.wrong(
     "tracked_converts",
     {"w.numpy()": "accepted"},
-    en="A tensor that requires grad was expected to convert. Torch refuses: what the array is used for would leave the "
+    en="You expected a tensor that requires grad to convert. Torch refuses: what the array is used for would leave the "
     "graph without a word.",
-    ru="Ожидалось, что тензор, который требует градиента, преобразуется. Но torch это запрещает: действия с массивом "
+    ru="Вы ожидали, что тензор, который требует градиента, преобразуется. Но torch это запрещает: действия с массивом "
     "незаметно прошли бы мимо графа.",
 )
 
@@ -91,9 +91,9 @@ predict_bridge.wrong(
 predict_bridge.wrong(
     "no_grad_is_refused",
     {"w.numpy() under no_grad": "RuntimeError"},
-    en="`numpy()` was expected to be refused under `no_grad()` as well. Nothing is recorded there, so there is nothing "
+    en="You expected `numpy()` to be refused under `no_grad()` as well. Nothing is recorded there, so there is nothing "
     "to refuse.",
-    ru="Ожидалось, что внутри `no_grad()` вызов `numpy()` тоже закончится ошибкой. Но там ничего не записывается, и "
+    ru="Вы ожидали, что внутри `no_grad()` вызов `numpy()` тоже закончится ошибкой. Но там ничего не записывается, и "
     "запрещать нечего.",
 )
 
@@ -101,8 +101,9 @@ predict_bridge.wrong(
 predict_bridge.wrong(
     "tolist_is_refused",
     {"w.tolist()": "RuntimeError"},
-    en="`tolist()` was expected to need `detach()`. It copies the numbers out into a Python list, and that is allowed.",
-    ru="Ожидалось, что для `tolist()` нужен `detach()`. Но этот метод копирует числа в список Python, и это разрешено.",
+    en="You expected `tolist()` to need `detach()`. It copies the numbers out into a Python list, and that is allowed.",
+    ru="Вы ожидали, что для `tolist()` нужен `detach()`. Но этот метод копирует числа в список Python, и это "
+    "разрешено.",
 )
 
 
@@ -110,7 +111,7 @@ predict_bridge.wrong(
     "detach_copied",
     {"w[0] after w.detach().numpy()[0] = 9": 1.0},
     en="`detach()` was taken to copy before the edit. It is the leaf's own memory that was edited.",
-    ru="Ожидалось, что `detach()` копирует. Но изменена память самого листа.",
+    ru="Вы ожидали, что `detach()` копирует. Но изменена память самого листа.",
 )
 
 

@@ -72,8 +72,8 @@ predict_grad.wrong(
 predict_grad.wrong(
     "retaining_works_afterwards",
     {"late.grad": 22.0},
-    en="`retain_grad()` was expected to work afterwards. It asks the *next* backward pass; this one is over.",
-    ru="Ожидалось, что `retain_grad()` подействует задним числом. Но он относится к *следующему* обратному проходу, а "
+    en="You expected `retain_grad()` to work afterwards. It asks the *next* backward pass; this one is over.",
+    ru="Вы ожидали, что `retain_grad()` подействует задним числом. Но он относится к *следующему* обратному проходу, а "
     "этот уже закончился.",
 )
 
@@ -82,14 +82,14 @@ predict_grad.wrong(
     "views_have_gradients",
     {"part.grad": 4.0},
     en="A view was taken to have a `.grad` of its own. The gradient of `v[0]` goes on to the leaf `v`.",
-    ru="Ожидалось, что у представления есть свой `.grad`. Но градиент `v[0]` идёт дальше, в лист `v`.",
+    ru="Вы ожидали, что у представления есть свой `.grad`. Но градиент `v[0]` идёт дальше, в лист `v`.",
 )
 
 
 predict_grad.wrong(
     "nothing_reaches_the_base",
     {"v.grad": None},
-    en="`v` was expected to get nothing, since only a part of it was used. The gradient lands at the place of that "
+    en="You expected `v` to get nothing, since only a part of it was used. The gradient lands at the place of that "
     "part, with zeros beside it.",
     ru="Не учтено, что градиент доходит до `v`, хотя использована только его часть. Он попадает на место этой части, а "
     "на остальных местах стоят нули.",
@@ -117,16 +117,16 @@ predict_grad.wrong(
 predict_grad.wrong(
     "constants_get_zero",
     {"k.grad": 0.0},
-    en="A constant was expected to get a gradient of zero. It gets none: None.",
-    ru="Ожидалось, что константа получит нулевой градиент. Но она не получает никакого: там None.",
+    en="You expected a constant to get a gradient of zero. It gets none: None.",
+    ru="Вы ожидали, что константа получит нулевой градиент. Но она не получает никакого: там None.",
 )
 
 
 predict_grad.wrong(
     "constants_get_gradients",
     {"k.grad": 22.0},
-    en="A constant was expected to get a gradient, since the loss depends on it. It gets none.",
-    ru="Ожидалось, что константа получит градиент, ведь функция потерь от неё зависит. Но градиента у константы нет.",
+    en="You expected a constant to get a gradient, since the loss depends on it. It gets none.",
+    ru="Вы ожидали, что константа получит градиент, ведь функция потерь от неё зависит. Но градиента у константы нет.",
 )
 
 
@@ -142,9 +142,9 @@ predict_grad.wrong(
 predict_grad.wrong(
     "loss_keeps_one",
     {"loss.grad": 1.0},
-    en="`loss` was expected to keep the gradient that the pass begins with. That gradient is 1, but `loss` is no leaf "
+    en="You expected `loss` to keep the gradient that the pass begins with. That gradient is 1, but `loss` is no leaf "
     "and was not asked to keep it.",
-    ru="Ожидалось, что `loss` сохранит градиент, с которого начинается проход. Этот градиент равен 1, но `loss` — не "
+    ru="Вы ожидали, что `loss` сохранит градиент, с которого начинается проход. Этот градиент равен 1, но `loss` — не "
     "лист, и сохранить его градиент никто не просил.",
 )
 
@@ -152,9 +152,9 @@ predict_grad.wrong(
 predict_grad.wrong(
     "optimizers_take_anything",
     {"SGD([lost], lr=0.1)": "accepted"},
-    en="An optimizer was expected to take any tensor that requires grad. It refuses a non-leaf for which "
+    en="You expected an optimizer to take any tensor that requires grad. It refuses a non-leaf for which "
     "`retain_grad()` was not called.",
-    ru="Ожидалось, что оптимизатор примет любой тензор, который требует градиента. Но нелистовой тензор без вызова "
+    ru="Вы ожидали, что оптимизатор примет любой тензор, который требует градиента. Но нелистовой тензор без вызова "
     "`retain_grad()` он не принимает.",
 )
 
@@ -162,9 +162,9 @@ predict_grad.wrong(
 predict_grad.wrong(
     "constants_go_backward",
     {"k.backward()": "accepted"},
-    en="`backward()` on a constant was expected to do nothing. There is no graph to walk, and torch raises an error.",
-    ru="Ожидалось, что `backward()` от константы просто ничего не сделает. Но графа нет, проходить не по чему, и torch "
-    "сообщает об ошибке.",
+    en="You expected `backward()` on a constant to do nothing. There is no graph to walk, and torch raises an error.",
+    ru="Вы ожидали, что `backward()` от константы просто ничего не сделает. Но графа нет, проходить не по чему, и "
+    "torch сообщает об ошибке.",
 )
 
 
@@ -175,7 +175,7 @@ predict_grad.wrong(
     "everybody_keeps_one",
     {"part.grad": 4.0, "lost.grad": 1.0, "late.grad": 22.0, "loss.grad": 1.0},
     en="Every tensor was taken to keep `.grad`. Unless asked, only leaves that require grad keep it.",
-    ru="Ожидалось, что `.grad` сохранится у каждого тензора. Но если не попросить, он сохраняется только у листьев, "
+    ru="Вы ожидали, что `.grad` сохранится у каждого тензора. Но если не попросить, он сохраняется только у листьев, "
     "которые требуют градиента.",
 )
 

@@ -122,7 +122,7 @@ predict_leaf.wrong(
     {'w.to("cpu")': (False, True)},
     en="`.to` was taken to make a new tensor always. With nothing to convert it returns the very tensor it was called "
     "on.",
-    ru="Ожидалось, что `.to` всегда создаёт новый тензор. Но если менять нечего, возвращается тот самый тензор, для "
+    ru="Вы ожидали, что `.to` всегда создаёт новый тензор. Но если менять нечего, возвращается тот самый тензор, для "
     "которого вызван метод.",
 )
 
@@ -139,7 +139,8 @@ predict_leaf.wrong(
     "detach_keeps_the_flag",
     {"w.detach()": (True, True)},
     en="`detach()` was taken to keep the flag or the history. It leaves both behind and gives a constant.",
-    ru="Ожидалось, что `detach()` сохранит флаг или историю. Но не остаётся ни того, ни другого: получается константа.",
+    ru="Вы ожидали, что `detach()` сохранит флаг или историю. Но не остаётся ни того, ни другого: получается "
+    "константа.",
 )
 
 
@@ -161,7 +162,7 @@ predict_leaf.wrong(
     "parameters_keep_history",
     {"torch.nn.Parameter(w * 2)": (False, True)},
     en="`Parameter(w * 2)` was taken to keep the history of `w * 2`. A `Parameter` is always a new leaf.",
-    ru="Ожидалось, что `Parameter(w * 2)` сохранит историю `w * 2`. Но `Parameter` — всегда новый лист.",
+    ru="Вы ожидали, что `Parameter(w * 2)` сохранит историю `w * 2`. Но `Parameter` — всегда новый лист.",
 )
 
 
@@ -178,23 +179,23 @@ predict_leaf.wrong(
 predict_leaf.wrong(
     "rounding_cuts",
     {"w.round()": (True, False)},
-    en="`round` was expected to cut the graph. It stays in it; its derivative is zero.",
-    ru="Ожидалось, что `round` оборвёт граф. Но эта операция в графе остаётся, а её производная равна нулю.",
+    en="You expected `round` to cut the graph. It stays in it; its derivative is zero.",
+    ru="Вы ожидали, что `round` оборвёт граф. Но эта операция в графе остаётся, а её производная равна нулю.",
 )
 
 
 predict_leaf.wrong(
     "leaves_have_a_grad_fn",
     {"w.grad_fn": "AccumulateGrad"},
-    en="A leaf was expected to have a `grad_fn`. It has none: no operation made it.",
-    ru="Ожидалось, что у листа есть `grad_fn`. Но лист не создан операцией, и узла у него нет.",
+    en="You expected a leaf to have a `grad_fn`. It has none: no operation made it.",
+    ru="Вы ожидали, что у листа есть `grad_fn`. Но лист не создан операцией, и узла у него нет.",
 )
 
 
 predict_leaf.wrong(
     "results_have_no_grad_fn",
     {"(w * 0.01).grad_fn": None},
-    en="`w * 0.01` was expected to have no `grad_fn`. It is the result of a recorded multiplication, and `grad_fn` "
+    en="You expected `w * 0.01` to have no `grad_fn`. It is the result of a recorded multiplication, and `grad_fn` "
     "points to it.",
     ru="Не учтено, что у `w * 0.01` есть `grad_fn`. Это результат записанного умножения, и `grad_fn` на него "
     "указывает.",

@@ -151,7 +151,7 @@ def copies_deeply(x: Tensor) -> Tensor:
     en="The snapshot is float32, whatever `x` is. A Python list, for one, loses the dtype: torch makes float32 of its "
     "numbers.",
     ru="Снимок всегда float32, каким бы ни был `x`. Например, в списке Python dtype теряется: torch превращает его "
-    "числа во float32.",
+    "числа в float32.",
 )
 def goes_through_a_list(x: Tensor) -> Tensor:
     return torch.tensor(x.tolist(), dtype=torch.float32)

@@ -253,7 +253,7 @@ def steps_in_grad_mode(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="Every weight was expected to have a gradient. A weight that no loss used has None in `.grad`.",
+    en="You expected every weight to have a gradient. A weight that no loss used has None in `.grad`.",
     ru="Не учтено, что градиент есть не у каждого веса. Если функция потерь от веса не зависела, в его `.grad` лежит "
     "None.",
 )

@@ -160,8 +160,8 @@ def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> i
 @count_saved.mistake(
     en="The saves were told apart by the address of the first entry. Two slices of one tensor begin at different "
     "entries, but their storage is one: its address is what counts.",
-    ru="Сохранённое различается по адресу первого элемента. Два среза одного тензора начинаются в разных местах, но "
-    "хранилище у них одно: важен его адрес.",
+    ru="Ваш код различает сохранённые тензоры по адресу первого элемента. Два среза одного тензора начинаются в разных "
+    "местах, но хранилище у них одно: важен его адрес.",
 )
 def tells_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)

@@ -42,8 +42,8 @@ def predict_hooks(answer: Any, case: Case) -> dict[str, object]:
 predict_hooks.wrong(
     "once_per_tensor",
     {"packs of x * x": 1},
-    en="Hooks were expected to be called once per tensor. They are called once per save, and `x * x` saves `x` twice.",
-    ru="Ожидалось, что хук вызывается один раз на тензор. Но он вызывается на каждое сохранение, а `x * x` сохраняет "
+    en="You expected hooks to be called once per tensor. They are called once per save, and `x * x` saves `x` twice.",
+    ru="Вы ожидали, что хук вызывается один раз на тензор. Но он вызывается на каждое сохранение, а `x * x` сохраняет "
     "`x` дважды.",
 )
 
@@ -51,49 +51,49 @@ predict_hooks.wrong(
 predict_hooks.wrong(
     "weights_are_not_packed",
     {"packs of x @ W": 1},
-    en="Parameters were expected not to reach the hooks. A weight is saved like any other tensor.",
-    ru="Ожидалось, что параметры до хуков не доходят. Но вес сохраняется, как и любой другой тензор.",
+    en="You expected parameters not to reach the hooks. A weight is saved like any other tensor.",
+    ru="Вы ожидали, что параметры до хуков не доходят. Но вес сохраняется, как и любой другой тензор.",
 )
 
 
 predict_hooks.wrong(
     "additions_are_packed",
     {"packs of x + 1": 1},
-    en="The addition was expected to save something. `x + 1` saves nothing, so there is nothing to pack.",
-    ru="Ожидалось, что сложение что-то сохраняет. Но `x + 1` не сохраняет ничего, и упаковывать нечего.",
+    en="You expected the addition to save something. `x + 1` saves nothing, so there is nothing to pack.",
+    ru="Вы ожидали, что сложение что-то сохраняет. Но `x + 1` не сохраняет ничего, и упаковывать нечего.",
 )
 
 
 predict_hooks.wrong(
     "packs_without_a_graph",
     {"packs of x.exp() under no_grad": 1},
-    en="Hooks were expected to be called under `no_grad()`. There is no graph there, and nothing is saved.",
-    ru="Ожидалось, что хуки вызываются и внутри `no_grad()`. Но графа там нет, и сохранять нечего.",
+    en="You expected hooks to be called under `no_grad()`. There is no graph there, and nothing is saved.",
+    ru="Вы ожидали, что хуки вызываются и внутри `no_grad()`. Но графа там нет, и сохранять нечего.",
 )
 
 
 predict_hooks.wrong(
     "reaches_other_threads",
     {"packs of x.exp() in another thread": 1},
-    en="The `with` was expected to act in other threads too. Each thread has its own stack of hooks.",
-    ru="Ожидалось, что `with` действует и в других потоках. Но у каждого потока свой стек хуков.",
+    en="You expected the `with` to act in other threads too. Each thread has its own stack of hooks.",
+    ru="Вы ожидали, что `with` действует и в других потоках. Но у каждого потока свой стек хуков.",
 )
 
 
 predict_hooks.wrong(
     "nested_pairs_compose",
     {"outer packs of x.exp() inside an inner pair": 1},
-    en="Nested pairs were expected to be called one after the other. Only the innermost pair is called.",
-    ru="Ожидалось, что вложенные пары вызываются по очереди. Но вызывается только самая внутренняя.",
+    en="You expected nested pairs to be called one after the other. Only the innermost pair is called.",
+    ru="Вы ожидали, что вложенные пары вызываются по очереди. Но вызывается только самая внутренняя.",
 )
 
 
 predict_hooks.wrong(
     "acts_in_backward",
     {"packs of backward() alone": 1},
-    en="Hooks were expected to act during backward. Tensors are packed when they are saved, in the forward pass; a "
+    en="You expected hooks to act during backward. Tensors are packed when they are saved, in the forward pass; a "
     "`with` around `backward()` comes too late.",
-    ru="Ожидалось, что хуки действуют во время обратного прохода. Но тензоры упаковываются при сохранении, в прямом "
+    ru="Вы ожидали, что хуки действуют во время обратного прохода. Но тензоры упаковываются при сохранении, в прямом "
     "проходе; ставить `with` вокруг `backward()` уже поздно.",
 )
 
@@ -101,18 +101,18 @@ predict_hooks.wrong(
 predict_hooks.wrong(
     "unpacks_once",
     {"unpacks of x ** 2 in two backward passes": 1},
-    en="`unpack` was expected to run only once. It runs at each use: two backward passes, two calls.",
-    ru="Ожидалось, что `unpack` вызывается только однажды. Но он вызывается при каждом обращении: два обратных прохода "
-    "— два вызова.",
+    en="You expected `unpack` to run only once. It runs at each use: two backward passes, two calls.",
+    ru="Вы ожидали, что `unpack` вызывается только однажды. Но он вызывается при каждом обращении: два обратных "
+    "прохода — два вызова.",
 )
 
 
 predict_hooks.wrong(
     "contents_are_checked",
     {"gradient of x ** 2 at 3 with pack = 4 * t": 6.0},
-    en="What `pack` changed was expected to make no difference, or to be undone. Backward takes the numbers that "
+    en="You expected what `pack` changed to make no difference, or to be undone. Backward takes the numbers that "
     "`unpack` returns and does not check them.",
-    ru="Ожидалось, что изменение, сделанное в `pack`, ни на что не влияет или отменяется. Но обратный проход берёт "
+    ru="Вы ожидали, что изменение, сделанное в `pack`, ни на что не влияет или отменяется. Но обратный проход берёт "
     "числа, которые вернул `unpack`, и не проверяет их.",
 )
 
@@ -146,9 +146,9 @@ predict_hooks.wrong(
 predict_hooks.wrong(
     "a_square_saves_twice",
     {"unpacks of x ** 2 in two backward passes": 4},
-    en="`x ** 2` was expected to save two tensors, as `x * x` does. It saves `x` once: one `unpack` in each backward "
+    en="You expected `x ** 2` to save two tensors, as `x * x` does. It saves `x` once: one `unpack` in each backward "
     "pass.",
-    ru="Ожидалось, что `x ** 2` сохраняет два тензора, как `x * x`. Но `x` сохраняется один раз, и на каждый обратный "
+    ru="Вы ожидали, что `x ** 2` сохраняет два тензора, как `x * x`. Но `x` сохраняется один раз, и на каждый обратный "
     "проход приходится один `unpack`.",
 )
 
@@ -156,8 +156,8 @@ predict_hooks.wrong(
 predict_hooks.wrong(
     "forward_uses_the_packed",
     {"x ** 2 at 3 with pack = 4 * t": 144.0},
-    en="The forward pass was expected to use the packed tensor. The result is computed before anything is packed.",
-    ru="Ожидалось, что в прямом проходе используется упакованный тензор. Но результат вычислен раньше, чем что-либо "
+    en="You expected the forward pass to use the packed tensor. The result is computed before anything is packed.",
+    ru="Вы ожидали, что в прямом проходе используется упакованный тензор. Но результат вычислен раньше, чем что-либо "
     "упаковано.",
 )
 

@@ -46,7 +46,7 @@ predict_saved.wrong(
     dict.fromkeys(("x + 1", "x * 2", "x.sum()"), _INPUT),
     en="Every operation was taken to keep its input. The derivative of `x + 1`, of `x * 2` and of a sum is a constant: "
     "nothing is saved.",
-    ru="Ожидалось, что любая операция сохраняет вход. Но производная `x + 1`, `x * 2` и суммы постоянна: сохранять "
+    ru="Вы ожидали, что любая операция сохраняет вход. Но производная `x + 1`, `x * 2` и суммы постоянна: сохранять "
     "нечего.",
 )
 
@@ -54,9 +54,9 @@ predict_saved.wrong(
 predict_saved.wrong(
     "scaling_saves",
     {"x * 2": _INPUT},
-    en="The input was expected to be saved because of the 2 in `x * 2`. A Python number lies in the node itself and "
+    en="You expected the input to be saved because of the 2 in `x * 2`. A Python number lies in the node itself and "
     "requires no gradient.",
-    ru="Ожидалось, что ради множителя 2 в `x * 2` сохраняется вход. Но число Python лежит в самом узле и градиента не "
+    ru="Вы ожидали, что ради множителя 2 в `x * 2` сохраняется вход. Но число Python лежит в самом узле и градиента не "
     "требует.",
 )
 
@@ -77,8 +77,8 @@ predict_saved.wrong("the_number_counts_as_float32", {"x * 2": 4}, *predict_saved
 predict_saved.wrong(
     "sums_save",
     {"x.sum()": _INPUT},
-    en="A sum was expected to save its terms. Its derivative is 1 for each of them; a shape is enough.",
-    ru="Ожидалось, что сумма сохраняет слагаемые. Но производная по каждому из них равна 1: достаточно знать форму.",
+    en="You expected a sum to save its terms. Its derivative is 1 for each of them; a shape is enough.",
+    ru="Вы ожидали, что сумма сохраняет слагаемые. Но производная по каждому из них равна 1: достаточно знать форму.",
 )
 
 
@@ -120,8 +120,9 @@ predict_saved.wrong(
 predict_saved.wrong(
     "a_slice_is_small",
     {"x[:2].sin()": 2 * 256 * 4},
-    en="The slice was expected to keep its own two rows only. A view keeps the whole storage that it lies in.",
-    ru="Ожидалось, что срез хранит только две свои строки. Но представление удерживает всё хранилище, в котором лежит.",
+    en="You expected the slice to keep its own two rows only. A view keeps the whole storage that it lies in.",
+    ru="Вы ожидали, что срез хранит только две свои строки. Но представление удерживает всё хранилище, в котором "
+    "лежит.",
 )
 
 
@@ -144,19 +145,19 @@ predict_saved.wrong(
 predict_saved.wrong(
     "freezing_changes_nothing",
     {"x @ frozen": 5 * _INPUT},
-    en="`x @ frozen` was expected to keep `x`. Only the gradient of `frozen` would need it, and that gradient is not "
+    en="You expected `x @ frozen` to keep `x`. Only the gradient of `frozen` would need it, and that gradient is not "
     "computed.",
-    ru="Ожидалось, что `x @ frozen` сохраняет `x`. Но он понадобился бы только для градиента `frozen`, а этот градиент "
-    "не вычисляется.",
+    ru="Вы ожидали, что `x @ frozen` сохраняет `x`. Но он понадобился бы только для градиента `frozen`, а этот "
+    "градиент не вычисляется.",
 )
 
 
 predict_saved.wrong(
     "frozen_is_not_saved",
     {"x @ frozen": _INPUT},
-    en="A frozen weight was expected not to be saved. It is, because the gradient of `x` needs it. What is not kept is "
+    en="You expected a frozen weight not to be saved. It is, because the gradient of `x` needs it. What is not kept is "
     "`x`.",
-    ru="Ожидалось, что замороженный вес не сохраняется. Но он сохраняется, иначе не вычислить градиент `x`. Не "
+    ru="Вы ожидали, что замороженный вес не сохраняется. Но он сохраняется, иначе не вычислить градиент `x`. Не "
     "хранится как раз `x`.",
 )
 
@@ -167,17 +168,17 @@ predict_saved.wrong("frozen_saves_nothing", {"x @ frozen": 0}, *predict_saved.mi
 predict_saved.wrong(
     "where_keeps_numbers",
     {"torch.where(x > 0.5, x, 0.0)": _INPUT},
-    en="`where` was expected to save numbers. It saves its condition, one byte per entry.",
-    ru="Ожидалось, что `where` сохраняет числа. Но сохраняется условие, по байту на элемент.",
+    en="You expected `where` to save numbers. It saves its condition, one byte per entry.",
+    ru="Вы ожидали, что `where` сохраняет числа. Но сохраняется условие, по байту на элемент.",
 )
 
 
 predict_saved.wrong(
     "where_keeps_its_input",
     {"torch.where(x > 0.5, x, 0.0)": _INPUT + _INPUT // 4},
-    en="`where` was expected to save the input beside its condition. The gradient passes or does not; the values of "
+    en="You expected `where` to save the input beside its condition. The gradient passes or does not; the values of "
     "`x` play no part.",
-    ru="Ожидалось, что `where` кроме условия сохраняет и вход. Но градиент либо проходит, либо нет; значения `x` для "
+    ru="Вы ожидали, что `where` кроме условия сохраняет и вход. Но градиент либо проходит, либо нет; значения `x` для "
     "этого не нужны.",
 )
 
@@ -185,8 +186,8 @@ predict_saved.wrong(
 predict_saved.wrong(
     "where_keeps_nothing",
     {"torch.where(x > 0.5, x, 0.0)": 0},
-    en="`where` was expected to save nothing. Backward has to know which entries were chosen.",
-    ru="Ожидалось, что `where` ничего не сохраняет. Но для обратного прохода нужно знать, какие элементы выбраны.",
+    en="You expected `where` to save nothing. Backward has to know which entries were chosen.",
+    ru="Вы ожидали, что `where` ничего не сохраняет. Но для обратного прохода нужно знать, какие элементы выбраны.",
 )
 
 
@@ -209,9 +210,9 @@ predict_saved.wrong(
 predict_saved.wrong(
     "relu_keeps_a_mask",
     {"x.relu()": _INPUT // 4},
-    en="`relu` was expected to save a mask only, or nothing. It saves its result, which is positive where the gradient "
+    en="You expected `relu` to save a mask only, or nothing. It saves its result, which is positive where the gradient "
     "passes.",
-    ru="Ожидалось, что `relu` сохраняет только маску или вообще ничего. Но сохраняется результат: где он положителен, "
+    ru="Вы ожидали, что `relu` сохраняет только маску или вообще ничего. Но сохраняется результат: где он положителен, "
     "там градиент проходит.",
 )
 

@@ -277,7 +277,7 @@ def halves_everything(f: Function, x: Tensor) -> Tensor:
 
 @save_in_half.mistake(
     en="Everything comes back as float32, indices as well. An index has to come back as it was.",
-    ru="Всё возвращается во float32, в том числе индексы. Индекс должен вернуться таким, каким был.",
+    ru="Всё возвращается в float32, в том числе индексы. Индекс должен вернуться таким, каким был.",
 )
 def everything_to_float32(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach().half(), lambda packed: packed.float())(f, x)

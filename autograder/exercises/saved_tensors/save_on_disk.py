@@ -69,7 +69,7 @@ def _clear_folder(folder: str) -> str:
             "parameter (bytes in `folder`).",
             ru="В файлах лежат элементы сохранённых тензоров, не более 4096 лишних байт на каждый; параметров там нет "
             "(байты в `folder`).",
-            measured=Text("Bytes in files", "Байт в файлах"),
+            measured=Text("Bytes in files", "В файлах, байт"),
         ),
         aspect(
             "memory",
@@ -149,13 +149,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
             del y
         backward(None)
         _clear_folder(folder)
-        if not case.measured:
-            with using_answer():
-                y = run(folder)
-                del y
-                gc.collect(1)
-                dropped = count_files(folder)[0]
-        else:
+        if case.measured:
             with using_answer():
                 with live_bytes() as live:
                     y = run(folder)

@@ -1,0 +1,107 @@
+"""Trials of a lesson's right and wrong answers, in several processes.
+
+A verdict must be the same every time. Each answer is therefore judged on the public seed in `PROCESSES` new processes.
+Each process also judges the answers on hidden seeds of its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .. import exercises
+from ..checking.exercise import PUBLIC_SEED, Exercise
+from ..checking.expected import Expected, as_answer, expect
+from ..checking.judge import judge
+from ..checking.observe import code_digest, observe
+from ..checking.verdict import Verdict
+from .execute import Ran, run
+from .source import BrokenSource, Lesson
+
+PROCESSES, HIDDEN_SEEDS = 5, 15
+# Imported before the processes are forked, once for all. Nothing may call backward before the fork.
+_PRELOADED = ["torch", "torch._dynamo", "torch.utils.checkpoint", __name__]
+_BLOCKS = 20_000  # many more than an answer needs
+
+# Verdicts by the name of the exercise, the kind of the answer ("solution", "alternative", "mistake") and its own name.
+Trials = dict[tuple[str, str, str], list[Verdict]]
+
+
+def try_answers(lesson: Lesson, chosen: Sequence[Exercise], keys: Mapping[str, Expected]) -> Trials:
+    """Return 20 verdicts on the solution, each alternative and each mistake of the chosen exercises.
+
+    `keys` is a dict from exercise name to what is expected on the public seed.
+    Raises BrokenSource if a cell of the lesson cannot be executed, or if an answer ends its process.
+    """
+    trials: Trials = defaultdict(list)
+    if not chosen:
+        return trials
+    path, encoded = exercises.path_of(chosen[0]), {each.name: keys[each.name].to_json() for each in chosen}
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    executor = ProcessPoolExecutor(min(PROCESSES, os.cpu_count() or 1), context, max_tasks_per_child=1)
+    try:
+        for found in executor.map(_try_in_process, *zip(*((lesson, path, encoded, n) for n in range(PROCESSES)))):
+            for answer, verdicts in found.items():
+                trials[answer] += verdicts
+    except BrokenProcessPool as error:
+        wrong = f"an answer ended its process; find its exercise with `autograder verify {lesson.name}.EXERCISE`"
+        raise BrokenSource(lesson.path, 1, wrong) from error
+    finally:
+        executor.shutdown(cancel_futures=True)
+    return trials
+
+
+def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], process: int) -> Trials:
+    """Return the verdicts of process number `process` on the exercises named in `keys`."""
+    torch.set_num_threads(1)
+    blocks = _scatter_free_blocks(process)
+    known = exercises.load_path(path)
+    ran = run(lesson, known, facts=False)
+    seeds = [f"gate {number}" for number in range(process, HIDDEN_SEEDS, PROCESSES)]
+    trials: Trials = defaultdict(list)
+    for name, key in keys.items():
+        for seed in (PUBLIC_SEED, *seeds):
+            expected = Expected.from_json(key) if seed == PUBLIC_SEED else expect_of(known[name], ran, seed)
+            for kind, own, answer in _answers(known[name], ran):
+                seen = expected.mistakes.get(own) if kind == "mistake" and seed != PUBLIC_SEED else None
+                runs = seen or observe(known[name], answer, seed)
+                trials[name, kind, own].append(judge(known[name], runs, expected, code_digest(answer)))
+    del blocks
+    return dict(trials)
+
+
+def expect_of(exercise: Exercise, ran: Ran, seed: str) -> Expected:
+    return expect(exercise, ran.solutions[exercise.name], seed, ran.given.get(exercise.name))
+
+
+def _answers(exercise: Exercise, ran: Ran) -> Iterator[tuple[str, str, object]]:
+    """Yield kind, name and object of each right and wrong answer to an exercise."""
+    solution = ran.solutions[exercise.name]
+    yield "solution", exercise.name, solution
+    for name, answer in ran.alternatives.get(exercise.name, {}).items():
+        yield "alternative", name, answer
+    for name, mistake in exercise.mistakes.items():
+        yield "mistake", name, as_answer(exercise, mistake.program, solution)
+
+
+def _scatter_free_blocks(seed: int) -> list[bytearray]:
+    """Fill the heap and free every second block in an order that depends on `seed`.
+
+    New objects then get addresses in another order in each process. A verdict that depends on addresses differs.
+    Returns the other blocks. Keep the blocks until the process ends.
+    """
+    rng = random.Random(seed)
+    blocks = [bytearray(rng.randrange(512)) for _ in range(_BLOCKS)]
+    rng.shuffle(blocks)
+    del blocks[::2]
+    return blocks
