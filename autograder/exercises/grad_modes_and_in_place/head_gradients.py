@@ -194,7 +194,7 @@ def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
 
 
 @head_gradients.mistake(
-    en="The forward pass of the body was recorded. The gradients are right; the graph was built for nothing.",
+    en="The forward pass of `body` was recorded. The gradients are right; the graph was built for nothing.",
     ru="Прямой проход через `body` записан в граф. Градиенты верны, но граф построен зря.",
 )
 def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
