@@ -106,7 +106,10 @@ WRONG = {
 
 
 class _Rounding(TorchFunctionMode):
-    """A mode in which exact comparisons of tensors, and numbers from them, overlook rounding errors."""
+    """A mode in which exact comparisons of tensors overlook rounding errors.
+
+    Numbers from `item()` are rounded to four digits.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         match func.__name__, args:
