@@ -7,13 +7,13 @@ right answers to another exercise. A redacted copy has `...` in place of the bod
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..checking.exercise import Exercise
-from ..exercises import module_files, modules_of, path_of
+from ..exercises import mistakes_of, module_files, modules_of, path_of
 from .syntax import (
     Definition,
     calls,
@@ -100,12 +100,13 @@ class LessonSource:
         kept = self._reached([node for node in self._home if is_public(node)], stubs)
         return {name: self._redacted(module, kept, stubs) for name, module in self._in_import_order()}
 
-    def extract(self, exercise: str, names: Iterable[str]) -> str:
-        """Return source code that defines `names` of an exercise's module and everything that they use.
+    def extract(self, exercise: str, names: Sequence[str]) -> str:
+        """Return source code that defines `names` of an exercise's modules and everything that they use.
 
         The code runs without the rest of the lesson.
         """
-        wanted = self._reached(list(self._definitions(self._module_of(exercise), names)), stubs=set())
+        own = [self._module_of(exercise), *filter(None, [self._modules.get(mistakes_of(exercise))])]
+        wanted = self._reached([node for each in own for node in self._definitions(each, names)], stubs=set())
         parts = []
         for _, module in self._in_import_order():
             for node in module.body:

@@ -1,8 +1,9 @@
 """Lookup of lessons and exercises by name.
 
 A lesson is a package, or in a private lesson a single module. `EXERCISES` in the package lists the exercises in order,
-each with a module of its own name. The file `key.json` holds the key: observations, no code. A private lesson is an
-instructor's own: `exercises/` beside the notebook holds its package, or its module with the key in `keys/`.
+each with a module of its own name. The mistakes of a long exercise NAME are in a module of their own, NAME_mistakes.
+The file `key.json` holds the key: observations, no code. A private lesson is an instructor's own: `exercises/` beside
+the notebook holds its package, or its module with the key in `keys/`.
 """
 
 from __future__ import annotations
@@ -137,6 +138,11 @@ def module_files(path: Path) -> dict[str, Path]:
     return {"" if file.stem == "__init__" else file.stem: file for file in sorted(path.glob("*.py"))}
 
 
+def mistakes_of(exercise: str) -> str:
+    """Return the name of the module that registers the mistakes of an exercise, if its own module does not."""
+    return f"{exercise}_mistakes"
+
+
 def path_of(exercise: Exercise) -> Path:
     """Return the path of the package or module of the lesson to which `exercise` belongs."""
     file = Path(inspect.getfile(exercise.probe))
@@ -204,6 +210,8 @@ def _exercise(path: Path, name: str) -> Exercise:
     found = getattr(_module(path, name), name, None)
     if not isinstance(found, Exercise):
         raise ImportError(f"{name}.py defines no exercise called {name}")
+    if (path / f"{mistakes_of(name)}.py").is_file():
+        _module(path, mistakes_of(name))
     return found
 
 

@@ -1191,8 +1191,8 @@ check("token_mean")
 # ### Extra exercise `break_accumulation`: a model for which it is not exact
 # *write the counter-example · ●●● · 10 minutes · 2 points · extra*
 #
-# Return a pair `(model, batches)`: a `torch.nn.Module`, and a list of two or more pairs `(x, y)` of the same size. The check accumulates `mse_loss(model(x), y) / len(batches)` and compares with one backward pass on the joined batch. The two gradients must differ by more than 1 %, and the big batch must give the same gradient each time.
-# %% [markdown] tags=["ru"] of="dbb6cd7b"
+# Return a pair `(model, batches)`: a `torch.nn.Module`, and a list of two or more pairs `(x, y)` of the same size. Each `y` has the shape of `model(x)`. The check accumulates `mse_loss(model(x), y) / len(batches)` and compares with one backward pass on the joined batch. The two gradients must differ by more than 1 %, and the big batch must give the same gradient each time.
+# %% [markdown] tags=["ru"] of="43235c37"
 # ## Когда накопление не заменяет большой батч
 #
 # Накопление основано на одном предположении: значение функции потерь на примере не зависит от соседних примеров. Тогда функция потерь большого батча — сумма по примерам, а сумму можно разбить на части как угодно. Если же выход слоя зависит от всего батча сразу, никакими множителями перед функцией потерь этого не исправить.
@@ -1200,7 +1200,7 @@ check("token_mean")
 # ### Дополнительное упражнение `break_accumulation`: модель, для которой накопление неточно
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Верните пару `(model, batches)`: модель, то есть `torch.nn.Module`, и список из двух или более пар `(x, y)` одного размера. Проверка накапливает градиенты `mse_loss(model(x), y) / len(batches)` и сравнивает сумму с градиентом одного обратного прохода по склеенному батчу. Два градиента должны различаться больше чем на 1 %, а большой батч должен каждый раз давать один и тот же градиент.
+# Верните пару `(model, batches)`: модель, то есть `torch.nn.Module`, и список из двух или более пар `(x, y)` одного размера. Форма каждого `y` такая же, как у `model(x)`. Проверка накапливает градиенты `mse_loss(model(x), y) / len(batches)` и сравнивает сумму с градиентом одного обратного прохода по склеенному батчу. Два градиента должны различаться больше чем на 1 %, а большой батч должен каждый раз давать один и тот же градиент.
 # %% answer="break_accumulation"
 def break_accumulation():
     """A model and equal micro-batches for which accumulation differs from the big batch."""

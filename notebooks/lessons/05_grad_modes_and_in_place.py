@@ -448,12 +448,12 @@ assert norm.num_batches_tracked == 1
 # ### Exercise `freeze`: a freeze without effect
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
-# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may have a name, may be of any kind, and may be a block of layers or of blocks) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
+# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may have a name, may be of any kind, and may be a block of layers or of blocks; one object, such as a `Tanh`, may stand in several places) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
 #
 # * All parameters of the first `k` layers stop requiring grad, and their `.grad` becomes `None`, so that an optimizer that holds them does not move them.
 # * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; every parameter behind the first `k` layers, that one included, keeps what it has in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
 # * A forward pass on data that does not require grad keeps nothing for the frozen layers.
-# %% [markdown] tags=["ru"] of="5040cf48"
+# %% [markdown] tags=["ru"] of="36d2ed56"
 # Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
 #
 # Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
@@ -461,7 +461,7 @@ assert norm.num_batches_tracked == 1
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
-# Функция `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один слой, но не все; слой может быть любым, иметь имя и сам состоять из слоёв или блоков) и возвращает список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`.
+# Функция `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один слой, но не все; слой может быть любым, иметь имя и сам состоять из слоёв или блоков; один и тот же объект, например `Tanh`, может стоять в нескольких местах) и возвращает список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`.
 #
 # * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не менял.
 # * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у всех параметров после первых `k` слоёв, и у этого тоже, в `.grad` лежит то же, что и раньше; `training` каждого слоя прежний, а параметры — те же объекты.
@@ -495,7 +495,8 @@ def freeze(model, k):
 
 # %% alternative="freeze"
 def freeze(model, k):
-    first = [name for name, _ in model.named_children()][:k]
+    names = [name for name, _ in model.named_modules(remove_duplicate=False)]
+    first = [name for name in names if name and "." not in name][:k]
     learning = []
     for name, parameter in model.named_parameters():
         if name.split(".")[0] in first:
@@ -508,7 +509,7 @@ def freeze(model, k):
 
 # %% alternative="freeze"
 def freeze(model, k):
-    frozen = {id(parameter) for layer in list(model.children())[:k] for parameter in layer.parameters()}
+    frozen = {id(parameter) for layer in list(model)[:k] for parameter in layer.parameters()}
     for parameter in model.parameters():
         if id(parameter) in frozen:
             parameter.grad = None
@@ -1066,8 +1067,8 @@ assert x.grad.tolist() == [12, 12, 12]
 # ### Extra exercise `head_gradients`: features that may not be used
 # *find the bug · ●○○ · 4 minutes · 4 points · extra*
 #
-# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before, and `head` may consist of several layers. Nothing needs to be returned.
-# %% [markdown] tags=["ru"] of="1abba8cd"
+# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded. It runs in the modes that the modules of `body` are in, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before, and `head` may consist of several layers. Nothing needs to be returned.
+# %% [markdown] tags=["ru"] of="144d6731"
 # ## Тело сети и голова
 #
 # Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — просто данные, и для него выбран самый быстрый из режимов.
@@ -1075,7 +1076,7 @@ assert x.grad.tolist() == [12, 12, 12]
 # ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
 # *найти ошибку · ●○○ · 4 минуты · 4 балла · дополнительно*
 #
-# Функция `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра модели `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход через `body` не записывается в граф, и сама модель `body` не меняется: ни флаги, ни режимы, ни веса, ни `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`, а модель `head` может состоять из нескольких слоёв. Возвращать ничего не нужно.
+# Функция `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра модели `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход через `body` не записывается в граф. Он выполняется в тех режимах, в которых находятся модули `body`, и сама модель `body` не меняется: ни флаги, ни режимы, ни веса, ни `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`, а модель `head` может состоять из нескольких слоёв. Возвращать ничего не нужно.
 # %% answer="head_gradients"
 def head_gradients(body, head, x, y):
     """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
@@ -1133,8 +1134,8 @@ check("head_gradients")
 # ### Extra exercise `shared_edit`: an edit of shared memory that is right
 # *write the counter-example · ●●○ · 8 minutes · 4 points · extra*
 #
-# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted; an edit that leaves the numbers as they are counts, too. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
-# %% [markdown] tags=["ru"] of="e74d1517"
+# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted; an edit that leaves the numbers as they are counts, too. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without rounding and randomness.
+# %% [markdown] tags=["ru"] of="727770e5"
 # ## Утверждение, которое надо опровергнуть
 #
 # «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы видели. Постройте свой.
@@ -1142,7 +1143,7 @@ check("head_gradients")
 # ### Дополнительное упражнение `shared_edit`: допустимое изменение общей памяти
 # *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
 #
-# Дан двумерный лист `x`, который требует градиента. Функция `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Изменение на месте выполнено тогда, когда представление (view) уже существовало, причём так, что счётчик версий увеличился; считается и изменение, при котором числа остались прежними. Обратный проход от `h` и обратный проход от `other` выполняются без ошибки, и оба градиента по `x` точны; проверка сравнивает их с конечными разностями, поэтому результат должен быть гладкой функцией от `x`, без случайности.
+# Дан двумерный лист `x`, который требует градиента. Функция `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Изменение на месте выполнено тогда, когда представление (view) уже существовало, причём так, что счётчик версий увеличился; считается и изменение, при котором числа остались прежними. Обратный проход от `h` и обратный проход от `other` выполняются без ошибки, и оба градиента по `x` точны; проверка сравнивает их с конечными разностями, поэтому результат должен быть гладкой функцией от `x`, без округления и случайности.
 # %% answer="shared_edit"
 def shared_edit(x):
     """Two tensors with a history on one memory that was edited in place, both with exact gradients."""

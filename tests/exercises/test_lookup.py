@@ -67,7 +67,7 @@ def test_every_module_of_a_lesson_is_an_exercise_or_imported(lesson: Lesson) -> 
     """A file that is not listed in EXERCISES would be forgotten without a word."""
     path = exercises.PACKAGED / lesson.name
     listed = exercises.load(lesson.name)
-    helpers = exercises.module_files(path).keys() - listed.keys() - {""}
+    helpers = exercises.module_files(path).keys() - {"", *listed, *map(exercises.mistakes_of, listed)}
     texts = [file.read_text(encoding="utf-8") for file in exercises.module_files(path).values()]
     assert [name for name in helpers if not any(f"from .{name} import" in text for text in texts)] == []
     assert all(exercises.path_of(exercise) == path for exercise in listed.values())
@@ -82,6 +82,19 @@ def test_a_private_lesson_may_be_a_package(here: Path) -> None:
     assert exercises.find("sine").points == 3
     assert exercises.key_path("angles") == here / "angles" / "key.json"
     assert "angles" in exercises.lessons()
+
+
+def test_mistakes_may_be_in_a_module_of_their_own(tmp_path: Path) -> None:
+    package = write_package(tmp_path)
+    program = (
+        "from .cosine import cosine\n\n@cosine.mistake(en='It is two.', ru='Два.')\ndef returns_two():\n    return 2\n"
+    )
+    (package / "cosine_mistakes.py").write_text(program)
+    assert list(exercises.load_path(package)["cosine"].mistakes) == ["returns_one", "returns_two"]
+    source = read_lesson(package)
+    made = exercises.defined_in(exercises.modules_of("private_exercises.angles", source.redacted()))
+    assert [each.program() for each in made["cosine"].mistakes.values()] == [None, None]
+    assert "return 2" in source.extract("cosine", ["returns_two"])
 
 
 def test_a_private_lesson_may_be_one_module(here: Path) -> None:

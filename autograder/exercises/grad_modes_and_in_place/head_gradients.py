@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import Dropout, Linear, Module, Sequential, Tanh
+from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
@@ -34,8 +34,9 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
         aspect(
             "head",
             2,
-            en="The gradient of the loss has been added to the `.grad` of every parameter of `head`.",
-            ru="Градиент функции потерь прибавлен к `.grad` каждого параметра `head`.",
+            en="The gradient of the loss has been added to the `.grad` of every parameter of `head`; the modes of `body` "
+            "count.",
+            ru="Градиент функции потерь прибавлен к `.grad` каждого параметра `head`; режимы `body` учтены.",
         ),
         aspect(
             "body",
@@ -90,10 +91,11 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
 @head_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for dtype in (torch.float64, torch.float32):
-        body = randomized(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
+        norm = BatchNorm1d(4, momentum=0.0)  # in training mode; its statistics stay
+        body = randomized(Sequential(Linear(3, 4), norm, Tanh(), Dropout(0.5)), rng, dtype)
         deep = dtype is torch.float32
         head = randomized(Sequential(Linear(4, 4), Tanh(), Linear(4, 3)) if deep else Linear(4, 3), rng, dtype)
-        body[2].eval()
+        body[3].eval()
         if deep:
             body[0].bias.requires_grad_(False)
             head[2].bias.grad = None
@@ -192,7 +194,7 @@ def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
 
 
 @head_gradients.mistake(
-    en="The forward pass of the body was recorded. The gradients are right; the graph was built for nothing.",
+    en="The forward pass of `body` was recorded. The gradients are right; the graph was built for nothing.",
     ru="Прямой проход через `body` записан в граф. Градиенты верны, но граф построен зря.",
 )
 def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
@@ -300,9 +302,32 @@ def adds_to_none(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 @head_gradients.mistake(
     en="The absolute differences were averaged; the loss is the mean of their squares.",
-    ru="Усреднены модули разностей, а функция потерь — среднее их квадратов.",
+    ru="Усреднены модули разностей, а функция потерь — среднее их квадратов.",
 )
 def averages_magnitudes(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
         features = body(x)
     (head(features) - y).abs().mean().backward()
+
+
+@head_gradients.mistake(
+    en="The features were computed in evaluation mode. Layers such as batch norm give other features in it: `body` was "
+    "to be called in the modes of its modules.",
+    ru="Признаки вычислены в режиме оценки. Слои вроде нормализации по батчу дают в нём другие признаки, а модель "
+    "`body` нужно вызывать, не меняя режимов.",
+)
+def evaluates_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    modes = [(module, module.training) for module in body.modules()]
+    leaves_the_body_in_eval(body, head, x, y)
+    for module, training in modes:
+        module.training = training
+
+
+@head_gradients.mistake(
+    en="Only the last layer of `head` got its gradients. `head.parameters()` gives the parameters of all layers.",
+    ru="Градиенты получил только последний слой `head`. Параметры всех слоёв выдаёт `head.parameters()`.",
+)
+def serves_the_last_layer(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    _mean_square(head(features), y).backward(inputs=list(head.parameters())[-2:])

@@ -26,6 +26,8 @@ _PROPERTIES = (
     "other.grad_fn is None",
 )
 
+_ROUNDING = {f"aten::{name}_" for name in ("round", "floor", "ceil", "trunc", "sign")}
+
 
 def _as_sequence(out: object) -> Sequence[object]:
     """Return the results of an operation as a sequence, even if there is only one."""
@@ -35,12 +37,13 @@ def _as_sequence(out: object) -> Sequence[object]:
 class _EditsOfViewed(TorchDispatchMode):
     """A detector of in-place edits of memory that already has a view.
 
-    `found` is True once such an edit was detected, `any` once an edit of any memory was.
+    `found` is True once such an edit was detected, `any` once an edit of any memory was. `rounds` is True once an edit
+    rounded numbers or took their signs.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.found = self.any = False
+        self.found = self.any = self.rounds = False
         self._viewed: set[int] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -49,6 +52,7 @@ class _EditsOfViewed(TorchDispatchMode):
             memory = args[0].untyped_storage().data_ptr()
             if func._schema.is_mutable:
                 self.any = True
+                self.rounds |= func._schema.name in _ROUNDING
                 self.found |= memory in self._viewed
             elif any(isinstance(t, Tensor) and t.untyped_storage().data_ptr() == memory for t in _as_sequence(out)):
                 self._viewed.add(memory)
@@ -80,7 +84,15 @@ def _check_gradient(function: Callable[[Tensor], Any], x: Tensor, index: int) ->
     high, low = (function(end.requires_grad_())[index] for end in ends)
     slope = ((high - low) * v).sum() / 2e-6
     exact = (gradient * along).sum()
-    return bool((slope - exact).abs() < 1e-5 * (1 + exact.abs()))
+    return bool((slope - exact).abs() < 1e-5 * (1 + exact.abs())) and not _goes_in_steps(function, x, index, gradient)
+
+
+def _goes_in_steps(function: Callable[[Tensor], Any], x: Tensor, index: int, gradient: Tensor) -> bool:
+    """Return whether result number `index` changes with `x` although its gradient is zero, as that of rounding."""
+    if gradient.any():
+        return False
+    here, there = (function((x.detach() + step).requires_grad_())[index] for step in (0, 1))
+    return not torch.equal(here, there)
 
 
 @exercise(
@@ -145,8 +157,8 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
                 name: _check_gradient(answer.shared_edit, case.x, index) for index, name in enumerate(("h", "other"))
             }
         again = answer.shared_edit(case.x.detach().clone().requires_grad_())
-        repeats = bool(torch.equal(first, again[0]))
-        return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats, "writes": edits.any}
+        evidence = {"repeats": torch.equal(first, again[0]), "writes": edits.any, "rounds": edits.rounds}
+        return {"shared": shared, "edited": edited, "gradients": gradients, **evidence}
 
 
 @shared_edit.cases
@@ -326,7 +338,7 @@ def raises_the_counter(x: Tensor) -> tuple[Tensor, Tensor]:
 
 @shared_edit.mistake(
     en="The shared memory is that of `x`: both tensors are views of the leaf. Begin with a result, such as `x * 2`.",
-    ru="Общая память принадлежит самому `x`: оба тензора — представления листа. Начните с результата, например с "
+    ru="Общая память принадлежит самому `x`: оба тензора — представления листа. Начните с результата, например с "
     "`x * 2`.",
 )
 def shares_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -357,3 +369,16 @@ def returns_three(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     other = h.t()
     h.mul_(3)
     return h, other, x
+
+
+@shared_edit.mistake(
+    en="The edit rounds the numbers. Rounding goes in steps: its gradient is zero wherever there is one, and the result "
+    "is no smooth function of `x`.",
+    ru="Изменение округляет числа. Округление ступенчато: его градиент равен нулю везде, где он есть, и результат — не "
+    "гладкая функция от `x`.",
+)
+def rounds(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h[0]
+    h.round_()
+    return h, other

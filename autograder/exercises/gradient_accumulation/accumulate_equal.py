@@ -218,3 +218,13 @@ def clears_afterwards(model: torch.nn.Module, batches: Batches) -> None:
 def returns_the_gradient(model: Any, batches: Batches) -> torch.Tensor:
     gradients = [torch.autograd.grad(mse_loss(model(x), y), model.weight)[0] for x, y in batches]
     return torch.stack(gradients).mean(0)
+
+
+@accumulate_equal.mistake(
+    en="The gradient is K times too small: it was divided by K twice, for example in the loss and again in `.grad`.",
+    ru="Градиент в K раз меньше нужного: он разделён на K дважды, например в функции потерь и ещё раз в `.grad`.",
+)
+def divides_twice(model: Any, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches) ** 2).backward()

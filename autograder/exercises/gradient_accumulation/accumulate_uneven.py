@@ -170,3 +170,25 @@ def divides_by_samples_so_far(model: torch.nn.Module, batches: Batches) -> None:
     for x, y in batches:
         seen += len(x)
         (mse_loss(model(x), y) * len(x) / seen).backward()
+
+
+@accumulate_uneven.mistake(
+    en="The number of samples was taken as K times the size of the first micro-batch. Here the sizes differ.",
+    ru="Число примеров принято равным K размерам первого микробатча. Но здесь размеры разные.",
+)
+def counts_k_times_the_first(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    total = len(batches) * len(batches[0][0])
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x) / total).backward()
+
+
+@accumulate_uneven.mistake(
+    en="A micro-batch is weighted by the entries of its `x`, but the divisor counts rows: the weights do not add up "
+    "to 1.",
+    ru="Вес микробатча — число элементов его `x`, а делитель — число строк: сумма весов не равна 1.",
+)
+def weighs_by_entries_of_x(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) * x.numel() / sum(len(x) for x, _ in batches)).backward()

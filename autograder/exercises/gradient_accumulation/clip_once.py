@@ -226,3 +226,13 @@ def clips_the_largest_entry(model: Any, optimizer: Any, batches: Batches, max_no
     accumulate_window(model, optimizer, batches)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=torch.inf)
     optimizer.step()
+
+
+@clip_once.mistake(
+    en="The sum of the magnitudes was limited to `max_norm` (`norm_type=1`), not the Euclidean norm.",
+    ru="Числом `max_norm` ограничена сумма модулей (`norm_type=1`), а не евклидова норма.",
+)
+def clips_the_sum_of_magnitudes(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    accumulate_window(model, optimizer, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
+    optimizer.step()

@@ -12,6 +12,7 @@ from autograder.language import Text
 from .common import ONE_BACKWARD_EACH, Batches, observe_training, training_cases
 from .fix_zero_inside import (
     clears_before_the_last,
+    clears_the_weight_alone,
     divides_by_all,
     divides_the_weight_alone,
     fix_zero_inside,
@@ -19,6 +20,7 @@ from .fix_zero_inside import (
     loses_the_scale,
     lowers_the_rate,
     one_backward_for_the_sum,
+    steps_by_hand,
     steps_every_time,
     steps_once,
     steps_one_too_early,
@@ -98,6 +100,8 @@ for program in (
     steps_one_too_early,
     steps_once,
     divides_by_all,
+    steps_by_hand,
+    clears_the_weight_alone,
 ):
     fix_backward_last.mistake(*fix_zero_inside.mistakes[program.__name__].says)(program)
 
@@ -128,5 +132,33 @@ def retains_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumula
         total = total + mse_loss(model(x), y) / accumulation_steps
         total.backward(retain_graph=True)
         if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@fix_backward_last.mistake(
+    en="`backward()` still runs only for the last micro-batch of a window, and its loss is not divided by K any more.",
+    ru="Обратный проход `backward()` по-прежнему выполняется только для последнего микробатча окна, а его потери больше "
+    "не делятся на K.",
+)
+def last_without_division(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y)
+        if (i + 1) % accumulation_steps == 0:
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@fix_backward_last.mistake(
+    en="The last micro-batch of a window counts twice: `backward()` was added to the loop and stayed in the `if`.",
+    ru="Последний микробатч окна учтён дважды: вызов `backward()` добавлен в цикл и остался в `if`.",
+)
+def counts_the_last_twice(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y) / accumulation_steps
+        loss.backward(retain_graph=True)
+        if (i + 1) % accumulation_steps == 0:
+            loss.backward()
             optimizer.step()
             optimizer.zero_grad()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.nn.functional import mse_loss
 
 from autograder.checking.exercise import Case, aspect, exercise
@@ -226,3 +227,33 @@ def divides_by_all(model: Any, optimizer: Any, batches: Batches, accumulation_st
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad()
+
+
+@fix_zero_inside.mistake(
+    en="The optimizer makes no step: `optimizer.step()` is missing, or the weights are changed by hand. Adam, for one, "
+    "does not subtract `lr` times the gradient.",
+    ru="Оптимизатор не делает ни одного шага: нет вызова `optimizer.step()`, или веса изменены вручную. Adam, "
+    "например, вычитает не градиент, умноженный на `lr`.",
+)
+def steps_by_hand(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= optimizer.param_groups[0]["lr"] * parameter.grad
+            optimizer.zero_grad()
+
+
+@fix_zero_inside.mistake(
+    en="Only `model.weight.grad` is cleared. A model may have other parameters, such as a bias: `optimizer.zero_grad()` "
+    "clears them all.",
+    ru="Обнуляется только `model.weight.grad`. У модели могут быть и другие параметры, например сдвиг (bias): метод "
+    "`optimizer.zero_grad()` обнуляет градиенты всех.",
+)
+def clears_the_weight_alone(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            model.weight.grad = None

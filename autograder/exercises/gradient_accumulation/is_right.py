@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Lineup, nameless
@@ -104,17 +105,47 @@ WRONG = {
 }
 
 
-def _accepts(answer: Any, function: Callable[..., None]) -> bool:
-    """Return whether the learner's test accepts `function`.
+class _Rounding(TorchFunctionMode):
+    """A mode in which exact comparisons of tensors overlook rounding errors.
+
+    Numbers from `item()` are rounded to four digits.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        match func.__name__, args:
+            case "eq" | "__eq__", (Tensor() as one, other):
+                return torch.isclose(one, torch.as_tensor(other, dtype=one.dtype), rtol=1e-4)
+            case "equal", (Tensor() as one, Tensor() as other):
+                return one.shape == other.shape and torch.allclose(one, other.to(one.dtype), rtol=1e-4)
+            case "item", (Tensor() as one,) if one.is_floating_point():
+                return float(f"{func(one):.4g}")
+        return func(*args, **(kwargs or {}))
+
+
+def _judge(answer: Any, function: Callable[..., None]) -> bool | None:
+    """Return whether the learner's test accepts `function`, or None if nothing was returned.
 
     A failed assertion in the test means that `function` is refused.
     """
     try:
-        return bool(answer.is_right(function))
+        said = answer.is_right(function)
+        return None if said is None else bool(said)
     except AnswerRaised as raised:
         if isinstance(raised.__cause__, AssertionError):
             return False
         raise
+
+
+def _name_accepted(answer: Any, verdicts: list[bool | None]) -> str:
+    """Return a word for which of the right functions the learner's test accepts."""
+    if all(verdicts):
+        return "all"
+    with _Rounding():
+        if all(_judge(answer, function) for function in RIGHT):
+            return "equal to the last bit"
+    if not any(verdicts):
+        return "nothing returned" if all(said is None for said in verdicts) else "none"
+    return "same tensor" if verdicts == [function is _by_zeroing_in_place for function in _RIGHT_PROGRAMS] else "some"
 
 
 @exercise(
@@ -194,8 +225,9 @@ def _accepts(answer: Any, function: Callable[..., None]) -> bool:
 )
 def is_right(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        accepts, refuses = case.others.tried(lambda function, _: _accepts(answer, function))
-    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+        verdicts, refuses = case.others.tried(lambda function, _: _judge(answer, function))
+        accepted = _name_accepted(answer, verdicts)
+    return {"accepts_right": all(verdicts), **refuses, "accepted": accepted, "refused": list(refuses.values())}
 
 
 @is_right.cases
@@ -203,21 +235,35 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the card and `reproduce` use the first
 
 
-def _run_test(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float | None = 100.0) -> bool:
-    """Run a right test of `accumulate` and return whether it passes.
+def _gradients(
+    accumulate: Callable[..., None],
+    sizes: tuple[int, ...],
+    old: float | None = 100.0,
+    weigh: Callable[[int], float] | None = None,
+) -> tuple[Tensor | None, Tensor]:
+    """Run `accumulate` on micro-batches of these sizes, and return the gradient it leaves and the expected one.
 
-    `sizes` are the sizes of the micro-batches. `old` fills `.grad` beforehand; None leaves it empty.
+    `old` fills `.grad` beforehand; None leaves it empty. `weigh(n)` is the expected weight of a mean over `n` samples,
+    by default its share of all samples.
     """
-    x = torch.arange(1.0, 2 * sum(sizes) + 1).reshape(-1, 2)
+    x = torch.arange(1.0, 2 * sum(sizes) + 1).reshape(-1, 2) / 7
     w = torch.tensor([1.0, -2.0], requires_grad=True)
     w.grad = None if old is None else torch.full_like(w, old)
-    (expected,) = torch.autograd.grad(((x @ w) ** 2).mean(), w)
 
     def loss_of(part: Tensor) -> Callable[[], Tensor]:
         return lambda: ((part @ w) ** 2).mean()
 
-    accumulate(w, [(loss_of(part), len(part)) for part in x.split(list(sizes))])
-    return w.grad is not None and torch.allclose(w.grad, expected)
+    parts = x.split(list(sizes))
+    weigh = weigh or (lambda n: n / len(x))
+    (expected,) = torch.autograd.grad(torch.stack([loss_of(part)() * weigh(len(part)) for part in parts]).sum(), w)
+    accumulate(w, [(loss_of(part), len(part)) for part in parts])
+    return w.grad, expected
+
+
+def _run_test(accumulate: Callable[..., None], sizes: tuple[int, ...], **how: Any) -> bool:
+    """Run a test of `accumulate` and return whether it passes. `how` is passed on to `_gradients`."""
+    found, expected = _gradients(accumulate, sizes, **how)
+    return found is not None and torch.allclose(found, expected)
 
 
 @is_right.mistake(
@@ -281,13 +327,80 @@ def wants_the_same_tensor(accumulate: Callable[..., None]) -> bool:
     ru="Тест сравнивает только направления или знаки: градиент неверной длины проходит.",
 )
 def compares_directions(accumulate: Callable[..., None]) -> bool:
-    w = torch.tensor([1.0, -2.0], requires_grad=True)
-    w.grad = torch.full_like(w, 100.0)
-    x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0], [0.0, 9.0]])
-    (expected,) = torch.autograd.grad(((x @ w) ** 2).mean(), w)
+    found, expected = _gradients(accumulate, (3, 1))
+    return found is not None and bool(torch.cosine_similarity(found, expected, dim=0) > 0.9999)
 
-    def loss_of(part: Tensor) -> Callable[[], Tensor]:
-        return lambda: ((part @ w) ** 2).mean()
 
-    accumulate(w, [(loss_of(part), len(part)) for part in x.split([3, 1])])
-    return w.grad is not None and bool(torch.cosine_similarity(w.grad, expected, dim=0) > 0.9999)
+@is_right.mistake(
+    en="The test compares to the last digit, as with `==`. Right functions add in different orders, so a test needs a "
+    "tolerance, as in `torch.allclose`.",
+    ru="Тест сравнивает до последнего знака, как `==`. Правильные функции складывают в разном порядке, поэтому тесту "
+    "нужен допуск, как в `torch.allclose`.",
+)
+def compares_exactly(accumulate: Callable[..., None]) -> bool:
+    found, expected = _gradients(accumulate, (3, 1, 2))
+    return found is not None and torch.equal(found, expected)
+
+
+@is_right.mistake(
+    en="Nothing comes back for a right function: `return True` is missing, and None counts as False.",
+    ru="Для правильной функции ничего не возвращается: нет `return True`, а None считается ответом False.",
+)
+def returns_nothing(accumulate: Callable[..., None]) -> None:
+    assert _run_test(accumulate, (3, 1))
+
+
+@is_right.mistake(
+    en="The test expects the weight 1/K: it accepts the function that weighs all micro-batches alike, and refuses the "
+    "right ones.",
+    ru="Тест ожидает вес 1/K: функцию, которая даёт всем микробатчам одинаковый вес, он принимает, а правильные "
+    "отвергает.",
+)
+def expects_equal_weights(accumulate: Callable[..., None]) -> bool:
+    return _run_test(accumulate, (3, 1), weigh=lambda n: 1 / 2)
+
+
+@is_right.mistake(
+    en="The test expects the plain sum of the means: it accepts the function that uses no weights, and refuses the "
+    "right ones.",
+    ru="Тест ожидает простую сумму средних: функцию без весов он принимает, а правильные отвергает.",
+)
+def expects_the_sum(accumulate: Callable[..., None]) -> bool:
+    return _run_test(accumulate, (3, 1), weigh=lambda n: 1.0)
+
+
+@is_right.mistake(
+    en="The test expects the sum over all samples: it accepts the function that never divides, and refuses the right "
+    "ones.",
+    ru="Тест ожидает сумму по всем примерам: функцию без деления он принимает, а правильные отвергает.",
+)
+def expects_no_division(accumulate: Callable[..., None]) -> bool:
+    return _run_test(accumulate, (3, 1), weigh=float)
+
+
+@is_right.mistake(
+    en="The test expects the old gradient as a part of the result: it accepts the function that never clears `.grad`, "
+    "and refuses the right ones.",
+    ru="Тест ожидает, что в результат войдёт старый градиент: функцию, которая не обнуляет `.grad`, он принимает, а "
+    "правильные отвергает.",
+)
+def expects_the_old_gradient(accumulate: Callable[..., None]) -> bool:
+    found, expected = _gradients(accumulate, (3, 1))
+    return found is not None and torch.allclose(found, expected + 100)
+
+
+@is_right.mistake(
+    en="Some right functions pass the test, others do not. They call `backward()` or `torch.autograd.grad`, for each "
+    "micro-batch or once, and may put a new tensor into `.grad`.",
+    ru="Одни правильные функции проходят тест, другие нет. Они вызывают `backward()` или `torch.autograd.grad`, для "
+    "каждого микробатча или один раз, и могут положить в `.grad` новый тензор.",
+)
+def counts_the_calls(accumulate: Callable[..., None]) -> bool:
+    calls: list[None] = []
+
+    def watched(parameter: Tensor, micro_batches: MicroBatches) -> None:
+        handle = parameter.register_hook(lambda _: calls.append(None))
+        accumulate(parameter, micro_batches)
+        handle.remove()
+
+    return _run_test(watched, (2, 1, 1)) and len(calls) == 3

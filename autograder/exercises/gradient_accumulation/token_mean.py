@@ -173,3 +173,37 @@ def counts_padding(model: torch.nn.Module, batches: Batches) -> None:
     positions = sum(y.numel() for _, y in batches)
     for x, y in batches:
         (_token_loss(model, x, y) * (y != IGNORED).sum() / positions).backward()
+
+
+@token_mean.mistake(
+    en="Padding was turned into class 0 and so counted as tokens of that class.",
+    ru="Паддинг заменён классом 0 и поэтому учтён как токены этого класса.",
+)
+def learns_from_padding(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    positions = sum(y.numel() for _, y in batches)
+    for x, y in batches:
+        logits, targets = model(x).flatten(0, 1), y.clamp(min=0).flatten()
+        (cross_entropy(logits, targets, reduction="sum") / positions).backward()
+
+
+@token_mean.mistake(
+    en="A mean was taken over each sequence first. Tokens of short sequences then weigh more than those of long ones.",
+    ru="Сначала взято среднее по каждой последовательности. Поэтому токены коротких последовательностей весят больше, "
+    "чем токены длинных.",
+)
+def averages_each_sequence(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    total = sum(int((y != IGNORED).sum()) for _, y in batches)
+    for x, y in batches:
+        rows = torch.stack([_token_loss(model, a[None], b[None]) for a, b in zip(x, y)])
+        (rows.mean() * (y != IGNORED).sum() / total).backward()
+
+
+@token_mean.mistake(*token_mean.mistakes["averages_each_sequence"].says)
+def averages_all_sequences(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    total = sum(len(y) for _, y in batches)
+    for x, y in batches:
+        rows = torch.stack([_token_loss(model, a[None], b[None]) for a, b in zip(x, y)])
+        (rows.sum() / total).backward()

@@ -108,18 +108,20 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
         weights_after_steps(case.optimizer) as weights,
     ):
         mean_loss = answer.train_epoch(case.model, case.optimizer, case.batches, case.accumulation_steps)
+    # measured on a model of its own, so one case is enough
+    peak = _peak_of_window(answer.train_epoch) if case.accumulation_steps == 3 else AtMost(limit=0, used=0)
     return {
         "weights": weights,
         "mean_loss": mean_loss,
         "backward_runs": directions(passes),
         "sizes": sizes,
-        "live_bytes": _peak_of_window(answer.train_epoch),
+        "live_bytes": peak,
     }
 
 
 @train_epoch.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for sizes, steps in [((2, 2, 2, 2, 2), 2), ((3, 1, 2, 4, 2), 3)]:
+    for sizes, steps in [((2, 2, 2, 2, 2), 2), ((3, 1, 2, 4, 2, 1), 3)]:
         model = linear(rng) if steps == 2 else affine(rng)
         yield Case(model=model, optimizer=sgd(model), batches=micro_batches(rng, *sizes), accumulation_steps=steps)
     model = affine(rng, outputs=2)
@@ -348,3 +350,65 @@ def returns_the_last_loss(model: Any, optimizer: Any, batches: Batches, accumula
             (loss * len(x) / count_samples(window)).backward()
         optimizer.step()
     return loss.item()
+
+
+def _train_and_record(model: Any, optimizer: Any, batches: Batches, k: int) -> list[tuple[float, int]]:
+    """Train for one epoch as the solution does, and return loss and size of each micro-batch."""
+    recorded = []
+    for start in range(0, len(batches), k):
+        window = batches[start : start + k]
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y)
+            (loss * len(x) / count_samples(window)).backward()
+            recorded.append((loss.item(), len(x)))
+        optimizer.step()
+    return recorded
+
+
+def _mean(recorded: list[tuple[float, int]]) -> float:
+    return sum(loss * n for loss, n in recorded) / sum(n for _, n in recorded)
+
+
+@train_epoch.mistake(
+    en="The mean loss is that of the last window alone: the total begins anew in each window.",
+    ru="Возвращено среднее только по последнему окну: сумма в каждом окне начинается заново.",
+)
+def returns_the_last_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    recorded = _train_and_record(model, optimizer, batches, accumulation_steps)
+    start = (len(batches) - 1) // accumulation_steps * accumulation_steps
+    return _mean(recorded[start:])
+
+
+@train_epoch.mistake(
+    en="The losses were computed anew after training, with the final weights. Asked for is the mean of the losses from "
+    "which the model learned.",
+    ru="Значения функции потерь вычислены заново после обучения, при последних весах. Нужно среднее тех, на которых "
+    "модель училась.",
+)
+def measures_afterwards(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    _train_and_record(model, optimizer, batches, accumulation_steps)
+    with torch.no_grad():
+        return _mean([(mse_loss(model(x), y).item(), len(x)) for x, y in batches])
+
+
+@train_epoch.mistake(
+    en="There is one step too many: after the last window the optimizer steps again with the same gradients.",
+    ru="Сделан лишний шаг: после последнего окна оптимизатор ещё раз использует те же градиенты.",
+)
+def steps_once_more(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    recorded = _train_and_record(model, optimizer, batches, accumulation_steps)
+    optimizer.step()
+    return _mean(recorded)
+
+
+@train_epoch.mistake(
+    en="After the loop a step is made for a last, incomplete window, although the last window may be complete.",
+    ru="После цикла делается шаг для последнего, неполного окна, хотя последнее окно может быть и полным.",
+)
+def always_steps_at_the_end(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    recorded = _train_and_record(model, optimizer, batches, accumulation_steps)
+    if len(batches) % accumulation_steps == 0:
+        optimizer.zero_grad()
+        optimizer.step()
+    return _mean(recorded)

@@ -249,3 +249,31 @@ def divides_the_scaled_by_rows(model: Any, optimizer: Any, scaler: Any, batches:
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="`scaler.update()` ran although no loss had been scaled: `scaler.scale(loss)` is missing.",
+    ru="Метод `scaler.update()` вызван, хотя масштабирования не было: пропущен вызов `scaler.scale(loss)`.",
+)
+def updates_without_a_scale(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    accumulate_window(model, optimizer, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="`unscale_` and `scaler.update()` run in the loop: each time, what was there before is divided by the scale "
+    "again. Both belong once, after the loop.",
+    ru="Методы `unscale_` и `scaler.update()` вызываются в цикле: каждый раз накопленное раньше снова делится на "
+    "масштаб. Оба вызова нужны по одному разу, после цикла.",
+)
+def unscales_and_updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+        scaler.unscale_(optimizer)
+        scaler.update()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()

@@ -140,8 +140,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @count_nodes.mistake(
-    en="The graph was walked as a tree: a node is counted once for every path that leads to it.",
-    ru="Граф обойдён как дерево: узел сосчитан столько раз, сколько путей к нему ведёт.",
+    en="The nodes were counted as those of a tree: a node counts once for every path that leads to it.",
+    ru="Узлы сосчитаны как в дереве: каждый столько раз, сколько путей к нему ведёт.",
 )
 def walks_a_tree(tensor: Tensor) -> int:
     def visits(node: Any) -> int:

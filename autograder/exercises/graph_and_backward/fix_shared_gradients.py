@@ -277,3 +277,36 @@ def records_the_pass(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[f
 def returns_a_generator(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> Iterator[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
     return (gradient * factor for gradient, factor in zip(gradients, factors))
+
+
+@fix_shared_gradients.mistake(
+    en="The zeros for an unused input have the dtype of another tensor, such as `v`. They need the dtype of that input.",
+    ru="У нулей для неиспользованного входа dtype другого тензора, например `v`. Нужен dtype самого входа.",
+)
+def zeros_in_the_dtype_of_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    zeros = [torch.zeros(x.shape, dtype=v.dtype) for x in inputs]
+    return [zero if g is None else g * factor for zero, g, factor in zip(zeros, gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="The zeros of several unused inputs share one memory. An edit of one gradient would change the others.",
+    ru="У нулей для нескольких неиспользованных входов общая память. Изменение одного градиента изменило бы и другие.",
+)
+def shares_zeros(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    kept: dict[torch.dtype, Tensor] = {}
+    most = max(x.numel() for x in inputs)
+    own = []
+    for x, gradient, factor in zip(inputs, gradients, factors):
+        zeros = kept.setdefault(x.dtype, torch.zeros(most, dtype=x.dtype))
+        own.append(zeros[: x.numel()].view(x.shape) if gradient is None else gradient * factor)
+    return own
+
+
+@fix_shared_gradients.mistake(
+    en="All gradients were multiplied by the first factor. Each input has a factor of its own.",
+    ru="Все градиенты умножены на первый множитель. У каждого входа свой множитель.",
+)
+def one_factor_for_all(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    return [gradient * factors[0] for gradient in torch.autograd.grad(y, inputs, v, materialize_grads=True)]

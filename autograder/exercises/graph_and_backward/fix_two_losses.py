@@ -130,6 +130,7 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
         "losses": losses,
         "gradient": gradient,
         "goes_again": again,
+        "gradient_has_graph": gradient is not None and gradient.requires_grad,
         "backward_runs": runs.times,
         "left": _measure_left(answer.fix_two_losses),
     }
@@ -297,4 +298,21 @@ def averages_the_losses(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLos
 def shares_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
     (share * fit + size).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="`create_graph=True` gives `w.grad` a graph of its own. As long as `w.grad` is there, all saved values are.",
+    ru="Из-за `create_graph=True` у `w.grad` появился свой граф. Пока хранится `w.grad`, хранится и всё сохранённое.",
+)
+def gives_the_gradient_a_graph(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward(create_graph=True)  # type: ignore[no-untyped-call]
+    return fit.detach(), size.detach()
+
+
+@fix_two_losses.mistake(*fix_two_losses.mistakes["gives_the_gradient_a_graph"].says)
+def creates_a_graph(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward(create_graph=True)  # type: ignore[no-untyped-call]
     return fit, size

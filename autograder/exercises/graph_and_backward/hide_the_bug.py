@@ -86,7 +86,7 @@ def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
     seen: dict[str, object] = {
         "result": {
             "type": "Tensor" if isinstance(y, Tensor) else type(y).__name__,
-            "numel()": y.numel() if isinstance(y, Tensor) else None,
+            "numel() == 1": y.numel() == 1 if isinstance(y, Tensor) else None,
             "grad_fn": "a node" if isinstance(y, Tensor) and y.grad_fn is not None else None,
         },
         "untouched": torch.equal(case.x.detach(), before),
@@ -218,8 +218,25 @@ def returns_a_number(x: Tensor) -> float:
 
 
 @hide_the_bug.mistake(
-    en="Two elements were returned. The assigning pass goes backward from one.",
-    ru="Возвращены два элемента, а проход с присваиванием начинается от одного.",
+    en="Several elements were returned, or none. The assigning pass goes backward from one.",
+    ru="Возвращено несколько элементов или ни одного, а проход с присваиванием начинается от одного.",
 )
 def returns_two_elements(x: Tensor) -> Tensor:
     return 0 * x.repeat(2) + 5 * x.repeat(2)
+
+
+@hide_the_bug.mistake(
+    en="The bug shows on this graph: the last path brings 0, and this 0 replaces the derivative that an earlier path has "
+    "brought. The order of the operands counts.",
+    ru="На этом графе ошибка проявляется: последний путь приносит 0, и этот 0 заменяет производную, которую принёс "
+    "другой путь. Порядок операндов важен.",
+)
+def zero_comes_last(x: Tensor) -> Tensor:
+    h = 2 * x
+    return h + 0 * h
+
+
+@hide_the_bug.mistake(*hide_the_bug.mistakes["derivative_is_nan"].says)
+def every_path_is_nan(x: Tensor) -> Tensor:
+    h = 0 * x
+    return h.sqrt() + h.sqrt()

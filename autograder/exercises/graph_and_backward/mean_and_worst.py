@@ -344,3 +344,16 @@ def empties_the_list(model: Any, batches: Batches) -> Pair:
 def leaves_out_the_first(model: Any, batches: Batches) -> Pair:
     losses = [mse_loss(model(x), y) for x, y in batches]
     return sum(loss.item() for loss in losses[1:]) / len(losses), max(losses)
+
+
+@mean_and_worst.mistake(
+    en="The losses were computed in evaluation mode. A model may compute something else in it: the mode was not to be "
+    "changed, not even for a while.",
+    ru="Потери вычислены в режиме оценки. Модель может вычислять в нём другое: режим нельзя было менять даже на время.",
+)
+def evaluates_for_a_while(model: Any, batches: Batches) -> Pair:
+    training = model.training
+    model.eval()
+    pair = _mean_and_extreme(model, batches, max)
+    model.train(training)
+    return pair

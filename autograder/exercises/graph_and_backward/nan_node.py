@@ -394,3 +394,14 @@ def follows_first_operands_only(loss: Tensor) -> str | None:
         node = node.next_functions[0][0] if node.next_functions else None
     loss.backward()  # type: ignore[no-untyped-call]
     return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="The first node with a NaN was named in the order in which a queue gives the nodes, not in that of the backward "
+    "pass: the queue may give a node first that only passes the NaN on.",
+    ru="Назван первый узел с NaN в том порядке, в каком узлы выдаёт очередь, а не в порядке обратного прохода: раньше "
+    "может попасться узел, который NaN только передаёт.",
+)
+def names_the_first_of_a_queue(loss: Tensor) -> str | None:
+    bad = _nodes_giving_nan(loss)
+    return next((node.name() for node in _list_order(loss) if node in bad), None)

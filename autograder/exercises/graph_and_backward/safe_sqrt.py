@@ -310,3 +310,14 @@ def edits_the_leaf(x: Tensor) -> Tensor:
 )
 def computes_in_float32(x: Tensor) -> Tensor:
     return torch.where(x > 0, torch.where(x > 0, x, 1.0).float().sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="The value was divided by a detached root. The gradient then takes the root for a constant and is twice too "
+    "large.",
+    ru="Значение получено делением на отсоединённый корень. В градиенте корень считается постоянным, и градиент вдвое "
+    "больше нужного.",
+)
+def divides_by_a_constant_root(x: Tensor) -> Tensor:
+    root = torch.where(x > 0, x, 1.0).sqrt().detach()
+    return torch.where(x > 0, x / root, 0.0)

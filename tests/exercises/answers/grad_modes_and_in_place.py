@@ -156,3 +156,70 @@ def shared_edit(x):
     other = h[0]
     torch.autograd.graph.increment_version(h)
     return h, other
+
+
+# %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body"
+# eval with exact restore
+def head_gradients(body, head, x, y):
+    was = [(m, m.training) for m in body.modules()]
+    body.eval()
+    with torch.no_grad():
+        f = body(x)
+    for m, t in was: m.training = t
+    ((head(f) - y) ** 2).mean().backward()
+
+
+# %% exercise="freeze" verdict="refused" mistake="one_too_many"
+# children dedups repeated layer (borderline)
+def freeze(model, k):
+    for layer in list(model.children())[:k]:
+        for p in layer.parameters():
+            p.requires_grad_(False)
+            p.grad = None
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+# %% exercise="shared_edit" verdict="refused" mistake="rounds"
+# relu not smooth
+def shared_edit(x):
+    h = x * 1
+    v = h[0]
+    h.round_()
+    return h, v
+
+
+# %% exercise="smooth" verdict="refused" mistake="detaches_the_new_rows"
+# detach x part
+def smooth(x, a):
+    rows = [x[0]]
+    for t in range(1, len(x)):
+        rows.append(a * rows[-1] + (1 - a) * x[t].detach())
+    return torch.stack(rows)
+
+
+# %% exercise="shared_edit" verdict="refused"
+# rounds one of the two alone
+def shared_edit(x):
+    h = x * 2
+    v = h[0]
+    v.floor_()
+    return h, v
+
+
+# %% exercise="shared_edit" verdict="passed"
+# constant, and so smooth
+def shared_edit(x):
+    h = x * 2
+    v = h[0]
+    h.mul_(0)
+    return h, v
+
+
+# %% exercise="freeze" verdict="passed"
+# layers by their position
+def freeze(model, k):
+    for i in range(k):
+        for p in model[i].parameters():
+            p.requires_grad_(False)
+            p.grad = None
+    return [p for p in model.parameters() if p.requires_grad]

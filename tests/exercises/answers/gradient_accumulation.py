@@ -282,3 +282,127 @@ def is_right(accumulate):
     return w.grad is held and bool(torch.isclose(w.grad, torch.tensor(-15.0)))
 
 
+# %% exercise="break_accumulation" verdict="refused" mistake="targets_broadcast"
+# y broadcast wrong
+def break_accumulation():
+    torch.manual_seed(0)
+    return torch.nn.Linear(2, 1), [(torch.randn(4, 2), torch.randn(4)) for _ in range(2)]
+
+
+# %% exercise="break_accumulation" verdict="refused" mistake="layer_norm"
+# layernorm
+def break_accumulation():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.LayerNorm(3), torch.nn.Linear(3, 1))
+    return model, [(torch.randn(4, 2), torch.randn(4, 1)) for i in range(3)]
+
+
+# %% exercise="break_accumulation" verdict="refused" mistake="the_same_batch_twice"
+# same batch twice
+def break_accumulation():
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))
+    b = (torch.randn(4, 2), torch.randn(4, 1))
+    return model, [b, b]
+
+
+# %% exercise="break_accumulation" verdict="refused" mistake="counts_its_calls"
+# stateful counter
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(1, 1)
+        self.calls = 0
+    def forward(self, x):
+        self.calls += 1
+        return self.l(x) * self.calls
+def break_accumulation():
+    return Counter(), [(torch.ones(2, 1), torch.zeros(2, 1)), (torch.ones(2, 1), torch.zeros(2, 1))]
+
+
+# %% exercise="break_accumulation" verdict="passed"
+# softmax over the batch
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(1, 1)
+    def forward(self, x):
+        return torch.softmax(self.a(x), dim=0) * x.sum(0)
+def break_accumulation():
+    torch.manual_seed(1)
+    return Attention(), [(torch.tensor([[1.0], [2.0]]), torch.tensor([[0.0], [5.0]])), (torch.tensor([[3.0], [-1.0]]), torch.tensor([[2.0], [1.0]]))]
+
+
+# %% exercise="is_right" verdict="refused" mistake="compares_exactly"
+# exact equality
+def is_right(accumulate):
+    w = torch.tensor([0.1, 0.3], requires_grad=True)
+    w.grad = torch.ones(2)
+    k = torch.tensor([0.7, -0.2])
+    accumulate(w, [(lambda: ((w - k) ** 2).mean(), 1), (lambda: (w * k).sin().mean(), 3), (lambda: (w ** 3).mean(), 3)])
+    t, = torch.autograd.grad((((w - k) ** 2).mean() + 3 * (w * k).sin().mean() + 3 * (w ** 3).mean()) / 7, w)
+    return bool((w.grad == t).all())
+
+
+# %% exercise="is_right" verdict="refused" mistake="returns_nothing"
+# returns None
+def is_right(accumulate):
+    w = torch.tensor(2.0, requires_grad=True)
+    w.grad = torch.tensor(100.0)
+    accumulate(w, [(lambda: 4 * w, 1), (lambda: 10 * w, 3)])
+    assert abs(w.grad.item() - 34 / 4) < 1e-4
+
+
+# %% exercise="is_right" verdict="refused" mistake="expects_equal_weights"
+# compares with 1/K loop
+def is_right(accumulate):
+    w = torch.tensor(2.0, requires_grad=True)
+    w.grad = torch.tensor(100.0)
+    accumulate(w, [(lambda: 4 * w, 1), (lambda: 10 * w, 3)])
+    return abs(w.grad.item() - 7) < 1e-4
+
+
+# %% exercise="is_right" verdict="passed"
+# several trials
+def is_right(accumulate):
+    g = torch.Generator().manual_seed(5)
+    for sizes in ([2, 2], [5, 1, 1], [1], [1, 7, 3, 2]):
+        p = torch.randn(3, generator=g, dtype=torch.float64).requires_grad_()
+        c = [torch.randn(3, generator=g, dtype=torch.float64) for _ in sizes]
+        want = sum(n * (2 * (p.detach() - k)) / 3 for n, k in zip(sizes, c)) / sum(sizes)
+        p.grad = torch.randn(3, generator=g, dtype=torch.float64)
+        accumulate(p, [((lambda k=k: ((p - k) ** 2).mean()), n) for n, k in zip(sizes, c)])
+        if p.grad is None or (p.grad - want).abs().max() > 1e-8:
+            return False
+    return True
+
+
+# %% exercise="unscale_then_clip" verdict="refused" mistake="unscales_and_updates_each"
+# update in the loop
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+        scaler.unscale_(optimizer)
+        scaler.update()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+# %% exercise="train_epoch" verdict="refused"
+# the tail is all batches when the last window is complete
+def train_epoch(model, optimizer, batches, accumulation_steps):
+    whole = len(batches) // accumulation_steps * accumulation_steps
+    windows = [batches[i : i + accumulation_steps] for i in range(0, whole, accumulation_steps)]
+    windows.append(batches[-(len(batches) % accumulation_steps) :])
+    total, count = 0.0, 0
+    for window in windows:
+        n = sum(len(x) for x, _ in window)
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y)
+            (loss * len(x) / n).backward()
+            total += loss.item() * len(x)
+        optimizer.step()
+        count += n
+    return total / count

@@ -139,3 +139,56 @@ def mean_and_worst(model, batches):
             worst = loss
     model.train(mode)
     return total / len(batches), worst
+
+
+# %% exercise="hide_the_bug" verdict="refused" mistake="zero_comes_last"
+# wrong order
+def hide_the_bug(x):
+    h = x * 2
+    return h + h * 0
+
+
+# %% exercise="nan_node" verdict="refused" mistake="names_the_first_of_a_queue"
+# first giving NaN in walk order
+def nan_node(loss):
+    bad, order, stack = set(), [], [loss.grad_fn]
+    while stack:
+        node = stack.pop(0)
+        if node is None or node in order:
+            continue
+        order.append(node)
+        node.register_hook(lambda given, received, node=node: bad.add(node) if any(t is not None and t.isnan().any() for t in given) else None)
+        stack.extend(k for k, _ in node.next_functions)
+    loss.backward()
+    return next((n.name() for n in order if n in bad), None)
+
+
+# %% exercise="fix_two_losses" verdict="refused" mistake="gives_the_gradient_a_graph"
+# w updated in place (w.grad with graph)
+def fix_two_losses(w, x, y, share):
+    h = torch.tanh(x @ w)
+    fit = ((h - y) ** 2).mean()
+    size = (h**2).mean()
+    (fit + share * size).backward(create_graph=True)
+    return fit.detach(), size.detach()
+
+
+# %% exercise="mean_and_worst" verdict="refused" mistake="evaluates_for_a_while"
+# worst scaled / recomputed under eval restored
+def mean_and_worst(model, batches):
+    mode = model.training
+    model.eval()
+    total, worst = 0.0, None
+    for x, y in batches:
+        loss = mse_loss(model(x), y)
+        total += loss.item()
+        if worst is None or loss > worst:
+            worst = loss
+    model.train(mode)
+    return total / len(batches), worst
+
+
+# %% exercise="fix_shared_gradients" verdict="refused" mistake="one_factor_for_all"
+# one factor for all
+def fix_shared_gradients(y, inputs, v, factors):
+    return [g * factors[0] for g in torch.autograd.grad(y, inputs, v, materialize_grads=True)]
