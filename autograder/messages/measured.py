@@ -55,6 +55,7 @@ NAMES: dict[str, Text] = {
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
+    (r"(.+) requires grad", Text(r"`\1` requires grad", r"`\1` требует градиента")),
     (r"(.+) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
     (r"(.+) is as before", Text(r"`\1` is as before", r"`\1` прежний")),
     (r"after backward\(\) (.+)", Text(r"`\1` after `backward()`", r"`\1` после `backward()`")),

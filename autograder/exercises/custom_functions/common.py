@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -62,6 +63,7 @@ EDITS_GRAD_OUTPUT = Text(
 )
 
 MEMORY_ENTRIES = 5000  # size of the tensor on which memory is measured
+_MOST_OF_ERROR = 200  # characters of an error that a card shows
 
 
 def apply(function: Any, *arguments: object) -> Any:
@@ -168,11 +170,11 @@ def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
 
 
 def result_or_error(call: Callable[[], object]) -> object:
-    """Return what `call()` returns, or the name of the exception that it raises."""
+    """Return what `call()` returns, or the name of the exception that it raises with the start of its text."""
     try:
         return call()
     except Exception as error:
-        return type(error).__name__
+        return f"{type(error).__name__}: {textwrap.shorten(str(error), _MOST_OF_ERROR, placeholder=' …')}"
 
 
 def error_text(call: Callable[[], object]) -> str:

@@ -16,7 +16,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import EXACT, NEAR, Cost, Function, Watched, columns_by_differences, error_in_units, relative_error
+from .common import EXACT, NEAR, Cost, Function, Watched, columns_by_differences, limited_error, relative_error
 
 _WIDTH = 32  # numbers in the hidden layer
 
@@ -36,10 +36,8 @@ _WIDTH = 32  # numbers in the hidden layer
         aspect(
             "exact",
             0.5,
-            en="It is exact up to rounding: the error is at most 1e-12 of its largest entry (counted in units of "
-            "1e-12).",
-            ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах "
-            "1e-12).",
+            en="It is exact up to rounding: the error is at most 1e-12 of its largest entry.",
+            ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента.",
             measured=ERROR,
         ),
         aspect(
@@ -84,7 +82,7 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
     m, n = truth.shape
     return {
         "jacobian": found,
-        "exact": error_in_units(EXACT, error),
+        "exact": limited_error(EXACT, error),
         "passes": AtMost(limit=min(m, n) + 3, used=cost.passes),
         "largest": AtMost(limit=2 * _WIDTH * min(m, n), used=cost.largest),
         "moved": watched.moved,

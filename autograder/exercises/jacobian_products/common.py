@@ -27,8 +27,8 @@ EXACT = 1e-12  # the chain rule reaches about 1e-15, finite differences in float
 
 
 TO_ROUNDING = Text(
-    "The product is exact up to rounding: its error is at most 1e-12 of its largest entry (counted in units of 1e-12).",
-    "Произведение точно до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах 1e-12).",
+    "The product is exact up to rounding: its error is at most 1e-12 of its largest entry.",
+    "Произведение точно до округления: погрешность не больше 1e-12 от наибольшего элемента.",
 )
 
 
@@ -61,10 +61,9 @@ def relative_error(truth: Tensor, got: object) -> float:
     return error / largest if largest else math.inf if error else 0.0
 
 
-def error_in_units(unit: float, error: float) -> AtMost:
-    """Return an error as a count with a limit: the number of `unit`s in it, of which 1 is allowed."""
-    share = error / unit
-    return AtMost(limit=1, used=math.ceil(share) if share < 1e9 else 10**9)
+def limited_error(limit: float, error: float) -> AtMost:
+    """Return a relative error with a limit. An error that is infinite or NaN counts as 1."""
+    return AtMost(limit=limit, used=error if error < 1 else 1.0)
 
 
 class Watched:
@@ -134,7 +133,7 @@ def observe_jvp(product_along: Callable[..., object], case: Case, budget: Functi
         cost = Cost(lambda counted: product_along(counted, x, x.cos()), budget)
     return {
         "product": product,
-        "exact": error_in_units(EXACT, error),
+        "exact": limited_error(EXACT, error),
         "passes": AtMost(limit=3, used=cost.passes),
         "largest": AtMost(limit=4 * _COST_SIZE, used=cost.largest),
         "many_calls": cost.calls >= _COST_SIZE,

@@ -16,7 +16,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, error_in_units, relative_error, tracked
+from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, limited_error, relative_error, tracked
 
 _SMALL, _LARGE = 3, 6  # lengths of x for which the cost is counted
 
@@ -99,7 +99,7 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
         small, large = (_count_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
     return {
         "product": product,
-        "exact": error_in_units(EXACT, error),
+        "exact": limited_error(EXACT, error),
         "passes": AtMost(limit=4, used=large.passes),
         "largest": AtMost(limit=4 * _LARGE, used=large.largest),
         "operations": AtMost(limit=0, used=large.ops - small.ops),

@@ -12,10 +12,11 @@ from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, uniform
+from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Function, columns_by_differences, error_in_units, relative_error, tracked
+from .common import Function, columns_by_differences, limited_error, relative_error, tracked
 
 _CLOSE = 1e-9  # relative error that central differences with a good step reach, unlike one-sided ones
 
@@ -74,9 +75,9 @@ class BlackBox:
         aspect(
             "accurate",
             1.5,
-            en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
-            ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента (указана в единицах 1e-9).",
-            measured=Text("Error in units of 1e-9", "Ошибка в единицах 1e-9"),
+            en="The largest error is at most 1e-9 of the largest entry.",
+            ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента.",
+            measured=ERROR,
         ),
         aspect(
             "x",
@@ -108,7 +109,7 @@ def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
     box = BlackBox(case.f, case.x)
     found = answer.numerical_jacobian(box, case.x)
     with using_answer():
-        accurate = error_in_units(_CLOSE, relative_error(truth, found))  # type: ignore[arg-type]
+        accurate = limited_error(_CLOSE, relative_error(truth, found))  # type: ignore[arg-type]
     return {"jacobian": found, "accurate": accurate, "x": relative_error(box.x, case.x) < 1e-12, "how": box.kind()}
 
 
