@@ -32,6 +32,19 @@ TO_ROUNDING = Text(
 )
 
 
+EXACT_ROWS = Text(
+    "The result is exact up to rounding: its error is at most 1e-12 of the largest entry.",
+    "Результат точен до округления: погрешность не больше 1e-12 от наибольшего элемента.",
+)
+
+LOSES_DIGITS = Text(
+    "The numbers have lost half of their digits or more: they went through a float32 tensor, such as `torch.zeros(...)` "
+    "makes, or were rounded.",
+    "Потеряна половина знаков или больше: числа прошли через тензор float32, какой создаёт `torch.zeros(...)`, или "
+    "округлены.",
+)
+
+
 def curved(rng: torch.Generator, n: int, m: int) -> Function:
     """Return a random function from R^n to R^m.
 

@@ -150,7 +150,7 @@ predict_vjp.wrong(
     "none_for_an_error",
     {"y, no v": None},
     en="You expected `None` without a `v`. `backward()` needs a `v` here and raises an error without it.",
-    ru="Вы ожидали, что без `v` получится `None`. Но вектор здесь нужен, и без него `backward()` завершается ошибкой.",
+    ru="Вы ожидали, что без `v` получится `None`. Но `v` здесь нужен, и без него `backward()` завершается ошибкой.",
 )
 
 
