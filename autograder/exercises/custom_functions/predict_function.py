@@ -239,14 +239,6 @@ predict_function.wrong(
 
 
 predict_function.wrong(
-    "derivative_of_the_product",
-    {"a.grad": 5.0},
-    en="The true derivative of `a * b` stands there. Autograd does not know it: it takes what `backward` says.",
-    ru="Здесь стоит настоящая производная `a * b`. Autograd её не знает: он берёт то, что вернул `backward`.",
-)
-
-
-predict_function.wrong(
     "node_without_its_number",
     {"node of Tenfold.forward(...)": "MulBackward"},
     en="The number at the end of the node's name is missing, as in `AddBackward0`.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
+from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.observe import using_answer
@@ -61,22 +61,6 @@ def steep(rng: torch.Generator, n: int, m: int) -> Function:
     """
     a, f = signed(rng, m, n), curved(rng, n, m)
     return Formula("x -> 1000 + (3 * a @ x).cos() + ...", lambda x: 1000 + (3 * a @ x).cos() + f(x))
-
-
-def relative_error(truth: Tensor, got: object) -> float:
-    """Return the largest error of `got`, divided by the largest entry of `truth`.
-
-    The error is infinite if `got` is not a tensor of the same shape.
-    """
-    if not isinstance(got, Tensor) or got.shape != truth.shape:
-        return math.inf
-    error, largest = (got.detach() - truth).abs().max().item(), truth.abs().max().item()
-    return error / largest if largest else math.inf if error else 0.0
-
-
-def limited_error(limit: float, error: float) -> AtMost:
-    """Return a relative error with a limit. An error that is infinite or NaN counts as 1."""
-    return AtMost(limit=limit, used=error if error < 1 else 1.0)
 
 
 class Watched:

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
+from autograder.checking.accuracy import relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Function, cube_without_jvp, relative_error
+from .common import Function, cube_without_jvp
 
 Example = tuple[Function, Tensor, Tensor]
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
+from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
@@ -16,7 +17,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, limited_error, relative_error, tracked
+from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, tracked
 
 _SMALL, _LARGE = 3, 6  # lengths of x for which the cost is counted
 

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
+from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, uniform
 from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Function, columns_by_differences, limited_error, relative_error, tracked
+from .common import Function, columns_by_differences, tracked
 
 _CLOSE = 1e-9  # relative error that central differences with a good step reach, unlike one-sided ones
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR
@@ -16,7 +17,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs
 
-from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, limited_error, relative_error, tracked
+from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, tracked
 
 
 @exercise(
