@@ -23,7 +23,7 @@ _ERROR = re.compile(r"\w+(Error|Exception)(: .*)?", re.DOTALL)  # an error that 
 
 @dataclass(frozen=True)
 class AtMost:
-    """A count or an error with a limit: `used` of the `limit` that is allowed.
+    """A count or an error with a limit: `used` of `limit`.
 
     The limit is computed from the sizes of the case, not from a solution.
     """
@@ -239,6 +239,22 @@ def _same_scalar(expected: Any, got: Any, rtol: float) -> bool:
     if math.isnan(expected) or math.isnan(got):
         return math.isnan(expected) and math.isnan(got)
     return math.isclose(expected, got, rel_tol=rtol, abs_tol=1e-12)
+
+
+def relative_error(truth: torch.Tensor, got: object) -> float:
+    """Return the largest error of `got`, divided by the largest entry of `truth`.
+
+    The error is infinite if `got` is not a tensor of the same shape.
+    """
+    if not isinstance(got, torch.Tensor) or got.shape != truth.shape:
+        return math.inf
+    error, largest = (got.detach() - truth).abs().max().item(), truth.abs().max().item()
+    return error / largest if largest else math.inf if error else 0.0
+
+
+def limited_error(limit: float, error: float) -> AtMost:
+    """Return a relative error with a limit. An error that is infinite or NaN counts as 1."""
+    return AtMost(limit=limit, used=error if error < 1 else 1.0)
 
 
 def describe(value: Any) -> str:

@@ -160,7 +160,7 @@ class marks_both(_Clip):
 )
 class takes_one_gradient(_Clip):
     @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
+    def backward(ctx: Any, grad_output: Tensor) -> Any:  # type: ignore[override]
         return grad_output * (ctx.saved_tensors[0].abs() <= 1)
 
 
@@ -384,7 +384,7 @@ class share_first(_Clip):
         return _Clip.forward(ctx, x)[::-1]
 
     @staticmethod
-    def backward(ctx: Any, grad_share: Tensor, grad_clipped: Tensor) -> Any:
+    def backward(ctx: Any, grad_share: Tensor, grad_clipped: Tensor) -> Any:  # type: ignore[override]
         return _Clip.backward(ctx, grad_clipped, grad_share)
 
 

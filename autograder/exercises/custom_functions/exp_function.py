@@ -21,6 +21,8 @@ from .common import (
     MEMORY_ENTRIES,
     NEEDS_RESHAPE,
     OVERWRITES_INPUT,
+    SAVES_NOTHING,
+    STATE_OUTSIDE_CTX,
     Function,
     apply_custom,
     bytes_kept,
@@ -28,6 +30,18 @@ from .common import (
     gradients,
     observe_state,
     same_numbers,
+)
+from .exp_keeping import (
+    RightExp,
+    attribute_of_ctx,
+    input_as_attribute,
+    keeps_a_copy,
+    keeps_both,
+    kept_on_the_class,
+    saves_both,
+    saves_nothing,
+    saves_the_input,
+    writes_into_the_result,
 )
 
 
@@ -117,23 +131,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=torch.tensor([[[20.0, -20.0]], [[0.5, -1.5]]], dtype=torch.float64), grad_output=signed(rng, 2, 1, 2))
     yield Case(x=signed(rng).float(), grad_output=signed(rng).float())
     yield Case(x=signed(rng, 0), grad_output=signed(rng, 0))
-
-
-class RightExp(Function):
-    """A right exponential.
-
-    Most mistakes of the exercise are subclasses of this class.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = x.exp()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        return grad_output * ctx.saved_tensors[0]
 
 
 @exp_function.mistake(
@@ -349,4 +346,38 @@ class subtracts_the_largest(RightExp):
         return y
 
 
-from . import exp_keeping  # noqa: E402, F401 - it registers more mistakes
+exp_function.mistake(
+    en="The input is saved and the exponential computed a second time. That keeps the input alive next to the result: "
+    "twice the bytes.",
+    ru="Сохраняется вход, а экспонента вычисляется второй раз. Поэтому рядом с результатом в памяти остаётся и вход: "
+    "байтов вдвое больше.",
+)(saves_the_input)
+exp_function.mistake(
+    en="The input is kept, in an attribute of `ctx` or as `.data`, and the exponential computed a second time. The "
+    "input stays alive next to the result: twice the bytes.",
+    ru="Вход хранится в атрибуте `ctx` или как `.data`, а экспонента вычисляется второй раз. Рядом с результатом в "
+    "памяти остаётся и вход: байтов вдвое больше.",
+)(input_as_attribute)
+exp_function.mistake(*STATE_OUTSIDE_CTX)(kept_on_the_class)
+exp_function.mistake(
+    en="Both the input and the result are kept, although one of them is enough.",
+    ru="Хранятся и вход, и результат, хотя достаточно одного из них.",
+)(saves_both)
+exp_function.mistake(*exp_function.mistakes["saves_both"].says)(keeps_both)
+exp_function.mistake(
+    en="What is kept is neither the input nor the tensor that is returned, but a copy or a second computation of one "
+    "of them: one more tensor of that size, and no change of the result reaches it.",
+    ru="Хранится не вход и не возвращаемый тензор, а копия одного из них или заново вычисленное значение. Это ещё один "
+    "тензор того же размера, и изменения результата до него не доходят.",
+)(keeps_a_copy)
+exp_function.mistake(
+    en="The result is kept where autograd does not check it, such as in an attribute of `ctx` or as `.data`. When it is "
+    "changed in place, a wrong gradient comes out without an error.",
+    ru="Результат хранится там, где autograd его не проверяет, например в атрибуте `ctx` или как `.data`. Если его "
+    "изменили на месте, градиент получится неверным, а ошибки не будет.",
+)(attribute_of_ctx)
+exp_function.mistake(*SAVES_NOTHING)(saves_nothing)
+exp_function.mistake(
+    en="`backward` writes its product into the saved tensor. That is the result, which the caller still holds.",
+    ru="В `backward` произведение записано в сохранённый тензор. Это сам результат, и он ещё нужен вызывающему коду.",
+)(writes_into_the_result)

@@ -1,4 +1,4 @@
-"""Mistakes of `exp_function` in what is kept for the backward pass."""
+"""Programs that keep the wrong tensors, mistakes of `exp_function`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,26 @@ from typing import Any
 
 from torch import Tensor
 
-from .common import SAVES_NOTHING, STATE_OUTSIDE_CTX, Function
-from .exp_function import RightExp, exp_function
+from .common import Function
 
 
-@exp_function.mistake(
-    en="The input is saved and the exponential computed a second time. That keeps the input alive next to the result: "
-    "twice the bytes.",
-    ru="Сохраняется вход, а экспонента вычисляется второй раз. Поэтому рядом с результатом в памяти остаётся и вход: "
-    "байтов вдвое больше.",
-)
+class RightExp(Function):
+    """A right exponential.
+
+    Most mistakes of the exercise are subclasses of this class.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
 class saves_the_input(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -27,12 +37,6 @@ class saves_the_input(Function):
         return grad_output * ctx.saved_tensors[0].exp()
 
 
-@exp_function.mistake(
-    en="The input is kept, in an attribute of `ctx` or as `.data`, and the exponential computed a second time. The "
-    "input stays alive next to the result: twice the bytes.",
-    ru="Вход хранится в атрибуте `ctx` или как `.data`, а экспонента вычисляется второй раз. Рядом с результатом в "
-    "памяти остаётся и вход: байтов вдвое больше.",
-)
 class input_as_attribute(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -44,7 +48,6 @@ class input_as_attribute(Function):
         return grad_output * ctx.x.exp()
 
 
-@exp_function.mistake(*STATE_OUTSIDE_CTX)
 class kept_on_the_class(Function):
     kept: Any = None
 
@@ -58,10 +61,6 @@ class kept_on_the_class(Function):
         return grad_output * kept_on_the_class.kept
 
 
-@exp_function.mistake(
-    en="Both the input and the result are kept, although one of them is enough.",
-    ru="Хранятся и вход, и результат, хотя достаточно одного из них.",
-)
 class saves_both(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -74,7 +73,6 @@ class saves_both(Function):
         return grad_output * ctx.saved_tensors[1]
 
 
-@exp_function.mistake(*exp_function.mistakes["saves_both"].says)
 class keeps_both(RightExp):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -84,12 +82,6 @@ class keeps_both(RightExp):
         return y
 
 
-@exp_function.mistake(
-    en="What is kept is neither the input nor the tensor that is returned, but a copy or a second computation of one "
-    "of them: one more tensor of that size, and no change of the result reaches it.",
-    ru="Хранится не вход и не возвращаемый тензор, а копия одного из них или заново вычисленное значение. Это ещё один "
-    "тензор того же размера, и изменения результата до него не доходят.",
-)
 class keeps_a_copy(RightExp):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -98,12 +90,6 @@ class keeps_a_copy(RightExp):
         return y
 
 
-@exp_function.mistake(
-    en="The result is kept where autograd does not check it, such as in an attribute of `ctx` or as `.data`. When it is "
-    "changed in place, a wrong gradient comes out without an error.",
-    ru="Результат хранится там, где autograd его не проверяет, например в атрибуте `ctx` или как `.data`. Если его "
-    "изменили на месте, градиент получится неверным, а ошибки не будет.",
-)
 class attribute_of_ctx(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -115,7 +101,6 @@ class attribute_of_ctx(Function):
         return grad_output * ctx.y
 
 
-@exp_function.mistake(*SAVES_NOTHING)
 class saves_nothing(RightExp):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -127,10 +112,6 @@ class saves_nothing(RightExp):
         return grad_output * y
 
 
-@exp_function.mistake(
-    en="`backward` writes its product into the saved tensor. That is the result, which the caller still holds.",
-    ru="В `backward` произведение записано в сохранённый тензор. Это сам результат, и он ещё нужен вызывающему коду.",
-)
 class writes_into_the_result(RightExp):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:

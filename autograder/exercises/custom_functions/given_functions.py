@@ -1,4 +1,4 @@
-"""Right and wrong Functions on which a learner's test of `is_right_function` is run."""
+"""Right and wrong Functions for a learner's test in `is_right_function`."""
 
 from __future__ import annotations
 

@@ -28,6 +28,18 @@ from .common import (
     observe_state,
     same_numbers,
 )
+from .product_shapes import (
+    RightForward,
+    always_sums_over_axis_0,
+    counts_axes_from_the_left,
+    reshapes_the_gradient,
+    squeezes_the_sum,
+    sums_over_axis_0,
+    sums_over_axis_0_with_keepdim,
+    sums_over_the_last_axis,
+    takes_the_mean,
+    takes_the_mean_for_a_number,
+)
 
 
 class _ReadCounter(TorchDispatchMode):
@@ -133,27 +145,15 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         v = signed(rng, *torch.broadcast_shapes(a.shape, b.shape)).to(a.dtype)
         return Case(a=a, b=b, grad_output=v, needs_a=needs_a, needs_b=needs_b)
 
-    a = signed(rng, 2, 3)
-    a[0, 1] = 0.0
-    yield case(True, True, a, signed(rng, 2, 3))
+    with_zero = signed(rng, 2, 3)
+    with_zero[0, 1] = 0.0
+    yield case(True, True, with_zero, signed(rng, 2, 3))
     yield case(True, True, signed(rng, 4, 3), signed(rng, 3))
     yield case(True, False, signed(rng, 3, 2), signed(rng, 3, 2))
     yield case(False, True, signed(rng, 5), signed(rng, 5))
     yield case(True, True, signed(rng, 2, 1).float(), signed(rng, 3, 2, 4).float())
     for a, b in ((3,), ()), ((4, 3), (4, 1)), ((4, 1), (1, 3)):
         yield case(True, True, signed(rng, *a), signed(rng, *b))
-
-
-class RightForward(Function):
-    """A right forward pass of the product.
-
-    Most mistakes of the exercise are subclasses of this class.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
 
 
 @product_function.mistake(*STATE_OUTSIDE_CTX)
@@ -379,4 +379,40 @@ class divides_the_result(Function):
         return grad_output * y / a if needs[0] else None, grad_output * y / b if needs[1] else None
 
 
-from . import product_shapes  # noqa: E402, F401 - it registers more mistakes
+product_function.mistake(
+    en="The gradient of a stretched input is the mean over the stretched axis. The paths join there, so it is the sum.",
+    ru="Градиент растянутого входа усреднён по растянутой оси. Пути там сходятся, поэтому нужна сумма.",
+)(takes_the_mean)
+product_function.mistake(
+    en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
+    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
+)(takes_the_mean_for_a_number)
+product_function.mistake(
+    en="Where the shapes differ, the gradient is summed over axis 0. The stretched axis may be another one, as for "
+    "`(4, 3)` and `(4, 1)`.",
+    ru="Если формы различаются, градиент просуммирован по оси 0. Растянутой может быть и другая ось, как для `(4, 3)` "
+    "и `(4, 1)`.",
+)(sums_over_axis_0)
+product_function.mistake(
+    en="The gradient of `b` is summed over axis 0 even if no axis was stretched.",
+    ru="Градиент по `b` просуммирован по оси 0, даже если при транслировании ни одна ось не расширена.",
+)(always_sums_over_axis_0)
+product_function.mistake(*product_function.mistakes["sums_over_axis_0"].says)(sums_over_axis_0_with_keepdim)
+product_function.mistake(
+    en="Where the shapes differ, the gradient is summed over the last axis. The stretched axis may be another one, as "
+    "for `(4, 3)` and `(3,)`.",
+    ru="Если формы различаются, градиент просуммирован по последней оси. Растянутой может быть и другая ось, как для "
+    "`(4, 3)` и `(3,)`.",
+)(sums_over_the_last_axis)
+product_function.mistake(
+    en="The gradient of a stretched input is only given another shape. It has too many entries and has to be summed.",
+    ru="Градиенту растянутого входа лишь придана другая форма. Элементов в нём слишком много, их нужно сложить.",
+)(reshapes_the_gradient)
+product_function.mistake(
+    en="`squeeze` also removes axes of length 1 that belong to the input. Its gradient has to keep them.",
+    ru="Метод `squeeze` удаляет и те оси длины 1, которые есть у входа. В его градиенте они должны остаться.",
+)(squeezes_the_sum)
+product_function.mistake(
+    en="The axes of the input are counted from the left. Broadcasting aligns shapes at their last axes.",
+    ru="Оси входа отсчитаны слева. При транслировании формы выравниваются по последним осям.",
+)(counts_axes_from_the_left)

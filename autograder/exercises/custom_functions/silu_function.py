@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import BYTES_IN_MEMORY, ERROR
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
 from .common import (

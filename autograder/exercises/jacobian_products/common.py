@@ -10,11 +10,10 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
-from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost, entries
+from autograder.checking.values import AtMost, entries, limited_error, relative_error
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
 

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
-from autograder.checking.accuracy import relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula
 from autograder.checking.observe import using_answer
+from autograder.checking.values import relative_error
 from autograder.language import Text
 
 from .common import Function, cube_without_jvp

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
-from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
 from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
+from autograder.checking.values import limited_error, relative_error
 from autograder.language import Text
 
 from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, Function, tracked

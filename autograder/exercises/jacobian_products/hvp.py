@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
-from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
 from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, tracked

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
-from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, with_old_gradient
 from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
+from autograder.checking.values import limited_error, relative_error
 from autograder.language import Text
 
 from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, curved
@@ -293,18 +293,18 @@ def stacks_too_few(y: Tensor, x: Tensor) -> Tensor:
     "passes changed it too.",
     ru="Матрица верна, но прежний градиент сохранён как второе имя `x.grad`, без копии: обратные проходы изменили и его.",
 )
-def old_gradient_by_name(y: Tensor, x: Tensor) -> Tensor:
+def old_gradient_by_name(y: Tensor, x: Tensor) -> object:
     old, before = x.grad, torch.zeros_like(x) if x.grad is None else x.grad.clone()
     sums = torch.stack([before, *_rows_in_grad(y, x, _do_nothing, _do_nothing)])
     x.grad = old
-    return sums.diff(dim=0)
+    return sums[1:] - sums[:-1]
 
 
 @jacobian_rows.mistake(
     en="The matrix is right, but zeros were put into `x.grad` where `None` had been.",
     ru="Матрица верна, но в `x.grad` записаны нули, хотя раньше там был `None`.",
 )
-def zeros_for_none(y: Tensor, x: Tensor) -> Tensor:
+def zeros_for_none(y: Tensor, x: Tensor) -> object:
     old = torch.zeros_like(x) if x.grad is None else x.grad.clone()
     rows = leaves_grad_empty(y, x)
     x.grad = old

@@ -296,7 +296,7 @@ def cotangent_like_the_input(f: Function, x: Tensor, v: Tensor) -> Tensor:
     en="`x` and `v` are swapped: the derivative is that at `v`, in the direction `x`.",
     ru="Перепутаны `x` и `v`: производная взята в точке `v` по направлению `x`.",
 )
-def point_and_direction_swapped(f: Function, x: Tensor, v: Tensor) -> Tensor:
+def point_and_direction_swapped(f: Function, x: Tensor, v: Tensor) -> object:
     return torch.func.jvp(f, (v,), (x,))[1]
 
 

@@ -8,12 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.accuracy import limited_error, relative_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs
 
