@@ -258,20 +258,6 @@ class Exp(torch.autograd.Function):
 
 
 # %% exercise="exp_function" verdict="refused" mistake="returns_a_view"
-# view(-1) of x in forward: not for a non-contiguous x
-class Exp(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.exp(x.view(-1)).view(x.shape)
-        ctx.save_for_backward(y)
-        return y
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output * y
-
-
-# %% exercise="exp_function" verdict="refused" mistake="returns_a_view"
 # reshape: the result is a view of a temporary
 class Exp(torch.autograd.Function):
     @staticmethod
@@ -369,22 +355,6 @@ class Sinh(torch.autograd.Function):
         with torch.enable_grad():
             y = torch.sinh(x)
         return torch.autograd.grad(y, x, grad_output)[0]
-
-
-# %% exercise="fix_sinh" verdict="refused" mistake="under_no_grad"
-# autograd inside without create_graph, tracked x
-class Sinh(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return (torch.exp(x) - torch.exp(-x)) / 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        with torch.enable_grad():
-            y = torch.sinh(x)
-            return torch.autograd.grad(y, x, grad_output, retain_graph=True)[0]
 
 
 # %% exercise="silu_function" verdict="refused" mistake="cuts_off_at_20"
@@ -502,20 +472,6 @@ class Reverse(torch.autograd.Function):
         return [-ctx.factor * g, None]
 
 
-# %% exercise="reverse_function" verdict="refused" mistake="reverse_in_wrong_order"
-# gradient for the factor too
-class Reverse(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        ctx.save_for_backward(x)
-        return x.clone()
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return -ctx.factor * g, -(x * g).sum()
-
-
 # %% exercise="leaky_function" verdict="refused" mistake="takes_the_larger"
 # forward by maximum
 class Leaky(torch.autograd.Function):
@@ -592,35 +548,6 @@ class ScaleInPlace(torch.autograd.Function):
 
 
 # %% exercise="scale_function" verdict="refused" mistake="one_entry_for_two"
-# two entries lost, list
-class ScaleInPlace(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        ctx.mark_dirty(x)
-        return x.mul_(factor)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return [grad_output * ctx.factor, None, 1]
-
-
-# %% exercise="scale_function" verdict="refused" mistake="says_nothing"
-# marks in backward
-class ScaleInPlace(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        ctx.save_for_backward(x)
-        return x.mul_(factor)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        ctx.mark_dirty(grad_output)
-        return grad_output * ctx.factor, None
-
-
-# %% exercise="scale_function" verdict="refused" mistake="one_entry_for_two"
 # list of two
 class ScaleInPlace(torch.autograd.Function):
     @staticmethod
@@ -644,38 +571,6 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * ctx.factor, g.sum()
-
-
-# %% exercise="scale_function" verdict="refused" mistake="returns_a_copy"
-# mark_dirty, x * factor assigned by name
-class ScaleInPlace(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        ctx.mark_dirty(x)
-        x = x * factor
-        return x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.factor, None
-
-
-# %% exercise="clip_function" verdict="refused" mistake="clips_in_place"
-# edits the gradient
-class Clip(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        share = (x.abs() > 1).to(x.dtype).mean()
-        ctx.mark_non_differentiable(share)
-        return x.clamp(-1, 1), share
-
-    @staticmethod
-    def backward(ctx, grad_clipped, grad_share):
-        (x,) = ctx.saved_tensors
-        grad_clipped[x.abs() > 1] = 0
-        return grad_clipped
 
 
 # %% exercise="clip_function" verdict="refused" mistake="lower_end_open"
@@ -756,28 +651,6 @@ class Cube(torch.autograd.Function):
         return x**3, t * 3 * x**2
 
 
-# %% exercise="cube_function" verdict="refused" mistake=""
-# numpy forward
-class Cube(torch.autograd.Function):
-    generate_vmap_rule = True
-    @staticmethod
-    def forward(x):
-        return torch.from_numpy(x.numpy()**3)
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        (x,) = inputs
-        ctx.save_for_backward(x)
-        ctx.save_for_forward(x)
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 3 * x**2
-    @staticmethod
-    def jvp(ctx, t):
-        (x,) = ctx.saved_tensors
-        return t * 3 * x**2
-
-
 # %% exercise="cube_function" verdict="refused" mistake="batch_always_first"
 # vmap stack of applies at 0, but in_dim returned
 class Cube(torch.autograd.Function):
@@ -800,51 +673,6 @@ class Cube(torch.autograd.Function):
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return t * 3 * x**2
-
-
-# %% exercise="is_right_function" verdict="refused" mistake="never_looks_at_grad_output"
-# compared with torch's own, by hand
-def is_right_function(function):
-    def all_of(f):
-        x = torch.tensor([[0.3, -1.2, 2.0]], dtype=torch.float64, requires_grad=True)
-        k = torch.tensor([[1.1, 0.4, -0.7]], dtype=torch.float64, requires_grad=True)
-        v = torch.tensor([[2.0, -0.5, 3.0]], dtype=torch.float64, requires_grad=True)
-        y = f(x, k)
-        first = torch.autograd.grad(y, (x, k), v, create_graph=True)
-        w = [torch.tensor([[0.7, 1.3, -2.0]]).double(), torch.tensor([[-1.0, 0.2, 0.9]]).double()]
-        total = sum((a * b).sum() for a, b in zip(first, w))
-        second = torch.autograd.grad(total, (x, k, v), retain_graph=True, allow_unused=True, materialize_grads=True)
-        parts = []
-        for fi in first:
-            parts += torch.autograd.grad((fi * w[0]).sum(), (x, k, v), retain_graph=True, allow_unused=True, materialize_grads=True)
-        return [y, *first, *second, *parts]
-    try:
-        mine, ref = all_of(function.apply), all_of(lambda x, k: x * torch.exp(-k))
-    except RuntimeError:
-        return False
-    if not all(torch.allclose(a, b, rtol=1e-9, atol=1e-12) for a, b in zip(mine, ref)):
-        return False
-    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
-    k = torch.zeros(3, dtype=torch.float64, requires_grad=True)
-    g = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    function.apply(x, k).backward(g)
-    return g.tolist() == [1.0, 2.0, 3.0]
-
-
-# %% exercise="is_right_function" verdict="refused" mistake="never_looks_at_grad_output"
-# grad_output of ones in the edit check
-def is_right_function(function):
-    torch.manual_seed(4)
-    x = torch.tensor([1.5, -0.7, 0.3, -2.0], dtype=torch.float64, requires_grad=True)
-    k = torch.randn(4, dtype=torch.float64, requires_grad=True)
-    assert torch.allclose(function.apply(x, k), x * torch.exp(-k))
-    assert gradcheck(function.apply, (x, k))
-    assert gradgradcheck(function.apply, (x, k))
-    g = torch.zeros(4, dtype=torch.float64)
-    before = g.clone()
-    torch.autograd.grad(function.apply(x, k), (x, k), g)
-    assert torch.equal(g, before)
-    return True
 
 
 # %% exercise="is_right_function" verdict="refused" mistake="compares_exactly"
@@ -871,22 +699,6 @@ def is_right_function(function):
     assert torch.allclose(function.apply(x, k), x * torch.exp(-k))
     assert gradcheck(function.apply, (x, k))
     assert gradgradcheck(function.apply, (x, k))
-    g = torch.tensor([1.0, 2.0, -3.0, 0.5], dtype=torch.float64)
-    before = g.clone()
-    torch.autograd.grad(function.apply(x, k), (x, k), g)
-    assert torch.equal(g, before)
-    return True
-
-
-# %% exercise="is_right_function" verdict="refused" mistake="never_looks_at_grad_output"
-# k = 0 in the edit check only
-def is_right_function(function):
-    x = torch.tensor([1.5, -0.7, 0.3, -2.0], dtype=torch.float64, requires_grad=True)
-    k = torch.tensor([0.5, -0.2, 1.3, 0.8], dtype=torch.float64, requires_grad=True)
-    assert torch.allclose(function.apply(x, k), x * torch.exp(-k))
-    assert gradcheck(function.apply, (x, k))
-    assert gradgradcheck(function.apply, (x, k))
-    k = torch.zeros(4, dtype=torch.float64, requires_grad=True)
     g = torch.tensor([1.0, 2.0, -3.0, 0.5], dtype=torch.float64)
     before = g.clone()
     torch.autograd.grad(function.apply(x, k), (x, k), g)
