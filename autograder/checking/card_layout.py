@@ -128,7 +128,9 @@ class Card:
         finding = verdict.finding
         if finding and (finding.inputs or "case." in finding.called) and finding.seed == PUBLIC_SEED:
             yield self._say("card.reproduce"), f'case = reproduce("{name}")'
-            returned = not any(note.id.startswith(("raised.", "differs.kind")) for note in finding.got)
+            returned = not any(
+                note.id.startswith(("raised.", "differs.kind", "differs.raised")) for note in finding.got
+            )
             if self.exercise.shows_graph and finding.aspect and finding.called and returned:
                 yield self._say("card.graph"), f"from autograder import draw; draw({finding.called})"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from .exercise import Exercise
@@ -78,7 +79,24 @@ def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
 def _renamed(program: type, name: str) -> type:
     """Return a copy of a class under another name.
 
-    A mistake needs the learner's name, because torch's errors contain the name of a custom Function.
+    A mistake needs the learner's name, because torch's errors contain the name of a custom Function. Python's errors
+    contain that of a method.
     """
-    body = {key: value for key, value in vars(program).items() if key not in ("__dict__", "__weakref__")}
+    body = {
+        key: staticmethod(_method_of(name, value.__func__)) if isinstance(value, staticmethod) else value
+        for key, value in vars(program).items()
+        if key not in ("__dict__", "__weakref__")
+    }
     return type(program)(name, program.__bases__, body)
+
+
+def _method_of(name: str, function: Any) -> Any:
+    """Return a copy of a function that is called a method of the class `name`."""
+    if not isinstance(function, FunctionType):
+        return function
+    copied = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copied.__dict__.update(function.__dict__)
+    copied.__kwdefaults__, copied.__qualname__ = function.__kwdefaults__, f"{name}.{function.__name__}"
+    return copied

@@ -7,7 +7,7 @@ from ..language import Text
 PEAK = Text("Peak in bytes", "Пик, байт")
 CALLS_AND_PASSES = Text("Calls and backward passes", "Вызовов и обратных проходов")
 BYTES_IN_MEMORY = Text("Bytes in memory", "В памяти, байт")
-ERROR = Text("Error in units of 1e-12", "Погрешность, единиц 1e-12")
+ERROR = Text("Error, as a part of the largest entry", "Погрешность в долях наибольшего элемента")
 LARGEST_TENSOR = Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре")
 BYTES_LEFT = Text("Bytes left", "Осталось, байт")
 BYTES_KEPT = Text("Bytes kept", "Сохранено, байт")

@@ -8,6 +8,7 @@ safely from a process that is not trusted.
 from __future__ import annotations
 
 import math
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
@@ -17,17 +18,18 @@ import torch
 RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
 _FEW_ITEMS, _MOST_SHOWN = 3, 80  # of a list that is shown whole: items, characters
+_ERROR = re.compile(r"\w+(Error|Exception)(: .*)?", re.DOTALL)  # an error that a probe has caught, as text
 
 
 @dataclass(frozen=True)
 class AtMost:
-    """A count with a limit: `used` of the `limit` that is allowed.
+    """A count or an error with a limit: `used` of `limit`.
 
     The limit is computed from the sizes of the case, not from a solution.
     """
 
-    limit: int
-    used: int
+    limit: float
+    used: float
 
     @property
     def kept(self) -> bool:
@@ -134,7 +136,11 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
             return Difference("differs.value", {"what": _at(what), "got": describe(got)})
         if got.used <= expected.limit:
             return None
-        return Difference("differs.budget", {"what": _at(what), "used": got.used, "limit": expected.limit})
+        used, limit = _measured(got.used), _measured(expected.limit)
+        return Difference("differs.budget", {"what": _at(what), "used": used, "limit": limit})
+    if _is_error(got) and not isinstance(expected, str):
+        wanted = "kind.tensor" if isinstance(expected, torch.Tensor) else describe(expected)
+        return Difference("differs.raised", {"what": _at(what), "got": got, "expected": wanted})
     if isinstance(expected, torch.Tensor):
         if not isinstance(got, torch.Tensor):
             return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": "kind.tensor"})
@@ -153,9 +159,21 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
 def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
     """Return the difference between two plain values. Of a bool the expected value is never revealed: it is evident."""
     said: dict[str, object] = {"what": _at(what), "got": describe(got)}
+    if reveal and _is_error(expected) and not isinstance(got, str):
+        return Difference("differs.not_raised", {**said, "expected": expected})
     if reveal and not isinstance(expected, bool):
         return Difference("differs.value.expected", {**said, "expected": describe(expected)})
     return Difference("differs.value", said)
+
+
+def _is_error(value: object) -> bool:
+    """Return whether `value` is the name of an exception, alone or with its message."""
+    return isinstance(value, str) and _ERROR.fullmatch(value) is not None
+
+
+def _measured(number: float) -> float | str:
+    """Return a count as it is, and an error as text with two digits, such as `1.5e-08`."""
+    return f"{number:.2g}" if isinstance(number, float) else number
 
 
 def _at(path: str) -> str:
@@ -223,6 +241,22 @@ def _same_scalar(expected: Any, got: Any, rtol: float) -> bool:
     return math.isclose(expected, got, rel_tol=rtol, abs_tol=1e-12)
 
 
+def relative_error(truth: torch.Tensor, got: object) -> float:
+    """Return the largest error of `got`, divided by the largest entry of `truth`.
+
+    The error is infinite if `got` is not a tensor of the same shape.
+    """
+    if not isinstance(got, torch.Tensor) or got.shape != truth.shape:
+        return math.inf
+    error, largest = (got.detach() - truth).abs().max().item(), truth.abs().max().item()
+    return error / largest if largest else math.inf if error else 0.0
+
+
+def limited_error(limit: float, error: float) -> AtMost:
+    """Return a relative error with a limit. An error that is infinite or NaN counts as 1."""
+    return AtMost(limit=limit, used=error if error < 1 else 1.0)
+
+
 def describe(value: Any) -> str:
     """Return a short text for a value, the same in English and Russian.
 
@@ -243,7 +277,7 @@ def describe(value: Any) -> str:
     if isinstance(value, Other):
         return value.kind
     if isinstance(value, AtMost):
-        return f"{value.used} (≤ {value.limit})"
+        return f"{_measured(value.used)} (≤ {_measured(value.limit)})"
     if isinstance(value, dict):
         return f"{{…}} × {len(value)}"
     if isinstance(value, list):
@@ -295,7 +329,7 @@ def decode(data: Any) -> Any:
             return torch.tensor(flat, dtype=dtype, device="cpu").reshape(shape)
         case {"float": "nan" | "inf" | "-inf" as text}:
             return float(text)
-        case {"at_most": int(limit), "used": int(used)}:
+        case {"at_most": int() | float() as limit, "used": int() | float() as used}:
             return AtMost(limit, used)
         case {"other": str(kind)}:
             return Other(kind)

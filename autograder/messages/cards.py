@@ -41,6 +41,13 @@ MESSAGES: dict[str, Text] = {
         "{what}{index}: {got}, ожидалось {expected} (отличаются элементы: {count} из {total})",
     ),
     "differs.kind": Text("{what}{got}, where there should be {expected}", "{what}{got}, а нужно: {expected}"),
+    "differs.raised": Text(
+        "{what}the error {got}, where there should be {expected}", "{what}ошибка {got}, а нужно: {expected}"
+    ),
+    "differs.not_raised": Text(
+        "{what}{got}, where the error {expected} should have come",
+        "{what}{got}, а должна была возникнуть ошибка {expected}",
+    ),
     "differs.value": Text("{what}{got}", "{what}{got}"),
     "differs.value.expected": Text("{what}{got}, expected {expected}", "{what}{got}, ожидалось {expected}"),
     "differs.length": Text("{what}items: {got}, not {expected}", "{what}элементов: {got}, а не {expected}"),

@@ -51,10 +51,40 @@ NAMES: dict[str, Text] = {
     "bytes still in memory": Text("bytes still in memory", "байт осталось в памяти"),
     "after backward": Text("files left after `backward()`", "осталось файлов после `backward()`"),
     "result dropped": Text("files left when the result is dropped", "осталось файлов, когда результат удалён"),
+    "float64": Text("both points in float64", "обе точки в float64"),
+    "1 to 100 entries": Text("both points of 1 to 100 entries", "в каждой точке от 1 до 100 элементов"),
+    "a pair of triples": Text("a pair of triples came back", "возвращена пара троек"),
     "views_at_edit > 0": Text("there are views when the edit is made", "в момент изменения есть представления"),
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
+    (
+        r"one length, first example",
+        Text("in the first example all lengths are equal, 2 or more", "в первом примере все длины равны и не меньше 2"),
+    ),
+    (
+        r"one length, second example",
+        Text(
+            "in the second example all lengths are equal, 2 or more", "во втором примере все длины равны и не меньше 2"
+        ),
+    ),
+    (
+        r"same at each call, first example",
+        Text("in the first example the same at each call", "в первом примере при каждом вызове одно и то же"),
+    ),
+    (
+        r"same at each call, second example",
+        Text("in the second example the same at each call", "во втором примере при каждом вызове одно и то же"),
+    ),
+    (
+        r"no error, first example",
+        Text("in the first example `swapped` raises no error", "в первом примере `swapped` выполняется без ошибки"),
+    ),
+    (
+        r"no error, second example",
+        Text("in the second example `swapped` raises no error", "во втором примере `swapped` выполняется без ошибки"),
+    ),
+    (r"(.+) requires grad", Text(r"`\1` requires grad", r"`\1` требует градиента")),
     (r"(.+) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
     (r"(.+) is as before", Text(r"`\1` is as before", r"`\1` прежний")),
     (r"after backward\(\) (.+)", Text(r"`\1` after `backward()`", r"`\1` после `backward()`")),

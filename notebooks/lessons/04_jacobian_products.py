@@ -252,14 +252,14 @@ plot_jacobian(lambda inp: (inp + 1).pow(2), inp, left=v, right=v)
 #
 # Here is that code as a function. Mend it: it should return a pair of tensors of the shape of `inp`, first the product $v^TJ$ with a `v` of ones, then the one with the given `v`.
 #
-# `f` takes and returns a tensor, and the output may have another shape than `inp`; `v` has the output's shape. `inp` is a leaf that requires grad. Its `.grad` may hold something from before, or `None`: afterwards it holds the same.
-# %% [markdown] tags=["ru"] of="a811358a"
+# `f` takes and returns a tensor, and the output may have another shape than `inp`; `v` has the output's shape. `inp` is a leaf that requires grad. Its `.grad` may hold something from before, or `None`: afterwards it holds the same. The tests are in float64, and both products are exact up to rounding: the error is at most $10^{-12}$ of the largest entry.
+# %% [markdown] tags=["ru"] of="29f600fa"
 # ### Упражнение `fix_two_products`: два произведения для одной функции
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
 # Вот тот же код в виде функции. Исправьте её: она должна вернуть пару тензоров формы `inp` — сначала произведение $v^TJ$, где `v` состоит из единиц, затем произведение с переданным `v`.
 #
-# Функция `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; у `v` форма выхода. Тензор `inp` — лист, который требует градиента. В его `.grad` может уже лежать градиент или `None`: после вызова там должно лежать то же самое.
+# Функция `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; у `v` форма выхода. Тензор `inp` — лист, который требует градиента. В его `.grad` может уже лежать градиент или `None`: после вызова там должно лежать то же самое. Проверка идёт в float64, и оба произведения должны быть верны с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента.
 # %% answer="fix_two_products"
 def fix_two_products(f, inp, v):
     out = f(inp)
@@ -342,12 +342,12 @@ assert torch.equal(torch.func.jacrev(exp_adder, argnums=1)(*inputs), by_y)
 # ### Exercise `jacobian_rows`: the Jacobian, row by row
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `y`, of shape $(m,)$, was computed from the leaf `x`, of shape $(n,)$; the function itself is not given to you. Return the Jacobian matrix: a tensor of shape $(m, n)$ and of the dtype of `x`, whose row $i$ is the gradient of `y[i]`. The tests are in float64. Leave `x.grad` as it was, whether something is in it or `None`.
-# %% [markdown] tags=["ru"] of="d90ea3e3"
+# `y`, of shape $(m,)$, was computed from the leaf `x`, of shape $(n,)$; the function itself is not given to you. Return the Jacobian matrix: a tensor of shape $(m, n)$ and of the dtype of `x`, whose row $i$ is the gradient of `y[i]`. The tests are in float64, and the matrix is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Leave `x.grad` as it was, whether something is in it or `None`.
+# %% [markdown] tags=["ru"] of="7effc0a9"
 # ### Упражнение `jacobian_rows`: матрица Якоби по строкам
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# Тензор `y` формы $(m,)$ вычислен по листовому тензору `x` формы $(n,)$; самой функции у вас нет. Верните матрицу Якоби: тензор формы $(m, n)$ с тем же dtype, что у `x`, в котором строка $i$ — градиент `y[i]`. Проверка идёт в float64. Оставьте `x.grad` таким, каким он был, будь там тензор или `None`.
+# Тензор `y` формы $(m,)$ вычислен по листовому тензору `x` формы $(n,)$; самой функции у вас нет. Верните матрицу Якоби: тензор формы $(m, n)$ с тем же dtype, что у `x`, в котором строка $i$ — градиент `y[i]`. Проверка идёт в float64, и матрица должна быть верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Оставьте `x.grad` таким, каким он был, будь там тензор или `None`.
 # %% answer="jacobian_rows"
 def jacobian_rows(y, x):
     """The Jacobian of `y`, shape (m,), with respect to the leaf `x`, shape (n,): a tensor of shape (m, n)."""
@@ -922,15 +922,15 @@ def swapped(f, x, v):
 #
 # Return a pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length $n$, $n \ge 2$, the same at each call; `x` and `v` are tensors of that shape and of one dtype.
 #
-# * In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits, although every entry of $J$ and of `v` is at least a thousandth of the largest one in size.
+# * In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits, although no entry of $J$ or `v` is zero, and each is at least a thousandth of the largest one in size.
 # * In the second, `swapped(f, x, v)` runs without an error, and the result is off from $v^TJ$ by more than 1 % of its largest entry.
-# %% [markdown] tags=["ru"] of="e25f265f"
+# %% [markdown] tags=["ru"] of="48998c0b"
 # ### Дополнительное упражнение `expose_swap`: где неверное произведение выглядит верным
 # *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
 #
 # Верните пару примеров, каждый — тройка `(f, x, v)`. Функция `f` принимает вектор длины $n$, $n \ge 2$, и возвращает вектор той же длины, при каждом вызове один и тот же; `x` и `v` — тензоры такой же формы и одного dtype.
 #
-# * В первом примере `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя каждый элемент $J$ и `v` по величине не меньше тысячной доли наибольшего.
+# * В первом примере `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя среди элементов $J$ и `v` нет нулей и каждый по величине не меньше тысячной доли наибольшего.
 # * Во втором примере `swapped(f, x, v)` вычисляется без ошибки, но результат отличается от $v^TJ$ больше чем на 1 % от наибольшего элемента.
 # %% answer="expose_swap"
 def expose_swap():
@@ -1081,8 +1081,8 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # ### Extra exercise `fool_gradcheck`: where gradcheck is blind
 # *write the counter-example · ●●○ · 15 minutes · 2 points · extra*
 #
-# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the values of `f` are finite and the same at each call, and `f` is differentiable, without a kink or a jump, but autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number.
-# %% [markdown] tags=["ru"] of="fe0cfac4"
+# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with 1 to 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the values of `f` are finite and the same at each call, and `f` is differentiable, without a kink or a jump, but autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number.
+# %% [markdown] tags=["ru"] of="f161e6d1"
 # ## Чего не видит `gradcheck`
 #
 # У `gradcheck` тот же недостаток, что и у теста с неудачно выбранной функцией: проверяются лишь те точки, которые вы передали.
@@ -1090,7 +1090,7 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # ### Дополнительное упражнение `fool_gradcheck`: чего не видит gradcheck
 # *построить контрпример · ●●○ · 15 минут · 2 балла · дополнительно*
 #
-# Верните тройку `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов в каждом. Проверка `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` будет включено при проверке ответа, а сами вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` значения `f` конечны и при каждом вызове одни и те же, функция `f` дифференцируема, там нет ни излома, ни скачка. Но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего элемента или содержит NaN.
+# Верните тройку `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, в каждом от 1 до 100 элементов. Проверка `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` будет включено при проверке ответа, а сами вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` значения `f` конечны и при каждом вызове одни и те же, функция `f` дифференцируема, там нет ни излома, ни скачка. Но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего элемента или содержит NaN.
 # %% answer="fool_gradcheck"
 def fool_gradcheck():
     """A triple (f, x, elsewhere): gradcheck passes at x, and autograd is wrong at elsewhere."""
@@ -1339,14 +1339,14 @@ plot_jacobian(row, X)
 # ### Extra exercise `per_sample_gradients`: gradients of single samples
 # *complete · ●●○ · 12 minutes · 3 points · extra*
 #
-# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape $(n,)$, `x_i` shape $(n,)$, `y_i` is a scalar (a tensor without dimensions). It does not take a batch. Given `w`, and `x` of shape $(B, n)$ and `y` of shape $(B,)$, none of which requires grad, return a tensor of shape $(B, n)$ whose row $i$ is the gradient of `loss(w, x[i], y[i])` with respect to `w`. Calls of `loss` and backward passes together are at most 3, whatever $B$.
-# %% [markdown] tags=["ru"] of="24aa0c6d"
+# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape $(n,)$, `x_i` shape $(n,)$, `y_i` is a scalar (a tensor without dimensions). It does not take a batch. Given `w`, and `x` of shape $(B, n)$ and `y` of shape $(B,)$, none of which requires grad, return a tensor of shape $(B, n)$ whose row $i$ is the gradient of `loss(w, x[i], y[i])` with respect to `w`. The tests are in float64, and the result is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `loss` and backward passes together are at most 3, whatever $B$.
+# %% [markdown] tags=["ru"] of="308de623"
 # Приём с суммой годится для входов: у каждого примера они свои. А веса общие: градиент суммы по ним — одна сумма по всем примерам. *Градиент по отдельному примеру* можно получить в цикле, ценой одного обратного прохода на каждый пример, а с `vmap` хватает одного прохода. Вызов `torch.func.grad(g)` возвращает функцию — градиент `g` по первому аргументу, а `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента функции `g`; `None` означает, что первый аргумент общий.
 #
 # ### Дополнительное упражнение `per_sample_gradients`: градиенты по отдельным примерам
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Здесь `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма $(n,)$, у `x_i` форма $(n,)$, `y_i` — скаляр (нульмерный тензор). Батч она не принимает. Даны `w`, `x` формы $(B, n)$ и `y` формы $(B,)$, градиента они не требуют. Верните тензор формы $(B, n)$, в котором строка $i$ — градиент `loss(w, x[i], y[i])` по `w`. Вызовов `loss` и обратных проходов вместе не больше 3 при любом $B$.
+# Здесь `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма $(n,)$, у `x_i` форма $(n,)$, `y_i` — скаляр (нульмерный тензор). Батч она не принимает. Даны `w`, `x` формы $(B, n)$ и `y` формы $(B,)$, градиента они не требуют. Верните тензор формы $(B, n)$, в котором строка $i$ — градиент `loss(w, x[i], y[i])` по `w`. Проверка идёт в float64, и результат должен быть верен с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Вызовов `loss` и обратных проходов вместе не больше 3 при любом $B$.
 # %% answer="per_sample_gradients"
 def per_sample_gradients(loss, w, x, y):
     """The gradient of each sample's loss with respect to `w`: a tensor of shape (B, n)."""

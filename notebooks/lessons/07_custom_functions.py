@@ -343,16 +343,16 @@ draw(saved, attribute)
 # ### Exercise `exp_function`: the exponential keeps its result
 # *complete · ●○○ · 10 minutes · 4 points*
 #
-# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: it seems that nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`. `Exp.apply(x)` returns the exponential of a floating point tensor of any shape, a new tensor of the same dtype, and its gradient is right for every `grad_output`.
+# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: it seems that nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`. `Exp.apply(x)` returns the exponential of a floating point tensor of any shape (an empty tensor and one of shape `()` as well). The result is a new tensor of the same dtype, no view of another one, and its gradient is right for every `grad_output`, a transposed one included.
 #
 # * `forward` does not change the input, and `backward` does not change the tensor `grad_output`: these tensors belong to the caller. Each call has its own state: `apply` may be called again before `backward`. These three requirements hold in all exercises below, unless their text says otherwise.
 # * When the caller drops the input, only the memory of the result is still held between the two passes.
 # * When the result is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation, as for `torch.exp`.
-# %% [markdown] tags=["ru"] of="ae4c26ed"
+# %% [markdown] tags=["ru"] of="ac18eae3"
 # ### Упражнение `exp_function`: экспонента хранит свой результат
 # *дописать · ●○○ · 10 минут · 4 балла*
 #
-# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`. Для тензора с плавающей точкой любой формы `Exp.apply(x)` возвращает его экспоненту — новый тензор того же dtype. Градиент верен при любом `grad_output`.
+# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`. Для тензора с плавающей точкой любой формы (в том числе пустого и тензора формы `()`) `Exp.apply(x)` возвращает его экспоненту. Результат — новый тензор того же dtype, а не представление другого тензора. Градиент верен при любом `grad_output`, в том числе транспонированном.
 #
 # * Метод `forward` не меняет вход, а `backward` — тензор `grad_output`: эти тензоры принадлежат вызывающему коду. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. Эти три требования относятся и ко всем упражнениям ниже, если в условии не сказано иное.
 # * Когда вход снаружи больше не нужен, между двумя проходами в памяти остаётся только результат.
@@ -1025,12 +1025,12 @@ draw(written_out, torchs_silu)
 # ### Exercise `silu_function`: one node, nothing more to keep
 # *design · ●●● · 15 minutes · 5 points*
 #
-# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it, at 0 and for large numbers such as 1000 and −1000 as well: no NaN. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
-# %% [markdown] tags=["ru"] of="bf53e13f"
+# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it, at 0 and for large numbers such as 1000 and −1000 as well: no NaN. In float64 all of them are exact to ten digits: the error is at most $10^{-10}$ of the largest entry. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
+# %% [markdown] tags=["ru"] of="f9906ebb"
 # ### Упражнение `silu_function`: один узел и ничего лишнего
 # *спроектировать · ●●● · 15 минут · 5 баллов*
 #
-# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у выражений, в которые входит эта функция. Они верны и в нуле, и при больших по модулю числах вроде 1000 и −1000: NaN не появляется. После прямого прохода в памяти остаются только результат и вход, который хранит вызывающий код. Время не учитывается: можно вычислять одно и то же дважды.
+# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у выражений, в которые входит эта функция. Они верны и в нуле, и при больших по модулю числах вроде 1000 и −1000: NaN не появляется. В float64 у всех этих величин верны десять знаков: погрешность не больше $10^{-10}$ от наибольшего элемента. После прямого прохода в памяти остаются только результат и вход, который хранит вызывающий код. Время не учитывается: можно вычислять одно и то же дважды.
 # %% answer="silu_function"
 class SiLU(torch.autograd.Function):
     """`x * sigmoid(x)` that keeps its input alone."""
@@ -1350,14 +1350,14 @@ steps(total)
 # ### Extra exercise `leaky_function`: the neighbour's gradient
 # *find the bug · ●●○ · 7 minutes · 3 points · extra*
 #
-# `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is a number. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
-# %% [markdown] tags=["ru"] of="49188c64"
+# `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is any number, also 0 or more than 1. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
+# %% [markdown] tags=["ru"] of="3b52e8d8"
 # Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 #
 # ### Дополнительное упражнение `leaky_function`: градиент соседней операции
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
 #
-# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где он отрицателен (нулей среди чисел нет); `slope` — число. Градиент самой функции верен. Исправьте класс так, чтобы `grad_output` не менялся и верный градиент получала и соседняя операция.
+# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где он отрицателен (нулей среди чисел нет); `slope` — любое число, в том числе 0 и больше 1. Градиент самой функции верен. Исправьте класс так, чтобы `grad_output` не менялся и верный градиент получала и соседняя операция.
 # %% answer="leaky_function"
 class Leaky(torch.autograd.Function):
     @staticmethod
@@ -1840,12 +1840,12 @@ for call in (
 # ### Extra exercise `cube_function`: at home in torch.func
 # *complete · ●●● · 15 minutes · 4 points · extra*
 #
-# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape, and its node is that of the class. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
-# %% [markdown] tags=["ru"] of="0c530949"
+# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape, and its node is that of the class. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, `vmap` also with `in_dims=1`, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
+# %% [markdown] tags=["ru"] of="a46d2de1"
 # ### Дополнительное упражнение `cube_function`: своя функция в torch.func
 # *дописать · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы, и узел результата принадлежит этому классу. С этим классом должны работать и давать верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже должна быть верна. Тензоры, которые `jvp(ctx, tangent)` берёт из `ctx.saved_tensors`, сохраните с помощью `ctx.save_for_forward`.
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы, и узел результата принадлежит этому классу. С этим классом должны работать и давать верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`, причём `vmap` — и при `in_dims=1`; вторая производная тоже должна быть верна. Тензоры, которые `jvp(ctx, tangent)` берёт из `ctx.saved_tensors`, сохраните с помощью `ctx.save_for_forward`.
 # %% answer="cube_function"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""

@@ -131,3 +131,38 @@ def test_reproduce_gives_the_program_that_fooled_the_test(name):
     case = autograder.reproduce(name)
     others = exercise.draw("public")[0].others
     assert vars(case) == {"function": others.wrong(verdict.finding.aspect)}
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        ("en", "Came back: tensor (2, 3) float64, where the error RuntimeError should have come"),
+        ("ru", "Получено: tensor (2, 3) float64, а должна была возникнуть ошибка RuntimeError"),
+    ],
+)
+def test_an_error_that_did_not_come_is_called_an_error(language, shown):
+    exercise = exercises.find("exp_function")
+    known = Expected.from_json(exercises.keys("custom_functions")["exp_function"])
+    text = judge(exercise, known.mistakes["attribute_of_ctx"], known).text(language)
+    assert shown in text
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        ("en", "second derivative: the error RuntimeError: trying to differentiate twice"),
+        ("ru", "вторая производная: ошибка RuntimeError: trying to differentiate twice"),
+    ],
+)
+def test_an_error_in_place_of_a_result_is_shown_with_its_text(language, shown):
+    exercise = exercises.find("silu_function")
+    known = Expected.from_json(exercises.keys("custom_functions")["silu_function"])
+    text = judge(exercise, known.mistakes["silu_refuses"], known).text(language)
+    assert shown in text
+
+
+def test_an_error_of_a_number_is_shown_as_a_part_of_the_largest_entry():
+    exercise = exercises.find("jacobian_rows")
+    known = Expected.from_json(exercises.keys("jacobian_products")["jacobian_rows"])
+    text = judge(exercise, known.mistakes["through_float32"], known).text("en")
+    assert re.search(r"Error, as a part of the largest entry: \d(\.\d)?e-0[78]; at most 1e-12 allowed", text)

@@ -34,6 +34,7 @@ class LyingFloat(float):
         [1, [2.0, None]],
         {"a": 1, "b": [True]},
         AtMost(12, 10),
+        AtMost(1e-12, 2.5e-16),
         Other("generator"),
         torch.tensor([[1.0, math.nan], [-math.inf, 1e-300]], dtype=torch.float64),
         torch.tensor([0.1, 1 / 3]),
@@ -85,6 +86,10 @@ def test_subclasses_cannot_lie():
         ([1, 2], [1, 2, 3], "differs.length"),
         ({"a": 1}, {"b": 1}, "differs.keys"),
         (AtMost(10, 8), AtMost(99, 11), "differs.budget"),
+        (AtMost(1e-12, 1e-16), AtMost(1, 1e-9), "differs.budget"),
+        (torch.ones(2), "RuntimeError: a text\nof two lines", "differs.raised"),
+        (torch.ones(2), "an error", "differs.kind"),
+        ("RuntimeError", torch.ones(2), "differs.value"),
     ],
 )
 def test_differences_are_named(expected, got, id):

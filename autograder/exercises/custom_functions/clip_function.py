@@ -15,6 +15,7 @@ from autograder.language import Text
 
 from .common import (
     EACH_CALL,
+    EDITS_GRAD_OUTPUT,
     OVERWRITES_INPUT,
     STATE_OUTSIDE_CTX,
     Function,
@@ -88,7 +89,7 @@ def clip_function(answer: Any, case: Case) -> dict[str, object]:
         if isinstance(y, tuple) and len(y) == 2:
             outputs = {"clipped": y[0], "share": y[1]}
             pair = zip(("clipped", "share"), y)
-            requires = {name: isinstance(t, Tensor) and t.requires_grad for name, t in pair}
+            requires = {f"{name} requires grad": isinstance(t, Tensor) and t.requires_grad for name, t in pair}
             gradient = gradients(y[0], [x], v)[0]
     found = {"gradient": gradient, "grad_output unchanged": same_numbers(v, case.grad_output)}
     return {"each_call": each, "outputs": outputs, "gradient": found, "share_is_constant": requires}
@@ -97,8 +98,9 @@ def clip_function(answer: Any, case: Case) -> dict[str, object]:
 @clip_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     x = signed(rng, 2, 4)
-    x[0, 0], x[0, 1], x[1, 3], x[0, 2] = 0.25, -0.5, 1.0, -1.75
-    yield Case(x=x, grad_output=signed(rng, 2, 4))
+    x[0] = torch.tensor([0.25, -0.5, -1.75, -1.0])
+    x[1, 3] = 1.0
+    yield Case(x=x, grad_output=signed(rng, 4, 2).T)
     yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5, 2.0, -1.25]), grad_output=signed(rng, 7).float())
 
 
@@ -107,12 +109,21 @@ def _clip_with_share(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _Clip(Function):
+    """A right clip.
+
+    The mistakes are subclasses of this class.
+    """
+
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
         clipped, share = _clip_with_share(x)
         ctx.mark_non_differentiable(share)
         return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
 
 
 @clip_function.mistake(
@@ -121,23 +132,19 @@ class _Clip(Function):
     ru="Доля не отмечена: она требует градиента, и если её продифференцировать, получится выдуманный градиент. Вызов "
     "`detach()` внутри `forward` не помогает.",
 )
-class marks_nothing(Function):
+class marks_nothing(_Clip):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
         clipped, share = _clip_with_share(x)
         return clipped, share.detach()
 
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
-
 
 @clip_function.mistake(
     en="Both outputs were marked, so the clipped tensor has no gradient either.",
     ru="Отмечены оба выхода, поэтому градиента нет и у обрезанного тензора.",
 )
-class marks_both(Function):
+class marks_both(_Clip):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
@@ -145,26 +152,15 @@ class marks_both(Function):
         ctx.mark_non_differentiable(*outputs)
         return outputs
 
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
-
 
 @clip_function.mistake(
     en="`backward` takes one gradient. It gets one for each output of `forward`, also for an output that is marked.",
     ru="Метод `backward` принимает один градиент. Но он получает по одному на каждый выход `forward`, в том числе на "
     "отмеченный.",
 )
-class takes_one_gradient(Function):
+class takes_one_gradient(_Clip):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Any:
-        ctx.save_for_backward(x)
-        clipped, share = _clip_with_share(x)
-        ctx.mark_non_differentiable(share)
-        return clipped, share
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
+    def backward(ctx: Any, grad_output: Tensor) -> Any:  # type: ignore[override]
         return grad_output * (ctx.saved_tensors[0].abs() <= 1)
 
 
@@ -188,7 +184,7 @@ class share_is_a_number(Function):
     en="The number of entries outside is returned, not their share of all entries.",
     ru="Возвращается число элементов вне отрезка, а не их доля.",
 )
-class number_for_share(Function):
+class number_for_share(_Clip):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
@@ -197,16 +193,12 @@ class number_for_share(Function):
         ctx.mark_non_differentiable(share)
         return clipped, share
 
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
-
 
 @clip_function.mistake(
     en="The share of the entries inside [−1, 1] was returned. The share outside is asked for.",
     ru="Возвращается доля элементов внутри отрезка [−1, 1], а нужна доля тех, что лежат вне его.",
 )
-class share_inside(Function):
+class share_inside(_Clip):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
@@ -214,10 +206,6 @@ class share_inside(Function):
         share = 1 - share
         ctx.mark_non_differentiable(share)
         return clipped, share
-
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
 
 
 @clip_function.mistake(
@@ -268,8 +256,7 @@ class clips_the_input(Function):
 
 
 @clip_function.mistake(
-    en="`backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
+    *EDITS_GRAD_OUTPUT,
 )
 class clips_in_place(_Clip):
     @staticmethod
@@ -281,17 +268,13 @@ class clips_in_place(_Clip):
     en="`forward` returns a list. Two outputs have to come as a tuple.",
     ru="Метод `forward` возвращает список. Два выхода нужно возвращать кортежем.",
 )
-class forward_returns_a_list(Function):
+class forward_returns_a_list(_Clip):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
         clipped, share = _clip_with_share(x)
         ctx.mark_non_differentiable(share)
         return [clipped, share]
-
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
 
 
 @clip_function.mistake(
@@ -308,17 +291,13 @@ class clip_without_the_ends(_Clip):
     en="The ends of the interval were counted as outside. −1 and 1 lie in [−1, 1].",
     ru="Концы отрезка отнесены к внешним точкам. Но −1 и 1 принадлежат отрезку [−1, 1].",
 )
-class counts_the_ends(Function):
+class counts_the_ends(_Clip):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
         share = (x.abs() >= 1).to(x.dtype).mean()
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
-
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
 
 
 @clip_function.mistake(
@@ -355,10 +334,6 @@ class share_in_float32(_Clip):
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
 
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
-
 
 @clip_function.mistake(
     en="Only the entries above 1 are counted in the share. Those below −1 lie outside too.",
@@ -371,10 +346,6 @@ class counts_one_side(_Clip):
         share = (x > 1).to(x.dtype).mean()
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
-
-    @staticmethod
-    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
 
 
 @clip_function.mistake(
@@ -389,6 +360,88 @@ class share_of_shape_1(_Clip):
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
 
+
+@clip_function.mistake(
+    en="The share is always 0, as it is when it is computed from the clipped tensor.",
+    ru="Доля всегда равна 0, как бывает, если вычислить её по уже обрезанному тензору.",
+)
+class share_after_clipping(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = x.clamp(-1, 1), torch.zeros((), dtype=x.dtype)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+
+@clip_function.mistake(
+    en="The two outputs stand in the wrong order: the clipped tensor comes first.",
+    ru="Выходы стоят не в том порядке: первым должен быть обрезанный тензор.",
+)
+class share_first(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        return _Clip.forward(ctx, x)[::-1]
+
+    @staticmethod
+    def backward(ctx: Any, grad_share: Tensor, grad_clipped: Tensor) -> Any:  # type: ignore[override]
+        return _Clip.backward(ctx, grad_clipped, grad_share)
+
+
+@clip_function.mistake(
+    en="`mark_non_differentiable` was given a tuple. It takes tensors, each as an argument of its own.",
+    ru="В `mark_non_differentiable` передан кортеж. Тензоры передают туда отдельными аргументами.",
+)
+class marks_a_tuple(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clip_with_share(x)
+        ctx.mark_non_differentiable((share,))
+        return clipped, share
+
+
+@clip_function.mistake(
+    en="The number outside was divided by `len(x)`, the length of the first axis. A share is a part of all entries.",
+    ru="Число элементов вне отрезка разделено на `len(x)`, длину первой оси. А доля берётся от всех элементов.",
+)
+class divides_by_the_length(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clip_with_share(x)
+        share = share * x.numel() / len(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+
+@clip_function.mistake(
+    en="One end of the interval was left out: the gradient should pass at −1 and at 1.",
+    ru="Один конец отрезка не учтён: градиент должен проходить и в точке −1, и в точке 1.",
+)
+class lower_end_open(_Clip):
     @staticmethod
     def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
-        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+        (x,) = ctx.saved_tensors
+        return grad_clipped * ((x > -1) & (x <= 1))
+
+
+@clip_function.mistake(*clip_function.mistakes["lower_end_open"].says)
+class upper_end_open(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_clipped * ((x >= -1) & (x < 1))
+
+
+@clip_function.mistake(
+    en="One end of the interval was counted as outside. Both −1 and 1 lie in [−1, 1].",
+    ru="Один из концов отрезка отнесён к внешним точкам. Но и −1, и 1 принадлежат отрезку [−1, 1].",
+)
+class counts_the_lower_end(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = ((x <= -1) | (x > 1)).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share

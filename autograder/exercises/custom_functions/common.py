@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -61,7 +62,44 @@ EDITS_GRAD_OUTPUT = Text(
     "В `backward` вычисление выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
 )
 
+NEEDS_RESHAPE = Text(
+    "`view` was called on a tensor whose entries lie in memory in another order, such as a transposed `grad_output`. "
+    "`reshape` makes a copy where one is needed.",
+    "Метод `view` вызван у тензора, элементы которого лежат в памяти в другом порядке, например у транспонированного "
+    "`grad_output`. Метод `reshape` там, где нужно, делает копию.",
+)
+
+ONE_ENTRY = Text(
+    "`backward` returns a single entry (a list counts as one). It has to return a tuple, one entry for each of the two "
+    "arguments of `apply`; None belongs to the number.",
+    "Метод `backward` возвращает одно значение (список считается за одно). Нужен кортеж, по значению на каждый из двух "
+    "аргументов `apply`; числу соответствует None.",
+)
+
+NOT_NONE_FOR_THE_NUMBER = Text(
+    "At the second place `backward` returns something else than None. The gradient of `x` belongs at the first place; "
+    "the second is for the number, which has no gradient.",
+    "На втором месте `backward` возвращает не None. Градиент по `x` стоит на первом месте, а второе отведено числу: у "
+    "него градиента нет.",
+)
+
+SAVES_A_NUMBER = Text(
+    "`save_for_backward` was given a number. It takes tensors only; a number goes onto `ctx` as an attribute.",
+    "В `save_for_backward` передано число. Он принимает только тензоры, а число записывают в атрибут `ctx`.",
+)
+
+SAVES_NOTHING = Text(
+    "`forward` has saved no tensor, so the tuple `saved_tensors` is empty in `backward`.",
+    "Метод `forward` не сохранил ни одного тензора, поэтому в `backward` кортеж `saved_tensors` пуст.",
+)
+
+FORGETS_TO_UNPACK = Text(
+    "`saved_tensors` was used as if it were the tensor itself. It is a tuple, even with one tensor in it.",
+    "Кортеж `saved_tensors` использован так, будто это сам тензор. Это кортеж, даже если тензор в нём один.",
+)
+
 MEMORY_ENTRIES = 5000  # size of the tensor on which memory is measured
+_MOST_OF_ERROR = 200  # characters of an error that a card shows
 
 
 def apply(function: Any, *arguments: object) -> Any:
@@ -168,11 +206,11 @@ def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
 
 
 def result_or_error(call: Callable[[], object]) -> object:
-    """Return what `call()` returns, or the name of the exception that it raises."""
+    """Return what `call()` returns, or the name of the exception that it raises with the start of its text."""
     try:
         return call()
     except Exception as error:
-        return type(error).__name__
+        return f"{type(error).__name__}: {textwrap.shorten(str(error), _MOST_OF_ERROR, placeholder=' …')}"
 
 
 def error_text(call: Callable[[], object]) -> str:
@@ -241,6 +279,6 @@ def observe_both(function: Any, case: Case, applied: Callable[..., Any] = apply)
 
 
 def second_cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(x=signed(rng, 2, 3), v=signed(rng, 2, 3), w=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 2, 3), v=signed(rng, 3, 2).T, w=signed(rng, 2, 3))
     yield Case(x=signed(rng, 4).float(), v=uniform(rng, 4).float(), w=uniform(rng, 4).float())
     yield Case(x=signed(rng), v=signed(rng), w=signed(rng))

@@ -132,6 +132,15 @@ class _Cube(Function):
         return tangent * 3 * ctx.saved_tensors[0] ** 2
 
 
+class _Ruled(_Cube):
+    """A right cube.
+
+    Most mistakes are subclasses of this class.
+    """
+
+    generate_vmap_rule = True
+
+
 @cube_function.mistake(
     en="`forward` takes `ctx`. torch.func refuses that form; it needs `forward(x)` and `setup_context`.",
     ru="Метод `forward` принимает `ctx`. С такой записью torch.func не работает: нужны `forward(x)` и `setup_context`.",
@@ -148,8 +157,7 @@ class old_style(Function):
 
 
 @cube_function.mistake(*STATE_OUTSIDE_CTX)
-class cube_on_the_class(_Cube):
-    generate_vmap_rule = True
+class cube_on_the_class(_Ruled):
     x: Any = None
 
     @staticmethod
@@ -166,28 +174,24 @@ class cube_on_the_class(_Cube):
 
 
 @cube_function.mistake(*OVERWRITES_INPUT)
-class cube_over_the_input(_Cube):
-    generate_vmap_rule = True
-
+class cube_over_the_input(_Ruled):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
         return x.pow_(3)
 
 
 @cube_function.mistake(*EDITS_GRAD_OUTPUT)
-class cube_in_place(_Cube):
-    generate_vmap_rule = True
-
+class cube_in_place(_Ruled):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output.mul_(3 * ctx.saved_tensors[0] ** 2)
 
 
 @cube_function.mistake(
-    en="The method `vmap` always returns 0 as the place of the batch axis. With another `in_dims` the batch lies "
-    "elsewhere in the result: the power is taken entry by entry, so the axis stays where it was.",
-    ru="Метод `vmap` всегда возвращает 0 как номер оси батча. При другом `in_dims` это неверно: степень вычисляется "
-    "поэлементно, и ось остаётся на прежнем месте.",
+    en="The batch axis of the result is not where the method `vmap` says (seen with `in_dims=1`). A power taken entry by "
+    "entry leaves the axis where it was, and `torch.stack` puts it at 0.",
+    ru="Ось батча в результате не там, где указано в методе `vmap` (это видно при `in_dims=1`). Если степень вычислена "
+    "поэлементно, ось остаётся на прежнем месте, а после `torch.stack` её номер 0.",
 )
 class batch_always_first(_Cube):
     @staticmethod
@@ -196,13 +200,23 @@ class batch_always_first(_Cube):
 
 
 @cube_function.mistake(
-    en="There is no rule for vmap, or there are two. Either `generate_vmap_rule = True` stands in the class, or there "
-    "is a method `vmap`, but not both.",
-    ru="Правила для vmap нет или их два: нужно либо `generate_vmap_rule = True` в теле класса, либо метод `vmap`, но "
-    "не то и другое сразу.",
+    en="There is no rule for vmap. Either `generate_vmap_rule = True` stands in the class, or there is a method `vmap`.",
+    ru="Правила для vmap нет: нужна либо строка `generate_vmap_rule = True` в теле класса, либо метод `vmap`.",
 )
 class no_vmap_rule(_Cube):
     pass
+
+
+@cube_function.mistake(
+    en="There are two rules for vmap. Either `generate_vmap_rule = True` stands in the class, or there is a method "
+    "`vmap`, but not both.",
+    ru="Правил для vmap два: нужна либо строка `generate_vmap_rule = True` в теле класса, либо метод `vmap`, но не то и "
+    "другое сразу.",
+)
+class two_vmap_rules(_Ruled):
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor) -> Any:
+        return two_vmap_rules.apply(x), in_dims[0]
 
 
 @cube_function.mistake(
@@ -218,9 +232,7 @@ class no_jvp(Function):
     en="`save_for_forward` was not called, so the tuple `saved_tensors` is empty in `jvp`.",
     ru="Не вызван метод `save_for_forward`, поэтому в `jvp` кортеж `saved_tensors` пуст.",
 )
-class saves_for_backward_alone(_Cube):
-    generate_vmap_rule = True
-
+class saves_for_backward_alone(_Ruled):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
@@ -238,9 +250,7 @@ class unpacks_nothing(saves_for_backward_alone):
     en="`backward` returns the derivative alone. It has to be multiplied by `grad_output`.",
     ru="Метод `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
 )
-class cube_local(_Cube):
-    generate_vmap_rule = True
-
+class cube_local(_Ruled):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return 3 * ctx.saved_tensors[0] ** 2
@@ -275,9 +285,7 @@ class saves_the_slope(Function):
     en="The factor 3 is missing in `jvp`.",
     ru="В `jvp` не хватает множителя 3.",
 )
-class jvp_without_the_three(_Cube):
-    generate_vmap_rule = True
-
+class jvp_without_the_three(_Ruled):
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor) -> Any:
         return tangent * ctx.saved_tensors[0] ** 2
@@ -287,9 +295,7 @@ class jvp_without_the_three(_Cube):
     en="`jvp` returns the derivative without the tangent.",
     ru="Метод `jvp` возвращает производную, не умноженную на касательный вектор.",
 )
-class jvp_without_tangent(_Cube):
-    generate_vmap_rule = True
-
+class jvp_without_tangent(_Ruled):
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor) -> Any:
         return 3 * ctx.saved_tensors[0] ** 2
@@ -299,18 +305,14 @@ class jvp_without_tangent(_Cube):
     en="`backward` or `jvp` returns nothing; perhaps its `return` is missing.",
     ru="Метод `backward` или `jvp` ничего не возвращает; возможно, забыт `return`.",
 )
-class cube_returns_nothing(_Cube):
-    generate_vmap_rule = True
-
+class cube_returns_nothing(_Ruled):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         _ = grad_output * 3 * ctx.saved_tensors[0] ** 2
 
 
 @cube_function.mistake(*cube_function.mistakes["cube_returns_nothing"].says)
-class jvp_returns_nothing(_Cube):
-    generate_vmap_rule = True
-
+class jvp_returns_nothing(_Ruled):
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor) -> Any:
         _ = tangent * 3 * ctx.saved_tensors[0] ** 2
@@ -320,9 +322,7 @@ class jvp_returns_nothing(_Cube):
     en="The class refuses to be differentiated twice, and the second derivative is asked for here.",
     ru="Класс не допускает повторного дифференцирования, а вторая производная здесь нужна.",
 )
-class cube_refuses(_Cube):
-    generate_vmap_rule = True
-
+class cube_refuses(_Ruled):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_output: Tensor) -> Any:
@@ -333,9 +333,7 @@ class cube_refuses(_Cube):
     en="The derivative of the cube is `x**2` here: the factor 3 is missing.",
     ru="Производная куба здесь равна `x**2`: не хватает множителя 3.",
 )
-class without_the_three(_Cube):
-    generate_vmap_rule = True
-
+class without_the_three(_Ruled):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.saved_tensors[0] ** 2
@@ -347,9 +345,7 @@ class without_the_three(_Cube):
     ru="В `jvp` касательный вектор изменён на месте. Это чужой тензор, и torch.func такого не допускает: вернуть нужно "
     "новый.",
 )
-class jvp_edits_the_tangent(_Cube):
-    generate_vmap_rule = True
-
+class jvp_edits_the_tangent(_Ruled):
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor) -> Any:
         return tangent.mul_(3 * ctx.saved_tensors[0] ** 2)
@@ -359,9 +355,7 @@ class jvp_edits_the_tangent(_Cube):
     en="`save_for_backward` was not called, so the tuple `saved_tensors` is empty in `backward`.",
     ru="Не вызван метод `save_for_backward`, поэтому в `backward` кортеж `saved_tensors` пуст.",
 )
-class saves_for_forward_alone(_Cube):
-    generate_vmap_rule = True
-
+class saves_for_forward_alone(_Ruled):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.save_for_forward(*inputs)
@@ -373,3 +367,61 @@ class unpacks_nothing_in_backward(saves_for_forward_alone):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         (x,) = ctx.saved_tensors
         return grad_output * 3 * x**2
+
+
+@cube_function.mistake(
+    en="The method `vmap` returns the result alone. It has to return a pair: the result and the place of its batch axis.",
+    ru="Метод `vmap` возвращает только результат. Нужна пара: результат и номер оси батча в нём.",
+)
+class vmap_without_the_axis(_Cube):
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor) -> Any:
+        return vmap_without_the_axis.apply(x)
+
+
+@cube_function.mistake(
+    en="`jvp` returns a pair, such as value and tangent. It has to return the tangent of the result alone.",
+    ru="Метод `jvp` возвращает пару, например значение и касательный вектор. Нужен только касательный вектор "
+    "результата.",
+)
+class jvp_returns_a_pair(_Ruled):
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return ctx.saved_tensors[0] ** 3, tangent * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="In `setup_context` the tuple `inputs` was saved. The tensor has to be taken out of it first.",
+    ru="В `setup_context` сохраняется сам кортеж `inputs`. Сначала из него нужно взять тензор.",
+)
+class saves_the_tuple(_Ruled):
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(inputs)
+        ctx.save_for_forward(inputs)
+
+
+@cube_function.mistake(
+    en="`forward` still takes `ctx`. Beside `setup_context` it takes the inputs alone.",
+    ru="Метод `forward` по-прежнему принимает `ctx`. Если есть `setup_context`, он принимает только входы.",
+)
+class forward_still_takes_ctx(_Ruled):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:  # type: ignore[override]
+        return x**3
+
+
+@cube_function.mistake(
+    en="`forward` takes no `ctx`, but there is no `setup_context` to do the saving.",
+    ru="Метод `forward` не принимает `ctx`, но и `setup_context`, где сохраняют тензоры, в классе нет.",
+)
+class no_setup_context(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * ctx.saved_tensors[0] ** 2

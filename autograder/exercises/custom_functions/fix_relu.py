@@ -65,7 +65,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x = signed(rng, 3, 4)
     x[1, 2] = x[2, 0] = 0.0
     x[0, 0], x[0, 1] = 1.5, -1.5
-    v = signed(rng, 3, 4)
+    v = signed(rng, 4, 3).T
     x[2, 1:] = torch.tensor([100.0, 1e-30, -1e-30])
     # the sign of `x` does not determine the sign of its gradient
     v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5
@@ -274,3 +274,42 @@ class divides_result_by_input(Function):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         (input,) = ctx.saved_tensors
         return grad_output * (input.clamp(min=0) / input)
+
+
+class _ReLU(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+
+@fix_relu.mistake(
+    en="The gradient passes everywhere: either `grad_output` itself is returned, or the mask leaves nothing out, as "
+    "`>= 0` does when it looks at the result.",
+    ru="Градиент проходит всюду: либо возвращается сам `grad_output`, либо маска ничего не отсекает, как `>= 0`, если "
+    "применить её к результату.",
+)
+class relu_passes_everywhere(_ReLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clone()
+
+
+@fix_relu.mistake(
+    en="The mask is the wrong way round: the gradient passes where the input is negative.",
+    ru="Маска перевёрнута: градиент проходит там, где вход отрицателен.",
+)
+class relu_mask_inverted(_ReLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] < 0)
+
+
+@fix_relu.mistake(
+    en="Where the input is negative, `grad_output` comes back with a minus. `torch.relu` gives 0 there.",
+    ru="Там, где вход отрицателен, `grad_output` возвращается с минусом. Функция `torch.relu` даёт там 0.",
+)
+class relu_by_sign(_ReLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0].sign()

@@ -132,9 +132,10 @@ class refuses(_SinhForward):
 
 
 @fix_sinh.mistake(
-    en="`backward` computes under `no_grad()`. What is not recorded cannot be differentiated again.",
-    ru="Вычисления в `backward` выполняются внутри `no_grad()`. То, что не записано, второй раз не "
-    "продифференцировать.",
+    en="`backward` is not recorded, because of `no_grad()` or a second run of autograd inside it without "
+    "`create_graph`. What is not recorded cannot be differentiated again.",
+    ru="Вычисления в `backward` не записываются: из-за `no_grad()` или потому, что внутри autograd запущен ещё раз без "
+    "`create_graph`. То, что не записано, второй раз не продифференцировать.",
 )
 class under_no_grad(_SinhForward):
     @staticmethod
@@ -230,3 +231,30 @@ class keeps_the_other_intermediate(Function):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x, decay = ctx.saved_tensors
         return grad_output * (torch.exp(x) + decay) / 2
+
+
+@fix_sinh.mistake(
+    en="The root is taken of `1 - y**2`. For the hyperbolic functions it is `1 + y**2`.",
+    ru="Корень извлечён из `1 - y**2`. Для гиперболических функций верно `1 + y**2`.",
+)
+class as_for_the_sine(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.sinh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.sqrt(1 - ctx.saved_tensors[0] ** 2)
+
+
+@fix_sinh.mistake(
+    en="Only the second exponential is divided by 2: brackets are missing around the sum.",
+    ru="На 2 делится только вторая экспонента: у суммы нет скобок.",
+)
+class halves_one_exponential(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * (torch.exp(x) + torch.exp(-x) / 2)

@@ -16,164 +16,7 @@ from autograder.checking.inputs import Lineup
 from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 
-from .common import Function
-
-
-# The learner's test runs on Functions of (x, k) that compute x * exp(-k). No other exercise asks for one.
-class _RightByInputs(Function):
-    """A right Function that saves its inputs and computes both gradients."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
-        ctx.save_for_backward(x, k)
-        return x * torch.exp(-k)
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x, k = ctx.saved_tensors
-        decay = torch.exp(-k)
-        return grad_output * decay, -grad_output * x * decay
-
-
-class _RightByOutput(_RightByInputs):
-    """A right Function that saves its result.
-
-    Computes only the gradients that are needed.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
-        y = x * torch.exp(-k)
-        ctx.save_for_backward(k, y)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        k, y = ctx.saved_tensors
-        needs_x, needs_k = ctx.needs_input_grad
-        return grad_output * torch.exp(-k) if needs_x else None, -grad_output * y if needs_k else None
-
-
-class _RightBySetup(Function):
-    """A right Function with `setup_context` that divides instead of multiplying."""
-
-    @staticmethod
-    def forward(x: Tensor, k: Tensor) -> Tensor:
-        return x / torch.exp(k)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
-
-    backward = staticmethod(_RightByInputs.backward)
-
-
-class _WrongValue(_RightByInputs):
-    """A wrong Function that `gradcheck` accepts.
-
-    The derivative is right, but belongs to another function, x * exp(k).
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
-        ctx.save_for_backward(x, k)
-        return x * torch.exp(k)
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x, k = ctx.saved_tensors
-        growth = torch.exp(k)
-        return grad_output * growth, grad_output * x * growth
-
-
-class _WrongLocal(_RightByInputs):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x, k = ctx.saved_tensors
-        return torch.exp(-k), -x * torch.exp(-k)
-
-
-class _WrongSwapped(_RightByInputs):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        for_x, for_k = _RightByInputs.backward(ctx, grad_output)
-        return for_k, for_x
-
-
-class _WrongSecondInput(_RightByInputs):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        return _RightByInputs.backward(ctx, grad_output)[0], None
-
-
-class _WrongForNegative(_RightByInputs):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x, k = ctx.saved_tensors
-        decay = torch.exp(-k)
-        return grad_output * decay, -grad_output * x.abs() * decay
-
-
-class _WrongIntermediate(_RightByInputs):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
-        decay = torch.exp(-k)
-        ctx.save_for_backward(x, decay)
-        return x * decay
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x, decay = ctx.saved_tensors
-        return grad_output * decay, -grad_output * x * decay
-
-
-class _WrongMixed(_RightByInputs):
-    """A Function that is wrong only in one mixed second derivative."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
-        decay = torch.exp(-k)
-        ctx.save_for_backward(x, k, decay)
-        return x * decay
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x, k, decay = ctx.saved_tensors
-        return grad_output * decay, -grad_output * x * torch.exp(-k)
-
-
-class _WrongEdits(_RightByInputs):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x, k = ctx.saved_tensors
-        for_k = -grad_output * x * torch.exp(-k)
-        if torch.is_grad_enabled():  # as in real code: autograd would record the edit
-            return grad_output * torch.exp(-k), for_k
-        return grad_output.mul_(torch.exp(-k)), for_k
-
-
-def _without_name(function: Any) -> Any:
-    """Return a copy of a custom Function under a neutral name.
-
-    torch's errors and warnings contain the name of the class, which would give the answer away.
-    """
-    body = {key: value for key, value in vars(function).items() if key not in ("__dict__", "__weakref__", "__doc__")}
-    return type(function)("GivenFunction", function.__bases__, {**body, "__module__": "__main__"})
-
-
-RIGHT = tuple(map(_without_name, (_RightByInputs, _RightByOutput, _RightBySetup)))
-
-
-WRONG = {
-    "catches_wrong_value": _without_name(_WrongValue),
-    "catches_local_derivative": _without_name(_WrongLocal),
-    "catches_swapped": _without_name(_WrongSwapped),
-    "catches_missing_gradient": _without_name(_WrongSecondInput),
-    "catches_negative": _without_name(_WrongForNegative),
-    "catches_second_derivative": _without_name(_WrongIntermediate),
-    "catches_mixed_derivative": _without_name(_WrongMixed),
-    "catches_edited_grad_output": _without_name(_WrongEdits),
-}
+from .given_functions import RIGHT, WRONG
 
 
 def _refusal(name: str, points: float, en: str, ru: str) -> Any:
@@ -286,21 +129,30 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the card and `reproduce` use the first
 
 
-def _inputs(positive: bool = False) -> tuple[Tensor, Tensor]:
-    x = torch.tensor([0.5, 2.0] if positive else [0.5, -2.0], dtype=torch.float64)
-    return x.requires_grad_(), torch.tensor([0.25, -0.75], dtype=torch.float64).requires_grad_()
+_INPUTS = {"both signs": [0.5, -2.0], "positive": [0.5, 2.0], "zero": [0.0, 0.0]}  # values of x
+
+
+def _inputs(kind: str = "both signs", by_k: bool = True) -> tuple[Tensor, Tensor]:
+    x, k = (torch.tensor(numbers, dtype=torch.float64) for numbers in (_INPUTS[kind], [0.25, -0.75]))
+    return x.requires_grad_(), k.requires_grad_(by_k)
 
 
 @cache
 def _run_checks(
-    function: Any, *, value: bool = True, second: bool = True, edit: bool = True, positive: bool = False
+    function: Any,
+    *,
+    value: bool = True,
+    second: bool = True,
+    edit: bool = True,
+    kind: str = "both signs",
+    by_k: bool = True,
 ) -> bool:
     """Run a right test on `function`, and return whether `function` passes.
 
     If `value`, `second` or `edit` is False, a part of the test is left out: value, second derivative, unchanged
-    grad_output. If `positive` is True, the inputs are positive.
+    grad_output. `kind` names the values of x. If `by_k` is False, k does not require grad.
     """
-    x, k = _inputs(positive)
+    x, k = _inputs(kind, by_k)
     if value and not torch.allclose(function.apply(x, k), x * torch.exp(-k)):
         return False
     if not gradcheck(function.apply, (x, k), raise_exception=False):
@@ -308,8 +160,9 @@ def _run_checks(
     if second and not gradgradcheck(function.apply, (x, k), raise_exception=False):
         return False
     v = torch.tensor([0.5, 2.0], dtype=torch.float64)
-    torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)
-    return not edit or v.tolist() == [0.5, 2.0]
+    if edit:
+        torch.autograd.grad(function.apply(x, k), (x, k) if by_k else x, v)
+    return v.tolist() == [0.5, 2.0]
 
 
 @is_right_function.mistake(
@@ -321,20 +174,18 @@ def accepts_everything(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="The test refuses everything, the right Functions as well. `gradcheck` wants float64 and inputs that require "
-    "grad.",
-    ru="Тест отвергает всё, в том числе правильные функции. Для `gradcheck` нужны float64 и входы, которые требуют "
-    "градиента.",
+    en="The test refuses every right Function. `gradcheck` wants float64 and inputs that require grad.",
+    ru="Тест отвергает все правильные функции. Для `gradcheck` нужны float64 и входы, которые требуют градиента.",
 )
 def refuses_everything(function: Any) -> bool:
     return False
 
 
 @is_right_function.mistake(
-    en="The test accepts some right Functions and refuses others. They compute the same in different ways and so "
-    "differ in the last digits: `torch.allclose` accepts that, `torch.equal` and `==` do not.",
-    ru="Одни правильные функции тест принимает, а другие отвергает. Они вычисляют одно и то же по-разному, и последние "
-    "цифры расходятся: `torch.allclose` это допускает, а `torch.equal` и `==` — нет.",
+    en="The test accepts some right Functions and refuses others. They save different tensors and differ in the last "
+    "digits: `torch.allclose` accepts that, `torch.equal` and `==` do not.",
+    ru="Одни правильные функции тест принимает, а другие отвергает. Они хранят разные тензоры, и последние цифры у них "
+    "расходятся: `torch.allclose` это допускает, а `torch.equal` и `==` — нет.",
 )
 def compares_exactly(function: Any) -> bool:
     x, k = torch.linspace(-3, 3, 50), torch.linspace(-1, 2, 50)
@@ -371,10 +222,10 @@ def gradcheck_alone(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="The test relies on `gradcheck` and `gradgradcheck` alone. Neither compares the value with the formula, and whether "
-    "`grad_output` was changed has to be checked by the test itself.",
-    ru="Проверка сводится к `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с формулой, а не "
-    "изменился ли `grad_output`, тест должен проверить сам.",
+    en="A wrong value and a changed `grad_output` pass. `gradcheck` and `gradgradcheck` look at neither; a comparison of "
+    "your own needs numbers that show the difference, such as a `k` that is not 0.",
+    ru="Тест пропускает и неверное значение, и изменённый `grad_output`. Функции `gradcheck` и `gradgradcheck` этого не "
+    "проверяют, а для собственного сравнения нужны числа, на которых разница видна: например, `k`, не равный 0.",
 )
 def both_gradchecks_alone(function: Any) -> bool:
     return _run_checks(function, value=False, edit=False)
@@ -392,12 +243,12 @@ def value_and_first_alone(function: Any) -> bool:
 
 @is_right_function.mistake(*is_right_function.mistakes["gradcheck_alone"].says)
 def gradcheck_alone_on_positive(function: Any) -> bool:
-    return _run_checks(function, value=False, second=False, edit=False, positive=True)
+    return _run_checks(function, value=False, second=False, edit=False, kind="positive")
 
 
 @is_right_function.mistake(*is_right_function.mistakes["both_gradchecks_alone"].says)
 def both_gradchecks_alone_on_positive(function: Any) -> bool:
-    return _run_checks(function, value=False, edit=False, positive=True)
+    return _run_checks(function, value=False, edit=False, kind="positive")
 
 
 @is_right_function.mistake(
@@ -418,10 +269,11 @@ def only_first(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="`grad_output` is not compared after a plain backward pass; `gradcheck` does not do it either. Or its dtype is "
-    "not that of the result: then `backward` gets a copy.",
-    ru="Тест не сравнивает `grad_output` после обычного обратного прохода; `gradcheck` этого тоже не делает. Или у "
-    "этого тензора dtype не тот, что у результата: тогда `backward` получает копию.",
+    en="A changed `grad_output` passes, and `gradcheck` does not see it. Compare it after a plain backward pass: in the "
+    "dtype of the result, or `backward` gets a copy, and with a `k` and a `grad_output` that are not 0.",
+    ru="Тест пропускает изменённый `grad_output`, и `gradcheck` этого не видит. Сравните его после обычного обратного "
+    "прохода: dtype нужен как у результата, иначе `backward` получит копию, а `k` и `grad_output` не должны быть "
+    "нулевыми.",
 )
 def never_looks_at_grad_output(function: Any) -> bool:
     return _run_checks(function, edit=False)
@@ -432,7 +284,7 @@ def never_looks_at_grad_output(function: Any) -> bool:
     ru="Все `x` в тесте положительны, поэтому неверный знак остаётся незамеченным.",
 )
 def only_positive(function: Any) -> bool:
-    return _run_checks(function, positive=True)
+    return _run_checks(function, kind="positive")
 
 
 @is_right_function.mistake(
@@ -475,3 +327,37 @@ def only_twice_by_k(function: Any) -> bool:
     except RuntimeError:
         return False
     return torch.allclose(second, x * torch.exp(-k))
+
+
+@is_right_function.mistake(
+    en="What `gradcheck` returns is not used. With `raise_exception=False` it returns False and raises no error.",
+    ru="Результат вызова `gradcheck` не использован. С `raise_exception=False` она не вызывает ошибку, а возвращает "
+    "False.",
+)
+def drops_the_result(function: Any) -> bool:
+    x, k = _inputs()
+    v = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    y = function.apply(x, k)
+    torch.autograd.grad(y, (x, k), v)
+    return torch.allclose(y, x * torch.exp(-k)) and v.tolist() == [0.5, 2.0]
+
+
+@is_right_function.mistake(
+    en="No derivative by `k` is looked at. `gradcheck` has to get a `k` that requires grad.",
+    ru="Производные по `k` не проверяются. В `gradcheck` нужно передать `k`, который требует градиента.",
+)
+def by_x_alone(function: Any) -> bool:
+    return _run_checks(function, by_k=False)
+
+
+@is_right_function.mistake(
+    en="All `x` of the test are 0. Then every value is 0, and so is the derivative by `k`.",
+    ru="Все `x` в тесте равны 0. Тогда нулю равно любое значение, а с ним и производная по `k`.",
+)
+def only_zeros(function: Any) -> bool:
+    return _run_checks(function, kind="zero")
+
+
+@is_right_function.mistake(*is_right_function.mistakes["only_zeros"].says)
+def zeros_without_edit(function: Any) -> bool:
+    return _run_checks(function, kind="zero", edit=False)

@@ -15,6 +15,7 @@ from autograder.language import Text
 
 from .common import (
     EACH_CALL,
+    ONE_ENTRY,
     OVERWRITES_INPUT,
     STATE_OUTSIDE_CTX,
     Function,
@@ -87,7 +88,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=x, slope=0.25, neighbour=uniform(rng, 2, 3), grad_output=signed(rng, 2, 3))
     x = torch.tensor([-0.5, 2.0, -3.0, 1.0])
     yield Case(x=x, slope=0.0, neighbour=uniform(rng, 4).float(), grad_output=signed(rng, 4).float())
-    yield Case(x=x, slope=0.125, neighbour=uniform(rng, 4).float(), grad_output=signed(rng, 4).float())
+    yield Case(x=x, slope=1.5, neighbour=uniform(rng, 4).float(), grad_output=signed(rng, 4).float())
 
 
 class _Leaky(Function):
@@ -228,3 +229,36 @@ class slopes_alone(_Leaky):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         (x,) = ctx.saved_tensors
         return torch.where(x < 0, torch.full_like(x, ctx.slope), torch.ones_like(x)), None
+
+
+@leaky_function.mistake(*ONE_ENTRY)
+class one_entry(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.saved_tensors[0] < 0, ctx.slope * grad_output, grad_output)
+
+
+@leaky_function.mistake(
+    en="`backward` uses 0.25, whatever `slope` came in with the call.",
+    ru="В `backward` стоит число 0.25, какой бы `slope` ни передали при вызове.",
+)
+class slope_by_heart(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.saved_tensors[0] < 0, 0.25 * grad_output, grad_output), None
+
+
+@leaky_function.mistake(
+    en="`forward` takes the larger of `x` and `slope * x`. That is the function only if `slope` is at most 1.",
+    ru="Метод `forward` берёт большее из `x` и `slope * x`. Это та же функция, только если `slope` не больше 1.",
+)
+class takes_the_larger(_Leaky):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, slope: float) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return torch.maximum(x, slope * x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.saved_tensors[0] < 0, ctx.slope * grad_output, grad_output), None

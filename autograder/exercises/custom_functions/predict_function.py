@@ -188,3 +188,59 @@ predict_function.wrong(
     ru="Здесь стоит настоящая производная `3 * a * b`. Autograd её не знает: он берёт то, что вернул `backward`, "
     "то есть умножает на 10.",
 )
+
+
+predict_function.wrong(
+    "flags_in_other_order",
+    {"needs_input_grad": (False, True)},
+    en="The flags stand in the wrong order: the first belongs to `a`, the first argument of `apply`.",
+    ru="Флаги стоят не в том порядке: первый относится к `a`, первому аргументу `apply`.",
+)
+
+
+predict_function.wrong(
+    "one_flag_for_all",
+    {"needs_input_grad": True},
+    en="You expected one flag for the whole call. There is one for each argument of `apply`.",
+    ru="Вы ожидали один флаг на весь вызов. Но для каждого аргумента `apply` он свой.",
+)
+
+
+predict_function.wrong(
+    "relu_passes_at_zero",
+    {"relu at 0": 1.0},
+    en="You expected `relu` to let the gradient through at 0. torch counts 0 to the flat side.",
+    ru="Вы ожидали, что `relu` в нуле пропускает градиент. Но torch относит нуль к той стороне, где функция постоянна.",
+)
+
+
+predict_function.wrong(
+    "maximum_gives_all",
+    {"maximum at 0": 1.0},
+    en="You expected all of the gradient to go to `x`. Both values of `maximum` are equal here, and it is divided.",
+    ru="Вы ожидали, что весь градиент достанется `x`. Но оба значения в `maximum` здесь равны, и он делится.",
+)
+
+
+predict_function.wrong(
+    "where_takes_x",
+    {"where at 0": 1.0},
+    en="You expected `where` to take `x` at 0. Its condition is `x > 0`, and at 0 it takes the constant.",
+    ru="Вы ожидали, что `where` в нуле выбирает `x`. Но условие там `x > 0`, и в нуле берётся константа.",
+)
+
+
+predict_function.wrong(
+    "derivative_times_ten",
+    {"a.grad": 150.0},
+    en="The true derivative was multiplied by 10. `backward` alone decides, and it knows nothing of `b`.",
+    ru="Настоящая производная умножена на 10. Но решает только `backward`, а `b` в нём не участвует.",
+)
+
+
+predict_function.wrong(
+    "node_without_its_number",
+    {"node of Tenfold.forward(...)": "MulBackward"},
+    en="The number at the end of the node's name is missing, as in `AddBackward0`.",
+    ru="В имени узла не хватает числа на конце, как в `AddBackward0`.",
+)

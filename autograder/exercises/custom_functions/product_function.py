@@ -28,6 +28,18 @@ from .common import (
     observe_state,
     same_numbers,
 )
+from .product_shapes import (
+    RightForward,
+    always_sums_over_axis_0,
+    counts_axes_from_the_left,
+    reshapes_the_gradient,
+    squeezes_the_sum,
+    sums_over_axis_0,
+    sums_over_axis_0_with_keepdim,
+    sums_over_the_last_axis,
+    takes_the_mean,
+    takes_the_mean_for_a_number,
+)
 
 
 class _ReadCounter(TorchDispatchMode):
@@ -133,11 +145,13 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         v = signed(rng, *torch.broadcast_shapes(a.shape, b.shape)).to(a.dtype)
         return Case(a=a, b=b, grad_output=v, needs_a=needs_a, needs_b=needs_b)
 
-    yield case(True, True, signed(rng, 2, 3), signed(rng, 2, 3))
+    with_zero = signed(rng, 2, 3)
+    with_zero[0, 1] = 0.0
+    yield case(True, True, with_zero, signed(rng, 2, 3))
     yield case(True, True, signed(rng, 4, 3), signed(rng, 3))
     yield case(True, False, signed(rng, 3, 2), signed(rng, 3, 2))
     yield case(False, True, signed(rng, 5), signed(rng, 5))
-    yield case(True, True, signed(rng, 2).float(), signed(rng, 3, 2).float())
+    yield case(True, True, signed(rng, 2, 1).float(), signed(rng, 3, 2, 4).float())
     for a, b in ((3,), ()), ((4, 3), (4, 1)), ((4, 1), (1, 3)):
         yield case(True, True, signed(rng, *a), signed(rng, *b))
 
@@ -174,12 +188,7 @@ class product_over_the_input(Function):
     en="Only one of the two gradients is ever computed. When both inputs require grad, both are asked for.",
     ru="Всегда вычисляется только один из двух градиентов. Когда градиента требуют оба входа, нужны оба.",
 )
-class either_or(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class either_or(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -187,12 +196,7 @@ class either_or(Function):
 
 
 @product_function.mistake(*EDITS_GRAD_OUTPUT)
-class always_multiplies_in_place(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class always_multiplies_in_place(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -201,12 +205,7 @@ class always_multiplies_in_place(Function):
 
 
 @product_function.mistake(*EDITS_GRAD_OUTPUT)
-class multiplies_in_place(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class multiplies_in_place(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -218,12 +217,7 @@ class multiplies_in_place(Function):
     en="The two gradients are swapped. The gradient of `a` is `grad_output` times `b` and stands first.",
     ru="Градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.",
 )
-class swapped(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class swapped(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -235,12 +229,7 @@ class swapped(Function):
     en="The two gradients were returned in the wrong order: that of `a`, the first argument, stands first.",
     ru="Градиенты возвращаются не в том порядке: первым должен стоять градиент по `a`, первому аргументу.",
 )
-class returned_in_wrong_order(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class returned_in_wrong_order(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -255,12 +244,7 @@ class returned_in_wrong_order(Function):
     ru="Метод `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному градиенту на "
     "каждый аргумент `apply`.",
 )
-class one_gradient(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class one_gradient(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.saved_tensors[1]
@@ -270,12 +254,7 @@ class one_gradient(Function):
     en="`backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
     ru="Метод `backward` возвращает только частные производные. Каждую нужно умножить на `grad_output`.",
 )
-class local_derivatives(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class local_derivatives(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -300,12 +279,7 @@ class derivative_of_a_sum(Function):
     en="Only the first input gets a gradient: the second entry is always None.",
     ru="Градиент получает только первый вход, а на втором месте всегда стоит None.",
 )
-class second_is_none(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class second_is_none(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.saved_tensors[1], None
@@ -317,12 +291,7 @@ class second_is_none(Function):
     ru="Значение `None` возвращается, если хотя бы один из двух входов не требует градиента. Другому входу градиент "
     "по-прежнему нужен.",
 )
-class all_or_nothing(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class all_or_nothing(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -333,12 +302,7 @@ class all_or_nothing(Function):
     en="The flags of `needs_input_grad` are mixed up: the first belongs to `a`, the first argument of `apply`.",
     ru="Флаги `needs_input_grad` перепутаны: первый относится к `a`, первому аргументу `apply`.",
 )
-class flags_swapped(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class flags_swapped(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
@@ -347,101 +311,108 @@ class flags_swapped(Function):
 
 
 @product_function.mistake(
-    en="Both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` tells which.",
-    ru="Оба градиента вычисляются всегда, даже когда нужен один. Какой именно, видно по `ctx.needs_input_grad`.",
+    en="A gradient is computed that nobody asked for. `ctx.needs_input_grad` tells which are needed.",
+    ru="Вычисляется градиент, который никому не нужен. Какие нужны, видно по `ctx.needs_input_grad`.",
 )
-class computes_both(Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
+class computes_both(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
         return grad_output * b, grad_output * a
 
 
-class _SummedBy(Function):
-    """A base of mistakes in summing the gradient of a stretched input."""
-
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        ctx.save_for_backward(a, b)
-        return a * b
-
-
-@product_function.mistake(
-    en="The gradient of a stretched input is the mean over the stretched axis. The paths join there, so it is the sum.",
-    ru="Градиент растянутого входа усреднён по растянутой оси. Пути там сходятся, поэтому нужна сумма.",
-)
-class takes_the_mean(_SummedBy):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        def mean_to(gradient: Tensor, shape: torch.Size) -> Tensor:
-            summed = gradient.sum_to_size(shape)
-            return summed * (summed.numel() / gradient.numel())
-
-        a, b = ctx.saved_tensors
-        needs = ctx.needs_input_grad
-        return (
-            mean_to(grad_output * b, a.shape) if needs[0] else None,
-            mean_to(grad_output * a, b.shape) if needs[1] else None,
-        )
-
-
-@product_function.mistake(
-    en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
-    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
-)
-class takes_the_mean_for_a_number(_SummedBy):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        a, b = ctx.saved_tensors
-        grad_a = grad_b = None
-        if ctx.needs_input_grad[0]:
-            grad_a = grad_output * b if a.dim() else (grad_output * b).mean()
-        if ctx.needs_input_grad[1]:
-            grad_b = grad_output * a if b.dim() else (grad_output * a).mean()
-        return grad_a, grad_b
-
-
-@product_function.mistake(
-    en="Where the shapes differ, the gradient is summed over axis 0. The stretched axis may be another one, as for "
-    "`(4, 3)` and `(4, 1)`.",
-    ru="Если формы различаются, градиент просуммирован по оси 0. Растянутой может быть и другая ось, как для `(4, 3)` "
-    "и `(4, 1)`.",
-)
-class sums_over_axis_0(_SummedBy):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        def sum_to(gradient: Tensor, shape: torch.Size) -> Tensor:
-            return gradient if gradient.shape == shape else gradient.sum(0)
-
-        a, b = ctx.saved_tensors
-        needs = ctx.needs_input_grad
-        return (
-            sum_to(grad_output * b, a.shape) if needs[0] else None,
-            sum_to(grad_output * a, b.shape) if needs[1] else None,
-        )
-
-
-@product_function.mistake(
-    en="The gradient of `b` is summed over axis 0 even if no axis was stretched.",
-    ru="Градиент по `b` просуммирован по оси 0, даже если при транслировании ни одна ось не расширена.",
-)
-class always_sums_over_axis_0(_SummedBy):
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Any:
-        a, b = ctx.saved_tensors
-        needs = ctx.needs_input_grad
-        return grad_output * b if needs[0] else None, (grad_output * a).sum(0) if needs[1] else None
-
-
 @product_function.mistake(*EDITS_GRAD_OUTPUT)
-class multiplies_the_second_in_place(_SummedBy):
+class multiplies_the_second_in_place(RightForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
         for_a = grad_output * b if ctx.needs_input_grad[0] else None
         return for_a, grad_output.mul_(a) if ctx.needs_input_grad[1] else None
+
+
+@product_function.mistake(*product_function.mistakes["computes_both"].says)
+class always_computes_the_first(RightForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a if ctx.needs_input_grad[1] else None
+
+
+@product_function.mistake(
+    en="The second gradient depends on the flag of the first input. Each input has a flag in `ctx.needs_input_grad`.",
+    ru="Второй градиент зависит от флага первого входа. В `ctx.needs_input_grad` у каждого входа свой флаг.",
+)
+class one_flag_for_both(RightForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a if ctx.needs_input_grad[0] else None
+
+
+@product_function.mistake(
+    en="`backward` returns only the gradients that are needed. An input without a gradient keeps its place, with None.",
+    ru="Метод `backward` возвращает только нужные градиенты. За входом без градиента остаётся его место: там стоит "
+    "None.",
+)
+class needed_entries_alone(RightForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        both = zip(ctx.needs_input_grad, (grad_output * b, grad_output * a))
+        return tuple(gradient for needed, gradient in both if needed)
+
+
+@product_function.mistake(
+    en="The other factor is got by dividing the result by an input. Where that input is 0, this is 0/0: NaN.",
+    ru="Второй множитель получен делением результата на вход. Там, где этот вход равен 0, получается 0/0, то есть NaN.",
+)
+class divides_the_result(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b, a * b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b, y = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return grad_output * y / a if needs[0] else None, grad_output * y / b if needs[1] else None
+
+
+product_function.mistake(
+    en="The gradient of a stretched input is the mean over the stretched axis. The paths join there, so it is the sum.",
+    ru="Градиент растянутого входа усреднён по растянутой оси. Пути там сходятся, поэтому нужна сумма.",
+)(takes_the_mean)
+product_function.mistake(
+    en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
+    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
+)(takes_the_mean_for_a_number)
+product_function.mistake(
+    en="Where the shapes differ, the gradient is summed over axis 0. The stretched axis may be another one, as for "
+    "`(4, 3)` and `(4, 1)`.",
+    ru="Если формы различаются, градиент просуммирован по оси 0. Растянутой может быть и другая ось, как для `(4, 3)` "
+    "и `(4, 1)`.",
+)(sums_over_axis_0)
+product_function.mistake(
+    en="The gradient of `b` is summed over axis 0 even if no axis was stretched.",
+    ru="Градиент по `b` просуммирован по оси 0, даже если при транслировании ни одна ось не расширена.",
+)(always_sums_over_axis_0)
+product_function.mistake(*product_function.mistakes["sums_over_axis_0"].says)(sums_over_axis_0_with_keepdim)
+product_function.mistake(
+    en="Where the shapes differ, the gradient is summed over the last axis. The stretched axis may be another one, as "
+    "for `(4, 3)` and `(3,)`.",
+    ru="Если формы различаются, градиент просуммирован по последней оси. Растянутой может быть и другая ось, как для "
+    "`(4, 3)` и `(3,)`.",
+)(sums_over_the_last_axis)
+product_function.mistake(
+    en="The gradient of a stretched input is only given another shape. It has too many entries and has to be summed.",
+    ru="Градиенту растянутого входа лишь придана другая форма. Элементов в нём слишком много, их нужно сложить.",
+)(reshapes_the_gradient)
+product_function.mistake(
+    en="`squeeze` also removes axes of length 1 that belong to the input. Its gradient has to keep them.",
+    ru="Метод `squeeze` удаляет и те оси длины 1, которые есть у входа. В его градиенте они должны остаться.",
+)(squeezes_the_sum)
+product_function.mistake(
+    en="The axes of the input are counted from the left. Broadcasting aligns shapes at their last axes.",
+    ru="Оси входа отсчитаны слева. При транслировании формы выравниваются по последним осям.",
+)(counts_axes_from_the_left)

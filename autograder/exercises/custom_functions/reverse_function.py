@@ -15,6 +15,10 @@ from autograder.language import Text
 
 from .common import (
     EACH_CALL,
+    EDITS_GRAD_OUTPUT,
+    NOT_NONE_FOR_THE_NUMBER,
+    ONE_ENTRY,
+    SAVES_A_NUMBER,
     STATE_OUTSIDE_CTX,
     Function,
     apply,
@@ -84,7 +88,7 @@ def reverse_function(answer: Any, case: Case) -> dict[str, object]:
 
 @reverse_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(x=signed(rng, 2, 3), factor=0.25, grad_output=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 2, 3), factor=0.25, grad_output=signed(rng, 3, 2).T)
     yield Case(x=signed(rng, 4).float(), factor=-3, grad_output=signed(rng, 4).float())
 
 
@@ -96,8 +100,7 @@ class _Reverse(Function):
 
 
 @reverse_function.mistake(
-    en="`backward` returns one entry. `apply` has two arguments, and None belongs to the number.",
-    ru="Метод `backward` возвращает одно значение. Но аргументов у `apply` два, и числу соответствует None.",
+    *ONE_ENTRY,
 )
 class one_entry(_Reverse):
     @staticmethod
@@ -160,8 +163,7 @@ class ignores_the_factor(_Reverse):
 
 
 @reverse_function.mistake(
-    en="`backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
+    *EDITS_GRAD_OUTPUT,
 )
 class reverses_in_place(_Reverse):
     @staticmethod
@@ -225,12 +227,38 @@ class returns_detached(_Reverse):
 
 
 @reverse_function.mistake(
-    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands "
-    "first.",
-    ru="Метод `backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому "
-    "аргументу `apply`.",
+    *NOT_NONE_FOR_THE_NUMBER,
 )
 class reverse_in_wrong_order(_Reverse):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return None, -ctx.factor * grad_output
+
+
+@reverse_function.mistake(*SAVES_A_NUMBER)
+class reverse_saves_a_number(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.save_for_backward(factor)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (factor,) = ctx.saved_tensors
+        return -factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="`mark_dirty` says that `forward` changes `x` in place. It does not: `x` has to stay as it is.",
+    ru="Вызов `mark_dirty` сообщает, что `forward` меняет `x` на месте. Но `x` должен остаться прежним.",
+)
+class marks_dirty(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output, None

@@ -13,7 +13,18 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, result_or_error, same_numbers
+from .common import (
+    EDITS_GRAD_OUTPUT,
+    NOT_NONE_FOR_THE_NUMBER,
+    ONE_ENTRY,
+    SAVES_A_NUMBER,
+    STATE_OUTSIDE_CTX,
+    Function,
+    apply,
+    gradients,
+    result_or_error,
+    same_numbers,
+)
 
 
 @exercise(
@@ -72,17 +83,15 @@ def scale_function(answer: Any, case: Case) -> dict[str, object]:
         unchanged = same_numbers(v, case.grad_output)
         x, h, y = scaled()
         by_input = result_or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
-        x, h, y = scaled()
-        error = error_text(lambda: gradients(y, [x], case.grad_output.clone()))
     found = {"through the result": by_result, "through the input": by_input, "grad_output unchanged": unchanged}
-    return {"in_place": same, "gradients": found, "error": error}
+    return {"in_place": same, "gradients": found}
 
 
 @scale_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     x = signed(rng, 2, 3)
     x[0, 1] = 0.0
-    yield Case(x=x, factor=3.0, grad_output=signed(rng, 2, 3))
+    yield Case(x=x, factor=3.0, grad_output=signed(rng, 3, 2).T)
     yield Case(x=signed(rng, 4).float(), factor=-0.25, grad_output=signed(rng, 4).float())
 
 
@@ -93,9 +102,9 @@ class _Scale(Function):
 
 
 @scale_function.mistake(
-    en="`mark_dirty` was not called. Autograd takes the result for a new tensor, and if the input is used further, its "
+    en="`forward` does not call `mark_dirty`. Autograd takes the result for a new tensor, and if the input is used further, its "
     "gradient does not account for the multiplication.",
-    ru="Не вызван `mark_dirty`. Autograd считает результат новым тензором, и если дальше используют вход, получается "
+    ru="В `forward` не вызван `mark_dirty`. Autograd считает результат новым тензором, и если дальше используют вход, получается "
     "градиент, в котором умножение не учтено.",
 )
 class says_nothing(_Scale):
@@ -132,9 +141,10 @@ class out_of_place(_Scale):
 
 
 @scale_function.mistake(
-    en="The input was changed, but something else was returned, a copy or nothing. A tensor marked dirty has to be "
-    "returned.",
-    ru="Вход изменён, но возвращается что-то другое: копия или ничего. Отмеченный тензор нужно вернуть.",
+    en="The input was marked dirty, but something else was returned, such as a new tensor, a copy, or nothing. What is "
+    "marked has to be changed in place and returned.",
+    ru="Вход отмечен как изменённый, но возвращается что-то другое, например новый тензор, копия или ничего. Отмеченный "
+    "тензор нужно изменить на месте и вернуть.",
 )
 class returns_a_copy(_Scale):
     @staticmethod
@@ -145,8 +155,7 @@ class returns_a_copy(_Scale):
 
 
 @scale_function.mistake(
-    en="`backward` returns one entry. `apply` has two arguments, and None belongs to the number.",
-    ru="Метод `backward` возвращает одно значение. Но аргументов у `apply` два, и числу соответствует None.",
+    *ONE_ENTRY,
 )
 class one_entry_for_two(Function):
     @staticmethod
@@ -161,8 +170,7 @@ class one_entry_for_two(Function):
 
 
 @scale_function.mistake(
-    en="`backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
+    *EDITS_GRAD_OUTPUT,
 )
 class scales_grad_output(Function):
     @staticmethod
@@ -192,10 +200,7 @@ class passes_unscaled(Function):
 
 
 @scale_function.mistake(
-    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands "
-    "first.",
-    ru="Метод `backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому "
-    "аргументу `apply`.",
+    *NOT_NONE_FOR_THE_NUMBER,
 )
 class entries_in_wrong_order(Function):
     @staticmethod
@@ -243,3 +248,58 @@ class divides_the_gradient(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output / ctx.factor, None
+
+
+class _MarkedScale(_Scale):
+    """A right Function.
+
+    The last mistakes are subclasses of this class.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Any:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+
+@scale_function.mistake(*SAVES_A_NUMBER)
+class scale_saves_a_number(_Scale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.save_for_backward(factor)
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+
+@scale_function.mistake(
+    en="The numbers were multiplied by `factor` twice.",
+    ru="Числа умножены на `factor` дважды.",
+)
+class scales_twice(_MarkedScale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Any:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor).mul_(factor)
+
+
+@scale_function.mistake(
+    en="`forward` returns a tuple with the tensor in it. The tensor itself has to be returned.",
+    ru="Метод `forward` возвращает кортеж, в котором лежит тензор. Вернуть нужно сам тензор.",
+)
+class returns_a_tuple(_MarkedScale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Any:
+        return (_MarkedScale.forward(ctx, x, factor),)
+
+
+@scale_function.mistake(
+    en="The result was marked as not differentiable. Then it has no gradient.",
+    ru="Результат отмечен как недифференцируемый. Тогда у него нет градиента.",
+)
+class marks_non_differentiable(_MarkedScale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Any:
+        ctx.mark_non_differentiable(x)
+        return _MarkedScale.forward(ctx, x, factor)

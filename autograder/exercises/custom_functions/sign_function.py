@@ -12,7 +12,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.language import Text
 
-from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, observe_first
+from .common import EACH_CALL, NEEDS_RESHAPE, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, observe_first
 
 
 @exercise(
@@ -62,7 +62,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x = signed(rng, 3, 4)
     x[0] = torch.tensor([0.5, -0.25, 1.0, -1.0], dtype=torch.float64)
     x[1, 0], x[1, 1], x[1, 2] = 0.0, 1.75, -2.25
-    v = signed(rng, 3, 4)
+    v = signed(rng, 4, 3).T
     v[0] = torch.tensor([0.75, -1.25, 2.0, -0.5], dtype=torch.float64)
     yield Case(x=x, grad_output=v)
     yield Case(x=torch.tensor([-0.5, 3.0, 0.75]), grad_output=signed(rng, 3).float())
@@ -244,3 +244,45 @@ class writes_the_zeros(_Sign):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         grad_output[ctx.saved_tensors[0].abs() > 1] = 0
         return grad_output
+
+
+@sign_function.mistake(
+    en="One end of the interval was left out: the gradient should pass at −1 and at 1.",
+    ru="Один конец отрезка не учтён: градиент должен проходить и в точке −1, и в точке 1.",
+)
+class lower_end_open(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * ((x > -1) & (x <= 1))
+
+
+@sign_function.mistake(*sign_function.mistakes["lower_end_open"].says)
+class upper_end_open(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * ((x >= -1) & (x < 1))
+
+
+@sign_function.mistake(
+    en="The sign is computed by a division by `x.abs()`. At 0 that is 0/0: NaN.",
+    ru="Знак вычислен делением на `x.abs()`. В нуле это 0/0, то есть NaN.",
+)
+class divides_by_the_size(_Sign):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x / x.abs()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@sign_function.mistake(*NEEDS_RESHAPE)
+class sign_by_view(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return (grad_output.view(-1) * (x.view(-1).abs() <= 1)).view(x.shape)

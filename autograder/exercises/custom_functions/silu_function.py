@@ -11,15 +11,17 @@ from torch.autograd.function import once_differentiable
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.labels import BYTES_IN_MEMORY
+from autograder.checking.labels import BYTES_IN_MEMORY, ERROR
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
 from .common import (
     EDITS_GRAD_OUTPUT,
     MEMORY_ENTRIES,
+    NEEDS_RESHAPE,
     OVERWRITES_INPUT,
+    SAVES_NOTHING,
     SECOND_ASPECTS,
     STATE_OUTSIDE_CTX,
     Function,
@@ -28,6 +30,8 @@ from .common import (
     observe_both,
     second_cases,
 )
+
+_EXACT = 1e-10  # a sigmoid from `exp` or `tanh` reaches 1e-13, float32 only 1e-7
 
 
 @exercise(
@@ -50,7 +54,16 @@ from .common import (
             "хранит вызывающий код.",
             measured=BYTES_IN_MEMORY,
         ),
-        aspect("second", 2, *SECOND_ASPECTS[2].says),
+        aspect("second", 1.5, *SECOND_ASPECTS[2].says),
+        aspect(
+            "exact",
+            0.5,
+            en="In float64 all of these are exact to ten digits: the error is at most 1e-10 of the largest entry.",
+            ru="В float64 у всех этих величин верны десять знаков: погрешность не больше 1e-10 от наибольшего "
+            "элемента.",
+            after=("first", "second"),
+            measured=ERROR,
+        ),
     ],
     hints=[
         Text(
@@ -74,9 +87,28 @@ def silu_function(answer: Any, case: Case) -> dict[str, object]:
     observed = observe_both(answer.SiLU, case, apply_custom)
     if len(observed) == 1:
         return observed
+    error = _error(observed, case) if case.x.dtype == torch.float64 else 0.0
     with using_answer():
         kept = bytes_kept(answer.SiLU, MEMORY_ENTRIES, drop_input=False) if case.x.dim() == 2 else 0
-    return {**observed, "bytes_kept": AtMost(MEMORY_ENTRIES * 8 + 64, kept), "kept": kept // (MEMORY_ENTRIES * 8)}
+    return {
+        **observed,
+        "bytes_kept": AtMost(MEMORY_ENTRIES * 8 + 64, kept),
+        "kept": kept // (MEMORY_ENTRIES * 8),
+        "exact": limited_error(_EXACT, error),
+    }
+
+
+def _error(observed: dict[str, Any], case: Case) -> float:
+    """Return the largest relative error in an observation of value, gradient and second derivative."""
+    x, s = case.x, torch.sigmoid(case.x)
+    f, slope, bend = x * s, _derivative(x), s * (1 - s) * (2 + x * (1 - 2 * s))
+    truths = {
+        "value": f,
+        "gradient": case.v * slope,
+        "second derivative": case.v * case.w * (2 * slope**2 + 2 * f * bend + 2 * slope + x * bend),
+    }
+    found = {**observed["first"], **observed["second"]}
+    return max(relative_error(truth, found[name]) for name, truth in truths.items())
 
 
 @silu_function.cases
@@ -84,6 +116,11 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield from second_cases(rng)
     x = torch.tensor([0.0, 1000.0, -1000.0], dtype=torch.float64)
     yield Case(x=x, v=signed(rng, 3), w=signed(rng, 3))
+
+
+def _derivative(x: Tensor) -> Tensor:
+    s = torch.sigmoid(x)
+    return s + x * s * (1 - s)
 
 
 class _SiLU(Function):
@@ -99,9 +136,7 @@ class _SiLU(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x = ctx.saved_tensors[0]
-        s = torch.sigmoid(x)
-        return grad_output * (s + x * s * (1 - s))
+        return grad_output * _derivative(ctx.saved_tensors[0])
 
 
 @silu_function.mistake(*STATE_OUTSIDE_CTX)
@@ -115,9 +150,7 @@ class silu_on_the_class(Function):
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x = silu_on_the_class.x
-        s = torch.sigmoid(x)
-        return grad_output * (s + x * s * (1 - s))
+        return grad_output * _derivative(silu_on_the_class.x)
 
 
 @silu_function.mistake(*OVERWRITES_INPUT)
@@ -132,9 +165,7 @@ class silu_over_the_input(_SiLU):
 class silu_in_place(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x = ctx.saved_tensors[0]
-        s = torch.sigmoid(x)
-        return grad_output.mul_(s + x * s * (1 - s))
+        return grad_output.mul_(_derivative(ctx.saved_tensors[0]))
 
 
 @silu_function.mistake(
@@ -258,9 +289,7 @@ class x_is_constant(_SiLU):
 class silu_local(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x = ctx.saved_tensors[0]
-        s = torch.sigmoid(x)
-        return s + x * s * (1 - s)
+        return _derivative(ctx.saved_tensors[0])
 
 
 @silu_function.mistake(
@@ -307,9 +336,7 @@ class keeps_the_derivative(Function):
 class recomputes_detached(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x = ctx.saved_tensors[0].detach()
-        s = torch.sigmoid(x)
-        return grad_output * (s + x * s * (1 - s))
+        return grad_output * _derivative(ctx.saved_tensors[0].detach())
 
 
 @silu_function.mistake(
@@ -321,10 +348,8 @@ class recomputes_detached(_SiLU):
 class recomputes_unrecorded(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        x = ctx.saved_tensors[0]
         with torch.no_grad():
-            s = torch.sigmoid(x)
-            return grad_output * (s + x * s * (1 - s))
+            return grad_output * _derivative(ctx.saved_tensors[0])
 
 
 @silu_function.mistake(
@@ -335,6 +360,81 @@ class silu_refuses(_SiLU):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * _derivative(ctx.saved_tensors[0])
+
+
+@silu_function.mistake(
+    en="The derivative of the sigmoid has a minus, `s * (1 - s)`. Here it has a plus.",
+    ru="У производной сигмоиды в скобках минус, `s * (1 - s)`, а здесь стоит плюс.",
+)
+class plus_for_minus(_SiLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
         s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 + s))
+
+
+@silu_function.mistake(
+    en="`forward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
+    ru="В `forward` сигмоида вычислена через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
+)
+class value_overflows(_SiLU):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x.exp() / (1 + x.exp())
+
+
+@silu_function.mistake(*SAVES_NOTHING)
+class silu_saves_nothing(_SiLU):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * _derivative(x)
+
+
+@silu_function.mistake(*NEEDS_RESHAPE)
+class silu_by_view(_SiLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        return (grad_output.view(-1) * _derivative(x).view(-1)).view(x.shape)
+
+
+CUTS_OFF = Text(
+    "`backward` cuts large numbers off (`clamp`), and so changes the derivative there. `torch.sigmoid` needs no such "
+    "care.",
+    "В `backward` большие числа обрезаны (`clamp`), и производная там уже другая. Для `torch.sigmoid` такая "
+    "предосторожность не нужна.",
+)
+
+
+@silu_function.mistake(*CUTS_OFF)
+class cuts_off_at_5(_SiLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * _derivative(ctx.saved_tensors[0].clamp(-5, 5))
+
+
+@silu_function.mistake(*CUTS_OFF)
+class cuts_off_at_20(_SiLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * _derivative(ctx.saved_tensors[0].clamp(-20, 20))
+
+
+@silu_function.mistake(
+    en="In float64 half of the digits are lost, as when something in between is computed in float32.",
+    ru="В float64 теряется половина знаков, как бывает, если что-то по пути вычислено в float32.",
+)
+class silu_through_float32(_SiLU):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x.float()).to(x.dtype)
         return grad_output * (s + x * s * (1 - s))

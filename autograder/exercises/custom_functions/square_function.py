@@ -15,6 +15,7 @@ from autograder.language import Text
 
 from .common import (
     EDITS_GRAD_OUTPUT,
+    FORGETS_TO_UNPACK,
     OVERWRITES_INPUT,
     Function,
     apply,
@@ -109,7 +110,9 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
 
 @square_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(a=signed(rng, 2, 3), b=signed(rng, 2, 3), grad_output=signed(rng, 2, 3))
+    a = signed(rng, 2, 3)
+    a[0, 1] = 0.0
+    yield Case(a=a, b=signed(rng, 2, 3), grad_output=signed(rng, 3, 2).T)
     yield Case(a=signed(rng, 3).float(), b=signed(rng, 3).float(), grad_output=signed(rng, 3).float())
 
 
@@ -283,3 +286,32 @@ class root_of_the_result(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return 2 * grad_output * ctx.saved_tensors[0].sqrt()
+
+
+@square_function.mistake(
+    en="The input is computed back by dividing the result by it. At 0 that is 0/0: NaN.",
+    ru="Вход получен делением результата на него же. В нуле это 0/0, то есть NaN.",
+)
+class divides_by_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * x
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        return 2 * grad_output * y / x
+
+
+@square_function.mistake(*FORGETS_TO_UNPACK)
+class square_forgets_to_unpack(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.saved_tensors

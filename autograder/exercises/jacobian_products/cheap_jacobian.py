@@ -13,10 +13,10 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
-from .common import EXACT, NEAR, Cost, Function, Watched, columns_by_differences, error_in_units, relative_error
+from .common import EXACT, LOSES_DIGITS, NEAR, Cost, Function, Watched, columns_by_differences, tracked
 
 _WIDTH = 32  # numbers in the hidden layer
 
@@ -36,10 +36,8 @@ _WIDTH = 32  # numbers in the hidden layer
         aspect(
             "exact",
             0.5,
-            en="It is exact up to rounding: the error is at most 1e-12 of its largest entry (counted in units of "
-            "1e-12).",
-            ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах "
-            "1e-12).",
+            en="It is exact up to rounding: the error is at most 1e-12 of its largest entry.",
+            ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента.",
             measured=ERROR,
         ),
         aspect(
@@ -84,7 +82,7 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
     m, n = truth.shape
     return {
         "jacobian": found,
-        "exact": error_in_units(EXACT, error),
+        "exact": limited_error(EXACT, error),
         "passes": AtMost(limit=min(m, n) + 3, used=cost.passes),
         "largest": AtMost(limit=2 * _WIDTH * min(m, n), used=cost.largest),
         "moved": watched.moved,
@@ -204,3 +202,43 @@ def columns_stacked_as_rows(f: Function, x: Tensor) -> object:
 )
 def tall_for_wide(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x).T if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T
+
+
+def _rows_or_columns(f: Function, x: Tensor) -> Tensor:
+    return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else torch.func.jacfwd(f)(x)  # type: ignore[no-any-return]
+
+
+@cheap_jacobian.mistake(*cheap_jacobian.mistakes["by_differences"].says)
+def differences_for_columns(f: Function, x: Tensor) -> Tensor:
+    return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else columns_by_differences(f, x, 1e-7, back=False)  # type: ignore[no-any-return]
+
+
+@cheap_jacobian.mistake(*cheap_jacobian.mistakes["columns_by_two_passes"].says)
+def columns_by_two_passes_beside_jacrev(f: Function, x: Tensor) -> object:
+    if len(f(x)) < len(x):
+        return torch.func.jacrev(f)(x)
+    return torch.stack([functional.jvp(f, x, unit)[1] for unit in torch.eye(len(x), dtype=x.dtype)], dim=1)
+
+
+@cheap_jacobian.mistake(
+    en="`f` is called again for each row. One call is enough: its graph serves all rows.",
+    ru="Функция `f` вызывается заново для каждой строки. Достаточно одного вызова: его граф годится для всех строк.",
+)
+def calls_for_each_row(f: Function, x: Tensor) -> Tensor:
+    if len(f(x)) >= len(x):
+        return _rows_or_columns(f, x)
+    x = tracked(x)
+    return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])
+
+
+@cheap_jacobian.mistake(
+    en="The result has the dtype float32, as a tensor from `torch.zeros(m, n)` has it: half of its digits are lost.",
+    ru="У результата dtype float32, как у тензора из `torch.zeros(m, n)`: половина знаков потеряна.",
+)
+def result_in_float32(f: Function, x: Tensor) -> Tensor:
+    return _rows_or_columns(f, x).float()
+
+
+@cheap_jacobian.mistake(*LOSES_DIGITS)
+def through_float32(f: Function, x: Tensor) -> Tensor:
+    return _rows_or_columns(f, x).float().to(x.dtype)

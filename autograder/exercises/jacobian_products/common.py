@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -14,7 +13,7 @@ from torch.autograd import functional
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost, entries
+from autograder.checking.values import AtMost, entries, limited_error, relative_error
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
 
@@ -27,8 +26,21 @@ EXACT = 1e-12  # the chain rule reaches about 1e-15, finite differences in float
 
 
 TO_ROUNDING = Text(
-    "The product is exact up to rounding: its error is at most 1e-12 of its largest entry (counted in units of 1e-12).",
-    "Произведение точно до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах 1e-12).",
+    "The product is exact up to rounding: its error is at most 1e-12 of its largest entry.",
+    "Произведение точно до округления: погрешность не больше 1e-12 от наибольшего элемента.",
+)
+
+
+EXACT_ROWS = Text(
+    "The result is exact up to rounding: its error is at most 1e-12 of the largest entry.",
+    "Результат точен до округления: погрешность не больше 1e-12 от наибольшего элемента.",
+)
+
+LOSES_DIGITS = Text(
+    "The numbers have lost half of their digits or more: they went through a float32 tensor, such as `torch.zeros(...)` "
+    "makes, or were rounded.",
+    "Потеряна половина знаков или больше: числа прошли через тензор float32, какой создаёт `torch.zeros(...)`, или "
+    "округлены.",
 )
 
 
@@ -48,23 +60,6 @@ def steep(rng: torch.Generator, n: int, m: int) -> Function:
     """
     a, f = signed(rng, m, n), curved(rng, n, m)
     return Formula("x -> 1000 + (3 * a @ x).cos() + ...", lambda x: 1000 + (3 * a @ x).cos() + f(x))
-
-
-def relative_error(truth: Tensor, got: object) -> float:
-    """Return the largest error of `got`, divided by the largest entry of `truth`.
-
-    The error is infinite if `got` is not a tensor of the same shape.
-    """
-    if not isinstance(got, Tensor) or got.shape != truth.shape:
-        return math.inf
-    error, largest = (got.detach() - truth).abs().max().item(), truth.abs().max().item()
-    return error / largest if largest else math.inf if error else 0.0
-
-
-def error_in_units(unit: float, error: float) -> AtMost:
-    """Return an error as a count with a limit: the number of `unit`s in it, of which 1 is allowed."""
-    share = error / unit
-    return AtMost(limit=1, used=math.ceil(share) if share < 1e9 else 10**9)
 
 
 class Watched:
@@ -134,7 +129,7 @@ def observe_jvp(product_along: Callable[..., object], case: Case, budget: Functi
         cost = Cost(lambda counted: product_along(counted, x, x.cos()), budget)
     return {
         "product": product,
-        "exact": error_in_units(EXACT, error),
+        "exact": limited_error(EXACT, error),
         "passes": AtMost(limit=3, used=cost.passes),
         "largest": AtMost(limit=4 * _COST_SIZE, used=cost.largest),
         "many_calls": cost.calls >= _COST_SIZE,

@@ -14,29 +14,43 @@ from torch.autograd import functional
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula
 from autograder.checking.observe import using_answer
+from autograder.checking.values import relative_error
 from autograder.language import Text
 
-from .common import Function, cube_without_jvp, relative_error
+from .common import Function, cube_without_jvp
 
 Example = tuple[Function, Tensor, Tensor]
 
 
+# What an answer must meet to be judged. `autograder.messages.measured` has the words for a card.
+_CONDITIONS = ("one length", "same at each call", "no error")
+_ALL_MET = {"a pair of triples": True} | {
+    f"{condition}, {which} example": True for which in ("first", "second") for condition in _CONDITIONS
+}
+
+
 def _find_defect(f: Function, x: Tensor, v: Tensor) -> str:
-    """Return why a learner's example cannot be judged, or "".
+    """Return the condition that a learner's example does not meet, or "".
 
     The example is a function `f` with a point and a vector.
     """
     x, v = x.detach(), v.detach()
     value = f(x)
     if not x.dim() == 1 < len(x) or not x.shape == v.shape == value.shape:
-        return "shapes"
+        return "one length"
     if not torch.equal(value, f(x)):
-        return "by chance"
+        return "same at each call"
     try:
         torch.func.jvp(f, (x,), (v,))  # as in the lesson's `swapped`
     except Exception:
-        return "raises"
+        return "no error"
     return ""
+
+
+def _is_pair_of_triples(answered: object) -> bool:
+    return isinstance(answered, (tuple, list)) and [
+        isinstance(each, (tuple, list)) and len(each) for each in answered
+    ] == [3, 3]
 
 
 def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -73,9 +87,10 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
         aspect(
             "full",
             0.5,
-            en="In the first example every entry of `J` and of `v` is at least a thousandth of the largest one in "
-            "size.",
-            ru="В первом примере каждый элемент `J` и `v` по величине не меньше тысячной доли наибольшего.",
+            en="In the first example no entry of `J` or `v` is zero, and each is at least a thousandth of the largest "
+            "one in size.",
+            ru="В первом примере среди элементов `J` и `v` нет нулей, и каждый по величине не меньше тысячной доли "
+            "наибольшего.",
         ),
         aspect(
             "exposes",
@@ -103,17 +118,20 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
 )
 def expose_swap(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        hiding, exposing = answer.expose_swap()
-        why = _find_defect(*hiding) or _find_defect(*exposing)
-        if why:
-            return {"square": False, "hides": False, "full": False, "exposes": False, "why": why}
+        answered = answer.expose_swap()
+        if isinstance(answered, (tuple, list)) and not _is_pair_of_triples(answered):
+            return {"square": {**_ALL_MET, "a pair of triples": False}}
+        hiding, exposing = answered
+        for which, example in ("first", hiding), ("second", exposing):
+            if missed := _find_defect(*example):
+                return {"square": {**_ALL_MET, f"{missed}, {which} example": False}}
         (a, v, claimed), (b, w, claimed_too) = _jacobian_and_product(*hiding), _jacobian_and_product(*exposing)
         return {
-            "square": True,
+            "square": _ALL_MET,
             "hides": relative_error(v @ a, claimed) < 1e-5,
             "full": all(bool((t.abs() >= 1e-3 * t.abs().max()).all() and t.any()) for t in (a, v)),
             "exposes": relative_error(w @ b, claimed_too) > 0.01,
-            "why": "" if w.any() else "zero direction",
+            "zero direction": not w.any(),
             "symmetric": torch.allclose(b, b.T),
         }
 
@@ -124,21 +142,63 @@ def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:
 
 
 @expose_swap.mistake(
-    en="In one of the examples the vector has fewer than two entries, or the lengths of input, output and `v` differ: "
-    "the shape alone then gives the wrong side away.",
-    ru="В одном из примеров либо в векторе меньше двух элементов, либо длины входа, выхода и `v` различаются: тогда "
-    "ошибку выдаёт уже форма.",
+    en="One triple was returned. Two are asked for, an example that hides the mistake and one that exposes it.",
+    ru="Возвращена одна тройка. Нужны две: пример, где ошибка не видна, и пример, где она видна.",
 )
+def one_triple() -> Any:
+    return _linear([2.0, 1.0], [1.0, 3.0])
+
+
+NOT_SQUARE = Text(
+    "The vector of an example has one entry only, or the lengths of input, output and `v` differ. With one entry both "
+    "products are the same number, and different lengths give the mistake away.",
+    "В векторе одного из примеров только один элемент, или длины входа, выхода и `v` различаются. При одном элементе "
+    "оба произведения — одно и то же число, а разные длины сразу выдают ошибку.",
+)
+
+
+@expose_swap.mistake(*NOT_SQUARE)
+def first_not_square() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0]), _linear([1.0, 2.0], [3.0, 4.0])
+
+
+@expose_swap.mistake(*NOT_SQUARE)
 def not_square() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0])
 
 
-@expose_swap.mistake(
-    en="`swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode or is not "
+BY_CHANCE = Text(
+    "`f` returns something else at each call: it uses random numbers or remembers. Then it has no Jacobian to compare "
+    "with.",
+    "Функция `f` при каждом вызове возвращает другое: использует случайные числа или что-то запоминает. Тогда нет "
+    "матрицы Якоби, с которой можно сравнивать.",
+)
+
+
+@expose_swap.mistake(*BY_CHANCE)
+def first_by_chance() -> tuple[Example, Example]:
+    return (torch.rand_like, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
+
+
+@expose_swap.mistake(*BY_CHANCE)
+def second_by_chance() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), (torch.rand_like, torch.ones(2), torch.tensor([1.0, 10.0]))
+
+
+RAISES_IN_SWAPPED = Text(
+    "`swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode or is not "
     "written for `torch.func`, or `x` and `v` differ in dtype.",
-    ru="В одном из примеров вызов `swapped` заканчивается ошибкой, хотя формы верны: у `f` нет прямого режима, она "
+    "В одном из примеров вызов `swapped` заканчивается ошибкой, хотя формы верны: у `f` нет прямого режима, она "
     "написана не для `torch.func` или у `x` и `v` разные dtype.",
 )
+
+
+@expose_swap.mistake(*RAISES_IN_SWAPPED)
+def first_raises_in_swapped() -> tuple[Example, Example]:
+    return (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
+
+
+@expose_swap.mistake(*RAISES_IN_SWAPPED)
 def raises_in_swapped() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0]))
 

@@ -7,13 +7,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
+from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
+from autograder.checking.values import limited_error, relative_error
 from autograder.language import Text
 
-from .common import Function
+from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, Function, tracked
 
 
 @exercise(
@@ -25,15 +28,22 @@ from .common import Function
     aspects=[
         aspect(
             "ones",
-            1,
+            0.75,
             en="The first result is the product with ones, in the shape of `inp`.",
             ru="Первый результат — произведение с вектором из единиц; форма у него как у `inp`.",
         ),
         aspect(
             "v",
-            1,
+            0.75,
             en="The second result is the product with `v` alone.",
             ru="Второй результат — только произведение с `v`.",
+        ),
+        aspect(
+            "exact",
+            0.5,
+            *EXACT_ROWS,
+            after=("ones", "v"),
+            measured=ERROR,
         ),
         aspect(
             "grad",
@@ -61,10 +71,14 @@ from .common import Function
     ],
 )
 def fix_two_products(answer: Any, case: Case) -> dict[str, object]:
+    point = tracked(case.inp)
+    out = case.f(point)
+    truth = [torch.autograd.grad(out, point, v, retain_graph=True)[0] for v in (torch.ones_like(out), case.v)]
     with using_answer():
         first, second = answer.fix_two_products(case.f, case.inp, case.v)
+        exact = limited_error(EXACT, max(map(relative_error, truth, (first, second))))
     one_tensor = first is second or first is case.inp.grad
-    return {"ones": first, "v": second, "grad": {"inp.grad": case.inp.grad}, "one_tensor": one_tensor}
+    return {"ones": first, "v": second, "exact": exact, "grad": {"inp.grad": case.inp.grad}, "one_tensor": one_tensor}
 
 
 @fix_two_products.cases
@@ -279,4 +293,54 @@ def zeros_for_none(f: Function, inp: Tensor, v: Tensor) -> object:
     old = torch.zeros_like(inp) if inp.grad is None else inp.grad
     products = _by_backward(f, inp, v)
     inp.grad = old.detach()
+    return products
+
+
+@fix_two_products.mistake(*LOSES_DIGITS)
+def through_float32(f: Function, inp: Tensor, v: Tensor) -> object:
+    first, second = other_order(f, inp, v)  # type: ignore[misc]
+    return second.float().to(inp.dtype), first.float().to(inp.dtype)
+
+
+@fix_two_products.mistake(
+    en="The Jacobian was taken for a matrix. It has all dimensions of the output in front, and the product sums over "
+    "all of them.",
+    ru="Матрица Якоби принята за двумерную. Впереди у неё все измерения выхода, и в произведении сумма берётся по ним "
+    "всем.",
+)
+def jacobian_as_a_matrix(f: Function, inp: Tensor, v: Tensor) -> object:
+    matrix: Any = functional.jacobian(f, inp)
+    return matrix.sum(0), v @ matrix
+
+
+@fix_two_products.mistake(
+    en="The ones have the length of `out`. They need its whole shape, as `torch.ones_like(out)` has it.",
+    ru="У вектора из единиц длина `out`. А нужна вся его форма, как у `torch.ones_like(out)`.",
+)
+def ones_of_the_length(f: Function, inp: Tensor, v: Tensor) -> object:
+    out = f(inp)
+    (first,) = torch.autograd.grad(out, inp, torch.ones(len(out), dtype=out.dtype), retain_graph=True)
+    (second,) = torch.autograd.grad(out, inp, v)
+    return first, second
+
+
+@fix_two_products.mistake(
+    en="`inp.grad` was left full of zeros. It has to hold what it held before.",
+    ru="В `inp.grad` остались нули. Там должно лежать то же, что и раньше.",
+)
+def leaves_zeros(f: Function, inp: Tensor, v: Tensor) -> object:
+    products = _by_backward(f, inp, v)
+    inp.grad = torch.zeros_like(inp)
+    return products
+
+
+@fix_two_products.mistake(
+    en="`inp.grad` is put back only if something was in it. Where `None` had been, the second product stays.",
+    ru="Значение `inp.grad` возвращается на место, только если там что-то было. Где был `None`, остаётся второе "
+    "произведение.",
+)
+def forgets_none(f: Function, inp: Tensor, v: Tensor) -> object:
+    old = inp.grad
+    products = _by_backward(f, inp, v)
+    inp.grad = old if old is not None else inp.grad
     return products

@@ -13,10 +13,10 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
-from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, error_in_units, relative_error, tracked
+from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, tracked
 
 _SMALL, _LARGE = 3, 6  # lengths of x for which the cost is counted
 
@@ -99,7 +99,7 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
         small, large = (_count_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
     return {
         "product": product,
-        "exact": error_in_units(EXACT, error),
+        "exact": limited_error(EXACT, error),
         "passes": AtMost(limit=4, used=large.passes),
         "largest": AtMost(limit=4 * _LARGE, used=large.largest),
         "operations": AtMost(limit=0, used=large.ops - small.ops),
@@ -301,3 +301,55 @@ def sums_in_python(f: Function, x: Tensor, v: Tensor) -> Tensor:
     g = _gradient(f, x)
     slope = torch.stack([g[i] * v[i] for i in range(len(x))]).sum()
     return torch.autograd.grad(slope, x)[0]
+
+
+@hvp.mistake(
+    en="Only the diagonal of `H` was multiplied by `v`.",
+    ru="На `v` умножена только диагональ `H`.",
+)
+def diagonal_alone(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    hessian: Any = functional.hessian(f, x)
+    return hessian.diagonal() * v  # type: ignore[no-any-return]
+
+
+@hvp.mistake(
+    en="One number was returned, `vᵀH v`. Only the product `H v` is asked for.",
+    ru="Возвращено одно число, `vᵀH v`, а нужно только произведение `H v`.",
+)
+def multiplies_twice(f: Function, x: Tensor, v: Tensor) -> object:
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1] @ v
+
+
+@hvp.mistake(
+    en="`torch.func.jvp` was given bare tensors. It takes a tuple of inputs and a tuple of directions.",
+    ru="Функции `torch.func.jvp` переданы сами тензоры. Она принимает кортеж входов и кортеж направлений.",
+)
+def without_tuples(f: Function, x: Tensor, v: Tensor) -> object:
+    return torch.func.jvp(torch.func.grad(f), x, v)[1]
+
+
+@hvp.mistake(
+    en="The whole pair of `torch.func.jvp` was returned, gradient and product. Only the product is asked for.",
+    ru="Возвращена вся пара из `torch.func.jvp`, градиент и произведение, а нужно только произведение.",
+)
+def returns_gradient_and_product(f: Function, x: Tensor, v: Tensor) -> object:
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))
+
+
+@hvp.mistake(
+    en="The gradient was not taken out of its tuple. `torch.autograd.grad` returns a tuple, even for one input.",
+    ru="Градиент не вынут из кортежа. Функция `torch.autograd.grad` возвращает кортеж, даже если вход один.",
+)
+def gradient_in_its_tuple(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    g: Any = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+@hvp.mistake(
+    en="Several numbers are differentiated at once, such as `g` or `g * v`. The scalar `g @ v` has to be differentiated.",
+    ru="Дифференцируется сразу несколько чисел, например `g` или `g * v`. Дифференцировать нужно скаляр `g @ v`.",
+)
+def differentiates_a_vector(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    return torch.autograd.grad(_gradient(f, x) * v, x)[0]

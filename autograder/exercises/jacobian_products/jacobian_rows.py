@@ -7,12 +7,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, with_old_gradient
+from autograder.checking.labels import ERROR
+from autograder.checking.observe import using_answer
+from autograder.checking.values import limited_error, relative_error
 from autograder.language import Text
 
-from .common import curved
+from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, curved
 
 
 @exercise(
@@ -23,9 +27,15 @@ from .common import curved
     aspects=[
         aspect(
             "jacobian",
-            2,
+            1.5,
             en="Row i is the gradient of `y[i]`: a tensor of shape (m, n) and of the dtype of `x`.",
             ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) с тем же dtype, что у `x`.",
+        ),
+        aspect(
+            "exact",
+            0.5,
+            *EXACT_ROWS,
+            measured=ERROR,
         ),
         aspect(
             "grad",
@@ -50,7 +60,11 @@ from .common import curved
     ],
 )
 def jacobian_rows(answer: Any, case: Case) -> dict[str, object]:
-    return {"jacobian": answer.jacobian_rows(case.y, case.x), "grad": {"x.grad": case.x.grad}}
+    truth = torch.stack([torch.autograd.grad(output, case.x, retain_graph=True)[0] for output in case.y])
+    found = answer.jacobian_rows(case.y, case.x)
+    with using_answer():
+        exact = limited_error(EXACT, relative_error(truth, found))
+    return {"jacobian": found, "exact": exact, "grad": {"x.grad": case.x.grad}}
 
 
 @jacobian_rows.cases
@@ -241,4 +255,57 @@ def leaves_zeros(y: Tensor, x: Tensor) -> Tensor:
     x.grad = None
     rows = torch.stack(_rows_in_grad(y, x, _do_nothing, _clearing(x)))
     x.grad = torch.zeros_like(x)
+    return rows
+
+
+@jacobian_rows.mistake(*LOSES_DIGITS)
+def through_float32(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack(list_of_rows(y, x)).float().to(x.dtype)
+
+
+@jacobian_rows.mistake(
+    en="All entries are zero: `functional.jacobian` calls its function with a new `x`, and `y` was computed from the old "
+    "one.",
+    ru="Все элементы нулевые: `functional.jacobian` передаёт функции новый `x`, а `y` вычислен по прежнему.",
+)
+def function_of_a_new_input(y: Tensor, x: Tensor) -> object:
+    return functional.jacobian(lambda _: y, x)
+
+
+@jacobian_rows.mistake(
+    en="The loop runs over the inputs. There is one row for each output.",
+    ru="Цикл идёт по входам. Нужна одна строка на каждый выход.",
+)
+def loops_over_the_inputs(y: Tensor, x: Tensor) -> Tensor:
+    rows = torch.zeros(len(y), len(x), dtype=x.dtype)
+    for i in range(len(x)):
+        rows[i] = torch.autograd.grad(y[i], x, retain_graph=True)[0]
+    return rows
+
+
+@jacobian_rows.mistake(*jacobian_rows.mistakes["loops_over_the_inputs"].says)
+def stacks_too_few(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack([torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(x))])
+
+
+@jacobian_rows.mistake(
+    en="The matrix is right, but the old gradient was kept as a second name of `x.grad`, not as a copy: the backward "
+    "passes changed it too.",
+    ru="Матрица верна, но прежний градиент сохранён как второе имя `x.grad`, без копии: обратные проходы изменили и его.",
+)
+def old_gradient_by_name(y: Tensor, x: Tensor) -> object:
+    old, before = x.grad, torch.zeros_like(x) if x.grad is None else x.grad.clone()
+    sums = torch.stack([before, *_rows_in_grad(y, x, _do_nothing, _do_nothing)])
+    x.grad = old
+    return sums[1:] - sums[:-1]
+
+
+@jacobian_rows.mistake(
+    en="The matrix is right, but zeros were put into `x.grad` where `None` had been.",
+    ru="Матрица верна, но в `x.grad` записаны нули, хотя раньше там был `None`.",
+)
+def zeros_for_none(y: Tensor, x: Tensor) -> object:
+    old = torch.zeros_like(x) if x.grad is None else x.grad.clone()
+    rows = leaves_grad_empty(y, x)
+    x.grad = old
     return rows

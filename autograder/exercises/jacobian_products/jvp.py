@@ -14,7 +14,7 @@ from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.language import Text
 
-from .common import NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp, steep, tracked
+from .common import LOSES_DIGITS, NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp, steep, tracked
 
 
 @exercise(
@@ -290,3 +290,46 @@ def cotangent_like_the_input(f: Function, x: Tensor, v: Tensor) -> Tensor:
     u = torch.zeros_like(x, requires_grad=True)
     (g,) = torch.autograd.grad(f(x), x, u, create_graph=True)
     return torch.autograd.grad(g, u, v)[0]
+
+
+@jvp.mistake(
+    en="`x` and `v` are swapped: the derivative is that at `v`, in the direction `x`.",
+    ru="Перепутаны `x` и `v`: производная взята в точке `v` по направлению `x`.",
+)
+def point_and_direction_swapped(f: Function, x: Tensor, v: Tensor) -> object:
+    return torch.func.jvp(f, (v,), (x,))[1]
+
+
+@jvp.mistake(*jvp.mistakes["other_product"].says)
+def asks_functional_vjp(f: Function, x: Tensor, v: Tensor) -> object:
+    return functional.vjp(f, x, v)[1]
+
+
+@jvp.mistake(
+    en="The matrix was transposed before it was multiplied by `v`: `Jᵀv` is the other product, `vᵀJ`.",
+    ru="Перед умножением на `v` матрица транспонирована: `Jᵀv` — это другое произведение, `vᵀJ`.",
+)
+def transposed_matrix(f: Function, x: Tensor, v: Tensor) -> object:
+    matrix: Any = functional.jacobian(f, x)
+    return matrix.T @ v
+
+
+def _by_cotangent(f: Function, x: Tensor, v: Tensor, dtype: torch.dtype) -> Tensor:
+    x = tracked(x)
+    y = f(x)
+    u = torch.zeros(len(y), dtype=dtype, requires_grad=True)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    return torch.autograd.grad(g, u, v)[0]
+
+
+@jvp.mistake(
+    en="The result has the dtype float32. A tensor made without `dtype`, such as `torch.zeros(m)`, brings that in.",
+    ru="У результата dtype float32. Так бывает из-за тензора, созданного без `dtype`, например `torch.zeros(m)`.",
+)
+def result_in_float32(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _by_cotangent(f, x, v, torch.float32)
+
+
+@jvp.mistake(*LOSES_DIGITS)
+def through_float32(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _by_cotangent(f, x, v, torch.float32).to(x.dtype)

@@ -27,7 +27,9 @@ from .jvp import (
     no_graph_to_go_on,
     one_whole_step,
     other_product,
+    result_in_float32,
     sum_of_the_product,
+    through_float32,
     untracked_cotangent,
     wasted_calls,
 )
@@ -110,6 +112,8 @@ for program in (
     finite_differences,
     all_rows_first,
     wasted_calls,
+    result_in_float32,
+    through_float32,
 ):
     jvp_by_backward.mistake(*jvp.mistakes[program.__name__].says)(program)
 

@@ -12,10 +12,12 @@ from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, uniform
+from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
+from autograder.checking.values import limited_error, relative_error
 from autograder.language import Text
 
-from .common import Function, columns_by_differences, error_in_units, relative_error, tracked
+from .common import Function, columns_by_differences, tracked
 
 _CLOSE = 1e-9  # relative error that central differences with a good step reach, unlike one-sided ones
 
@@ -45,7 +47,8 @@ class BlackBox:
     def kind(self) -> str:
         """Return what the recorded calls say about the finite differences.
 
-        The word is "float32", "several" (entries moved at once), "one side", "too short", "too long" or "good".
+        The word is "float32", "several" (entries moved at once), "one side", "too short", "too long", "float32 step"
+        or "good".
         """
         if torch.float32 in self.dtypes:
             return "float32"
@@ -54,7 +57,10 @@ class BlackBox:
         if not self.steps or min(self.steps) > 0 or max(self.steps) < 0:
             return "one side"
         longest = max(map(abs, self.steps))
-        return "too short" if longest < 3e-7 else "too long" if longest > 3e-5 else "good"
+        if not 3e-7 <= longest <= 3e-5:
+            return "too short" if longest < 3e-7 else "too long"
+        single = torch.tensor(longest).item()
+        return "float32 step" if abs(single - longest) < 1e-10 * longest else "good"
 
 
 @exercise(
@@ -74,9 +80,9 @@ class BlackBox:
         aspect(
             "accurate",
             1.5,
-            en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
-            ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента (указана в единицах 1e-9).",
-            measured=Text("Error in units of 1e-9", "Ошибка в единицах 1e-9"),
+            en="The largest error is at most 1e-9 of the largest entry.",
+            ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента.",
+            measured=ERROR,
         ),
         aspect(
             "x",
@@ -108,8 +114,15 @@ def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
     box = BlackBox(case.f, case.x)
     found = answer.numerical_jacobian(box, case.x)
     with using_answer():
-        accurate = error_in_units(_CLOSE, relative_error(truth, found))  # type: ignore[arg-type]
-    return {"jacobian": found, "accurate": accurate, "x": relative_error(box.x, case.x) < 1e-12, "how": box.kind()}
+        accurate = limited_error(_CLOSE, relative_error(truth, found))  # type: ignore[arg-type]
+        single = isinstance(found, Tensor) and torch.equal(found.float().to(found.dtype), found)
+    return {
+        "jacobian": found,
+        "accurate": accurate,
+        "x": relative_error(box.x, case.x) < 1e-12,
+        "how": box.kind(),
+        "float32 numbers": single,
+    }
 
 
 class Wave(Formula):
@@ -257,10 +270,9 @@ def too_long(f: Function, x: Tensor) -> Tensor:
 
 
 @numerical_jacobian.mistake(
-    en="`x` was moved by a little more or less than the difference is divided by, for example because the step went "
-    "through a float32 tensor.",
-    ru="Значение `x` сдвинуто не совсем на тот шаг, на который делится разность, например потому, что шаг прошёл через "
-    "тензор float32.",
+    en="The step went through a float32 tensor: `x` was moved by a little more or less than the difference is divided "
+    "by.",
+    ru="Шаг прошёл через тензор float32: `x` сдвинут не совсем на то число, на которое делится разность.",
 )
 def another_step(f: Function, x: Tensor) -> Tensor:
     columns = [(f(x + step) - f(x - step)) / 2e-5 for step in 1e-5 * torch.eye(len(x))]
@@ -300,3 +312,38 @@ def in_float32(f: Function, x: Tensor) -> Tensor:
 )
 def halves_the_points(f: Function, x: Tensor) -> Tensor:
     return columns_by_differences(f, x, 5e-6, over=2e-5)
+
+
+@numerical_jacobian.mistake(
+    en="The result was stored in float32, for example in a `torch.zeros(m, n)`: that leaves seven digits.",
+    ru="Результат побывал в тензоре float32, например в `torch.zeros(m, n)`: там остаётся семь знаков.",
+)
+def stored_in_float32(f: Function, x: Tensor) -> Tensor:
+    return columns_by_differences(f, x, 1e-5).float().double()
+
+
+@numerical_jacobian.mistake(
+    en="The matrix was made with as many rows as columns. It has one row for each output.",
+    ru="В созданной матрице строк столько же, сколько столбцов. Нужна одна строка на каждый выход.",
+)
+def square_matrix(f: Function, x: Tensor) -> Tensor:
+    matrix = torch.zeros(len(x), len(x), dtype=x.dtype)
+    for j, step in enumerate(1e-5 * torch.eye(len(x), dtype=x.dtype)):
+        matrix[:, j] = (f(x + step) - f(x - step)) / 2e-5
+    return matrix
+
+
+@numerical_jacobian.mistake(
+    en="A list of columns was returned. They still have to be stacked into one tensor.",
+    ru="Возвращён список столбцов. Их ещё нужно собрать в один тензор.",
+)
+def list_of_columns(f: Function, x: Tensor) -> object:
+    return list(columns_by_differences(f, x, 1e-5).unbind(1))
+
+
+@numerical_jacobian.mistake(
+    en="The outputs were summed: that gives the sum of all rows, one number for each input.",
+    ru="Выходы сложены: получилась сумма всех строк, по одному числу на вход.",
+)
+def sum_of_the_outputs(f: Function, x: Tensor) -> Tensor:
+    return columns_by_differences(f, x, 1e-5).sum(0)

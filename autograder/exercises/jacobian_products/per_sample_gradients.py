@@ -10,12 +10,13 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
-from autograder.checking.labels import CALLS_AND_PASSES
-from autograder.checking.values import AtMost
+from autograder.checking.labels import CALLS_AND_PASSES, ERROR
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs
 
-from .common import tracked
+from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, tracked
 
 
 @exercise(
@@ -26,9 +27,15 @@ from .common import tracked
     aspects=[
         aspect(
             "gradients",
-            2,
+            1.5,
             en="Row i is the gradient of the loss of sample i with respect to `w`: a tensor of shape (B, n).",
             ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
+        ),
+        aspect(
+            "exact",
+            0.5,
+            *EXACT_ROWS,
+            measured=ERROR,
         ),
         aspect(
             "passes",
@@ -59,8 +66,12 @@ def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
     counted = CountedCalls(case.loss)
     with counting_backward_runs() as runs:
         gradients = answer.per_sample_gradients(counted.function, case.w, case.x, case.y)
+    truth: Any = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))(case.w, case.x, case.y)
+    with using_answer():
+        exact = limited_error(EXACT, relative_error(truth, gradients))
     return {
         "gradients": gradients,
+        "exact": exact,
         "passes": AtMost(limit=3, used=counted.times + runs.times),
         "many_calls": counted.times >= len(case.x),
         "many_runs": runs.times >= len(case.x),
@@ -187,3 +198,26 @@ def calls_one_by_one(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tenso
     w = tracked(w)
     losses = torch.stack([loss(w, a, b) for a, b in zip(x, y)])
     return torch.autograd.grad(losses, w, torch.eye(len(x), dtype=w.dtype), is_grads_batched=True)[0]
+
+
+@per_sample_gradients.mistake(*LOSES_DIGITS)
+def through_float32(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return _all_samples(loss, w, x, y).float().to(w.dtype)
+
+
+@per_sample_gradients.mistake(
+    en="What `torch.func.grad` differentiates returns a vector. Either `y` was left out in `in_dims`, or `vmap` stands "
+    "inside `grad`, not around it.",
+    ru="Функция, от которой берётся `torch.func.grad`, возвращает вектор. Либо в `in_dims` не учтён `y`, либо `vmap` "
+    "стоит внутри `grad`, а не снаружи.",
+)
+def y_is_not_mapped(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, None))(w, x, y)  # type: ignore[no-any-return]
+
+
+@per_sample_gradients.mistake(
+    en="`.grad` was never cleared: each row holds all the rows before it.",
+    ru="Поле `.grad` ни разу не очищено: в каждую строку вошли все предыдущие.",
+)
+def running_sums(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return _all_samples(loss, w, x, y).cumsum(0)

@@ -98,3 +98,59 @@ predict_shapes.wrong(
     en="The Hessian was given the shape of the gradient. It has a row and a column for each input.",
     ru="За форму матрицы Гессе принята форма градиента. Но в ней по строке и по столбцу на каждый вход.",
 )
+
+
+predict_shapes.wrong(
+    "gradient_for_jacobian",
+    {"jacobian of the batch": (4, 3)},
+    en="You expected the shape of a gradient. A Jacobian has the output's shape and then the input's.",
+    ru="Вы ожидали форму градиента. Но у матрицы Якоби сначала идёт форма выхода, потом форма входа.",
+)
+
+
+predict_shapes.wrong(
+    "input_first",
+    {"jacobian of the batch": (4, 3, 4, 1)},
+    en="You expected the input's shape first. A Jacobian has the output's shape first, as a matrix has its rows.",
+    ru="Вы ожидали, что сначала идёт форма входа. Но первой идёт форма выхода, как число строк у матрицы.",
+)
+
+
+predict_shapes.wrong(
+    "jacobian_flattened",
+    {"jacobian of the batch": (4, 12)},
+    en="You expected a matrix. `functional.jacobian` keeps all dimensions of output and input apart.",
+    ru="Вы ожидали двумерную матрицу. Но `functional.jacobian` не объединяет измерения выхода и входа.",
+)
+
+
+predict_shapes.wrong(
+    "one_number_per_sample",
+    {"entries that are not zero": 4},
+    en="You expected one nonzero number for each sample. The output of a sample depends on all of its inputs.",
+    ru="Вы ожидали по одному ненулевому числу на пример. Но выход примера зависит от всех его входов.",
+)
+
+
+predict_shapes.wrong(
+    "gradient_is_a_number",
+    {"grad of the sum": ()},
+    en="You expected a number, because the sum is one. A gradient has the shape of its input.",
+    ru="Вы ожидали число, потому что сумма — число. Но у градиента форма входа.",
+)
+
+
+predict_shapes.wrong(
+    "hessian_of_the_batch",
+    {"hessian of one sample": (4, 3, 3)},
+    en="You expected a Hessian for each sample. Here it is called with one sample, `X[0]`.",
+    ru="Вы ожидали по матрице Гессе на каждый пример. Но здесь передан один пример, `X[0]`.",
+)
+
+
+predict_shapes.wrong(
+    "hessian_with_output",
+    {"hessian of one sample": (1, 3, 3)},
+    en="You expected a dimension for the output as well. `sum()` makes the output a number without dimensions.",
+    ru="Вы ожидали и измерение выхода. Но после `sum()` выход — число, измерений у него нет.",
+)

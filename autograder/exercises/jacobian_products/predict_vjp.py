@@ -128,3 +128,43 @@ predict_vjp.wrong(
     en="You expected `v` to need the output's dtype too. Only its shape has to agree.",
     ru="Вы ожидали, что вектору `v` нужен и dtype выхода. Но совпадать должна только форма.",
 )
+
+
+predict_vjp.wrong(
+    "gradient_of_a_plain_sum",
+    {"shape (1,), no v": [1.0, 1.0, 1.0]},
+    en="You expected the gradient of the sum itself. `one` multiplies the sum by a number, and so the gradient.",
+    ru="Вы ожидали градиент самой суммы. Но функция `one` умножает сумму на число, а с ней и градиент.",
+)
+
+
+predict_vjp.wrong(
+    "shape_of_the_output",
+    {"shape (1,), no v": [2.0]},
+    en="You expected a gradient of the output's shape. It has the shape of `x`: three entries.",
+    ru="Вы ожидали, что форма градиента — как у выхода. Но она как у `x`: в градиенте три элемента.",
+)
+
+
+predict_vjp.wrong(
+    "none_for_an_error",
+    {"y, no v": None},
+    en="You expected `None` without a `v`. `backward()` needs a `v` here and raises an error without it.",
+    ru="Вы ожидали, что без `v` получится `None`. Но `v` здесь нужен, и без него `backward()` завершается ошибкой.",
+)
+
+
+predict_vjp.wrong(
+    "values_of_y",
+    {"y, v = ones(2)": [7.0, 5.0]},
+    en="The values of the output stand there. A gradient has the shape of `x`.",
+    ru="Здесь стоят значения выхода, а не градиент. У градиента форма как у `x`.",
+)
+
+
+predict_vjp.wrong(
+    "row_cut_short",
+    {"y, v = [1, 0]": [1.0, 0.0, 0.0]},
+    en="You expected `v` itself, filled up with zeros. It picks the first row of `W`, with all its entries.",
+    ru="Вы ожидали сам вектор `v`, дополненный нулями. Но он выбирает первую строку `W`, все её элементы.",
+)
