@@ -18,6 +18,8 @@ NAMES: dict[str, Text] = {
     "output": Text("output", "выход"),
     "input": Text("input", "вход"),
     "result": Text("result", "результат"),
+    "changed in place": Text("`x` is changed in place", "`x` изменён на месте"),
+    "dtypes that f got": Text("dtype of what `f` got", "dtype аргумента `f`"),
     "input unchanged": Text("input unchanged", "вход не изменён"),
     "grad_output unchanged": Text("`grad_output` unchanged", "`grad_output` не изменён"),
     "same gradient with a second call": Text(
