@@ -589,18 +589,18 @@ steps(loss)
 # ### Exercise `hidden_gradients`: gradients that nobody keeps
 # *design · ●●○ · 16 minutes · 5 points*
 #
-# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
+# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers; a layer may stand there twice. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
 #
-# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`; what `torch.func.vjp` returns makes a pass of its own at each call. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode. Some weights may be frozen.
+# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`; what `torch.func.vjp` returns makes a pass of its own at each call. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode. Some weights may be frozen, `x` may require grad and have a gradient in `.grad`, and the model may be in either mode: a layer may compute something else in training than in `eval()`, as dropout does.
 # %% [markdown] tags=["ru"] of="634d0dce"
 # Функция `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. Вызов `backward(inputs=[...])` прибавляет градиенты к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` используют тот обратный проход, который вы и так выполняете.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
 # *спроектировать · ●●○ · 16 минут · 5 баллов*
 #
-# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. У первого слоя есть веса, поэтому выход каждого слоя требует градиента. Верните список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
+# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои; один и тот же слой может встретиться дважды. У первого слоя есть веса, поэтому выход каждого слоя требует градиента. Верните список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
 #
-# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Допускается не больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`; то, что возвращает `torch.func.vjp`, при каждом вызове выполняет отдельный проход. А модель и `x` оставьте такими же, какими получили: веса, каждый `.grad`, флаги, хуки, режим. Некоторые веса могут быть заморожены.
+# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Допускается не больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`; то, что возвращает `torch.func.vjp`, при каждом вызове выполняет отдельный проход. А модель и `x` оставьте такими же, какими получили: веса, каждый `.grad`, флаги, хуки, режим. Некоторые веса могут быть заморожены, `x` может требовать градиента и иметь градиент в `.grad`, а модель может быть в любом режиме: при обучении слой может вычислять не то, что в режиме `eval()`, как dropout.
 # %% answer="hidden_gradients"
 def hidden_gradients(model, x):
     """The derivative of the loss `model(x)` with respect to the output of each layer, as a list."""
@@ -626,7 +626,7 @@ def hidden_gradients(model, x):
 # %% alternative="hidden_gradients"
 def hidden_gradients(model, x):
     outputs, handles = [], []
-    for layer in model:
+    for layer in set(model):
         handles.append(layer.register_forward_hook(lambda module, inputs, output: outputs.append(output)))
     loss = model(x)
     for handle in handles:

@@ -127,3 +127,82 @@ def update(weights, lr):
                 w -= lr * g
     for w in weights:
         w.grad = None
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
+def hidden_gradients(model, x):
+    was = model.training
+    model.eval()
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    model.train(was)
+    return list(torch.autograd.grad(h, outs))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="keeps_one_output_of_each_layer"
+def hidden_gradients(model, x):
+    outs = {}
+    handles = [m.register_forward_hook(lambda m, i, o: outs.__setitem__(m, o)) for m in model]
+    loss = model(x)
+    for h in handles:
+        h.remove()
+    return list(torch.autograd.grad(loss, list(outs.values())))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
+def hidden_gradients(model, x):
+    model.eval()
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    grads = torch.autograd.grad(h, outs)
+    model.train()
+    return list(grads)
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="always_ends_in_training"
+def hidden_gradients(model, x):
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    grads = list(torch.autograd.grad(h, outs))
+    model.train()
+    return grads
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="thaws_everything"
+def hidden_gradients(model, x):
+    for p in model.parameters():
+        p.requires_grad_(True)
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    return list(torch.autograd.grad(h, outs))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="asks_for_unused_copies"
+def hidden_gradients(model, x):
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h.clone())
+    return list(torch.autograd.grad(h, outs, allow_unused=True))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="adds_to_the_weights_alone"
+def hidden_gradients(model, x):
+    saved = [p.grad for p in model.parameters()]
+    outs, h = [], x.detach()
+    for layer in model:
+        h = layer(h)
+        h.retain_grad()
+        outs.append(h)
+    h.backward()
+    for p, g in zip(model.parameters(), saved):
+        p.grad = g
+    return [o.grad for o in outs]
