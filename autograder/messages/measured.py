@@ -31,6 +31,12 @@ NAMES: dict[str, Text] = {
     "through the input": Text("gradient through the input", "градиент через вход"),
     "vmap of grad": Text("`vmap` of `grad`", "`vmap` от `grad`"),
     "vmap, in_dims=1": Text("`vmap` with `in_dims=1`", "`vmap` с `in_dims=1`"),
+    "refused": Text(
+        "the backward pass is refused with the error about in-place changes",
+        "обратный проход прерван ошибкой об изменении на месте",
+    ),
+    "snapshot": Text("snapshot", "снимок"),
+    "snapshot of the edited x": Text("a snapshot of the edited `x`", "снимок изменённого `x`"),
     "shared": Text("memory is shared", "память общая"),
     "one memory for both": Text("`h` and `values` share memory", "у `h` и `values` общая память"),
     "requires_grad of the sum": Text("`requires_grad` of the sum", "`requires_grad` суммы"),
@@ -58,6 +64,7 @@ NAMES: dict[str, Text] = {
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
     (r"(.+) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
+    (r"(.+) is empty", Text(r"`\1` is None or zero", r"`\1` равен None или нулю")),
     (r"(.+) is as before", Text(r"`\1` is as before", r"`\1` прежний")),
     (r"after backward\(\) (.+)", Text(r"`\1` after `backward()`", r"`\1` после `backward()`")),
     (r"(.+) before backward\(\)", Text(r"`\1` before `backward()`", r"`\1` до `backward()`")),
