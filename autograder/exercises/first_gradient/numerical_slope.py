@@ -215,7 +215,7 @@ def divides_by_four_h(f: Function, x: Tensor, h: float) -> Tensor:
 
 @numerical_slope.mistake(
     en="`f` got a Python number: `item()` takes it out of the tensor. `f` is a function of a tensor.",
-    ru="Функция `f` получила число Python: его извлекает из тензора `item()`. А `f` — функция от тензора.",
+    ru="Функция `f` получила число Python: его извлекает из тензора `item()`. А `f` — функция от тензора.",
 )
 def passes_a_number(f: Function, x: Tensor, h: float) -> Tensor:
     place: Any = x.item()
@@ -248,7 +248,7 @@ def divides_by_the_square(f: Function, x: Tensor, h: float) -> Tensor:
 
 @numerical_slope.mistake(
     en="One of the two places is `x` itself, and the divisor is `2 * h`. The other place has to be `x - h`.",
-    ru="Одна из двух точек — сама `x`, а разделено на `2 * h`. Второй точкой должна быть `x - h`.",
+    ru="Одна из двух точек — сама `x`, а разделено на `2 * h`. Второй точкой должна быть `x - h`.",
 )
 def forward_over_two_steps(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x)) / (2 * h)
@@ -273,7 +273,7 @@ def halves_the_places(f: Function, x: Tensor, h: float) -> Tensor:
 
 @numerical_slope.mistake(
     en="The two values were added. The change of `f` is their difference.",
-    ru="Два значения сложены. Изменение `f` — это их разность.",
+    ru="Два значения сложены. Изменение `f` — это их разность.",
 )
 def adds_the_values(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) + f(x - h)) / (2 * h)

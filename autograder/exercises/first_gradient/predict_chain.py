@@ -128,7 +128,7 @@ predict_chain.wrong(
     {"x.grad": 1.5, "y.grad": 1.5},
     en="1.5 is a third of the derivative: either $y$ was taken for 1, though it is 3, or the factor 3 of `z` was left "
     "out.",
-    ru="1.5 — это треть производной: либо $y$ принят за 1, хотя он равен 3, либо потерян множитель 3 из `z`.",
+    ru="1.5 — это треть производной: либо $y$ принят за 1, хотя он равен 3, либо потерян множитель 3 из `z`.",
 )
 
 

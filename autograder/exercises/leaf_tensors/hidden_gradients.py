@@ -125,7 +125,7 @@ def asks_for_copies(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 @hidden_gradients.mistake(
     en="The outputs are detached before their gradient is asked for. A detached tensor is a constant.",
-    ru="Выходы отсоединены от графа ещё до того, как запрошен их градиент. Отсоединённый тензор — константа.",
+    ru="Выходы отсоединены от графа ещё до того, как запрошен их градиент. Отсоединённый тензор — константа.",
 )
 def asks_for_constants(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs = run_layers(model, x)

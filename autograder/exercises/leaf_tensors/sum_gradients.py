@@ -336,7 +336,7 @@ def multiplies_float32_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) ->
 @sum_gradients.mistake(
     en="For a `w` of shape `()` the old constructor gets no size at all, and makes an empty tensor. `zeros_like(w)` has "
     "the right shape always.",
-    ru="Если форма `w` — `()`, старому конструктору не передано ни одного размера, и он создаёт пустой тензор. У "
+    ru="Если форма `w` — `()`, старому конструктору не передано ни одного размера, и он создаёт пустой тензор. У "
     "`zeros_like(w)` форма верна всегда.",
 )
 def fills_the_old_constructor(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -346,7 +346,7 @@ def fills_the_old_constructor(losses: list[Callable[[], Tensor]], w: Tensor) -> 
 @sum_gradients.mistake(
     en="The sizes are unpacked: `torch.zeros(*w.shape)` gets none at all when the shape is `()`. `torch.zeros(w.shape)` "
     "takes any shape.",
-    ru="Размеры переданы по отдельности: если форма — `()`, вызов `torch.zeros(*w.shape)` не получает ни одного. Вызов "
+    ru="Размеры переданы по отдельности: если форма — `()`, вызов `torch.zeros(*w.shape)` не получает ни одного. Вызов "
     "`torch.zeros(w.shape)` принимает любую форму.",
 )
 def unpacks_the_shape(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -355,7 +355,7 @@ def unpacks_the_shape(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 @sum_gradients.mistake(
     en="For a `w` of shape `()` the sum has the shape `(1,)`: it starts from a tensor with one dimension.",
-    ru="Если форма `w` — `()`, у суммы форма `(1,)`: она начинается с тензора, у которого одно измерение.",
+    ru="Если форма `w` — `()`, у суммы форма `(1,)`: она начинается с тензора, у которого одно измерение.",
 )
 def starts_from_one_dimension(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return torch.zeros(1, dtype=w.dtype) + fills_with_zeros(losses, w)

@@ -138,7 +138,7 @@ def _check_versions(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
     en="The change is not noticed: backward computes with the new numbers. Hooks switch off the check of autograd. Compare the version in `unpack` with that in `pack`, of a tensor that shares the counter, as `t.detach()` does and `t.data` does not.",
     ru="Изменение не замечено: обратный проход идёт с новыми числами. Хуки отключают собственную проверку autograd. "
     "Сравнивайте версию в `unpack` с версией в `pack`, причём у тензора с общим счётчиком: у `t.detach()` он общий, у "
-    "`t.data` — нет.",
+    "`t.data` — нет.",
 )
 def does_not_look(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach(), lambda t: t)(f, x)

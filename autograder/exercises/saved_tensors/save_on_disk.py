@@ -305,7 +305,7 @@ def removes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
 
 @save_on_disk.mistake(
     en="The files are removed during the first backward pass, by `unpack` or by a hook. A second pass then finds nothing, and a graph that is dropped without a backward pass leaves its files behind.",
-    ru="Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт, а граф, отброшенный без обратного прохода, оставит свои файлы.",
+    ru="Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт, а граф, отброшенный без обратного прохода, оставит свои файлы.",
 )
 def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
@@ -345,7 +345,7 @@ def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
 
 @save_on_disk.mistake(
     en="A weight that is saved whole was recognised, a view of a part of it was not. Compare `untyped_storage().data_ptr()`: first entries and shapes of a view may be others.",
-    ru="Вес, сохранённый целиком, распознан, а представление его части — нет. Сравнивайте `untyped_storage().data_ptr()`: первый элемент и форма у представления могут быть другими.",
+    ru="Вес, сохранённый целиком, распознан, а представление его части — нет. Сравнивайте `untyped_storage().data_ptr()`: первый элемент и форма у представления могут быть другими.",
 )
 def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     firsts = {p.data_ptr() for p in parameters}
@@ -433,7 +433,7 @@ def keeps_single_numbers(f: Function, x: Tensor, parameters: Sequence[Tensor], f
 @save_on_disk.mistake(
     en="Parameters are recognised as objects or by `_base`. `W.detach()` is another object without a base and lies in the "
     "same memory: compare `untyped_storage().data_ptr()`.",
-    ru="Параметры распознаются как объекты или по `_base`. `W.detach()` — другой объект, без базы, но в той же памяти: "
+    ru="Параметры распознаются как объекты или по `_base`. `W.detach()` — другой объект, без базы, но в той же памяти: "
     "сравнивайте `untyped_storage().data_ptr()`.",
 )
 def compares_bases(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
