@@ -99,6 +99,9 @@ def update(answer: Any, case: Case) -> dict[str, object]:
         "cleared": cleared,
         "recording": recording,
         "noticed": {key: yes for (key, yes), given in zip(grew.items(), case.weights) if given.grad is not None},
+        "other_gradients": any(
+            not _is_empty(w.grad) and not torch.equal(w.grad, given.grad) for w, given in zip(weights, case.weights)
+        ),
         "in_list": [(new is w, isinstance(new, Tensor) and new.requires_grad) for new, w in zip(listed, weights)],
         "returned": returned is not None,
         "same_memory": [w.data_ptr() == before for w, before in zip(weights, memory)],
@@ -432,3 +435,12 @@ def uses_adam(weights: list[Tensor], lr: float) -> None:
     optimizer = torch.optim.Adam(weights, lr=lr)
     optimizer.step()
     optimizer.zero_grad()
+
+
+@update.mistake(
+    en="The step was made on `.grad` itself, and the tensors in the list keep their old values.",
+    ru="Шаг сделан на самом `.grad`, а в тензорах из списка лежат прежние значения.",
+)
+def steps_the_gradient(weights: list[Tensor], lr: float) -> None:
+    for _, w, gradient in _with_gradients(weights):
+        gradient -= lr * w.detach()
