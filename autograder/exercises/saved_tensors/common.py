@@ -33,7 +33,9 @@ def nbytes(tensor: Tensor) -> int:
 
 
 def error_of_torch(run: Callable[[], object]) -> str | None:
-    """Return the text of the error that torch raises in `run()`, with numbers replaced, or None.
+    """Return the text of the error that torch raises in `run()`, or None.
+
+    Numbers and the type of what a hook returned are replaced by "#".
 
     If the error is an OSError, return only its type, because its text has a random file name.
     Raises an error of the answer's own code unchanged.
@@ -45,7 +47,8 @@ def error_of_torch(run: Callable[[], object]) -> str | None:
     except Exception as error:
         if "torch" not in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts:
             raise
-        return textwrap.shorten(f"{type(error).__name__}: {re.sub(r'[0-9]+', '#', str(error))}", 150)
+        said = re.sub(r"(?<=result of type )\w+$", "#", re.sub(r"[0-9]+", "#", str(error)))
+        return textwrap.shorten(f"{type(error).__name__}: {said}", 150)
     return None
 
 
