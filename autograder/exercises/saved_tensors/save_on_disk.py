@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
-import tempfile
 import uuid
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,16 +22,8 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import Function, Using, error_of_torch, measure_saves, nbytes
-from .tensor_files import TempFile, count_files, largest_file, read_if_file, write_file
-
-
-def _clear_folder(folder: str) -> str:
-    """Delete all files in a folder, and return the folder's path."""
-    for path in Path(folder).rglob("*"):
-        if not path.is_dir():
-            path.unlink(missing_ok=True)
-    return folder
+from .common import Function, Using, digits_are_right, error_of_torch, measure_saves, nbytes
+from .tensor_files import TempFile, count_files, empty_folder, largest_file, read_if_file, write_file
 
 
 @exercise(
@@ -82,10 +72,10 @@ def _clear_folder(folder: str) -> str:
         aspect(
             "files_left",
             1,
-            en="No file is left after a backward pass that frees the graph, and none when the result is dropped (number "
-            "of files).",
+            en="No file is left after a backward pass that frees the graph, none when the result is dropped, and none of "
+            "what `f` itself has dropped (number of files).",
             ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни после того, как результат "
-            "отброшен (сколько файлов).",
+            "отброшен, ни от того, что отбросила сама `f` (сколько файлов).",
         ),
     ],
     hints=[
@@ -128,76 +118,56 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
 
     def gradients_of(y: Any, **how: bool) -> object:
         found = backward(y, **how)
-        if isinstance(found, dict):
-            found["all digits are right"] = _digits_are_right(found, plain)
+        if isinstance(found, dict) and isinstance(plain, dict):
+            found["all digits are right"] = all(digits_are_right(found[name], right) for name, right in plain.items())
         return found
 
     y = case.f(case.x)
     plain = backward(y)
     del y
+    alive = _count_saves(case.f, case.x, case.parameters)
     again: object = None
     used = dropped = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with using_answer():
+        y = run(folder := empty_folder("disk"))
+        files, written = count_files(folder)
+        largest = largest_file(folder)
+        gradients = gradients_of(y, retain_graph=not case.measured)
+        if not case.measured:
+            again = gradients_of(y)
+        after_backward = count_files(folder)[0]
+        del y
+    backward(None)
+    if case.measured:
         with using_answer():
-            y = run(folder)
-            files, written = count_files(folder)
-            largest = largest_file(folder)
-            gradients = gradients_of(y, retain_graph=not case.measured)
-            if not case.measured:
-                again = gradients_of(y)
-            after_backward = count_files(folder)[0]
+            with live_bytes() as live:
+                y = run(folder := empty_folder("disk"))
+                used = live.now
+                backward(y, retain_graph=True)
+                backward(None)
+                case.parameters[1].grad = None
+                used = max(used, live.now)  # a tensor that was read from a file must not stay alive either
             del y
-        backward(None)
-        _clear_folder(folder)
-        if case.measured:
-            with using_answer():
-                with live_bytes() as live:
-                    y = run(folder)
-                    used = live.now
-                    backward(y, retain_graph=True)
-                    backward(None)
-                    case.parameters[1].grad = None
-                    used = max(used, live.now)  # a tensor that was read from a file must not stay alive either
-                del y
-                gc.collect(1)
-                dropped = count_files(folder)[0]
+            gc.collect(1)
+            dropped = count_files(folder)[0]
     return {
-        "in_files": written >= 0.8 * sum(saved) and files >= len(saved),
+        "in_files": {
+            "saved tensors without a file": max(0, len(saved) - files),
+            "files hold all bytes": written >= 0.8 * sum(saved),
+        },
         "gradient": gradients,
         "again": again,
         "written": AtMost(sum(saved) + 4096 * len(saved), written),
         "memory": AtMost(result + 1024, used),
-        "files_left": {"after backward": after_backward, "result dropped": dropped},
+        "files_left": {
+            "of dropped results": max(0, files - alive),
+            "after backward": after_backward,
+            "result dropped": dropped,
+        },
         "files": files,
         "holds_the_table": largest >= nbytes(case.f.constants[0]),
         "holds_the_weight": largest >= nbytes(case.parameters[0]),
     }
-
-
-def _digits_are_right(found: dict[str, object], plain: object) -> bool:
-    """Return whether float64 gradients agree with those without hooks to 12 digits.
-
-    Both are computed in this process, so that rounding of another processor plays no part.
-    """
-    if not isinstance(plain, dict):
-        return True
-    pairs = [(found[name], right) for name, right in plain.items()]
-    return all(
-        right is None
-        or right.dtype != torch.float64
-        or (
-            isinstance(mine, Tensor)
-            and mine.shape == right.shape
-            and bool((mine - right).norm() <= 1e-12 * right.norm())
-        )
-        for mine, right in pairs
-    )
-
-
-@functools.cache
-def _shared_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a temporary folder that all cases of this process share. A folder for each case would be slow."""
-    return tempfile.TemporaryDirectory()
 
 
 @save_on_disk.cases
@@ -222,17 +192,42 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
                 z = z.mean(1) + (hidden @ layer.weight.detach().T).mean(1)
             else:
                 z = layer(hidden).mean(1)
-            for _ in range(6):
+            for _ in range(3):
                 z = z.sin()  # nobody else holds the results between
             return z * z.mean().sin()
 
         x = uniform(rng, rows, 40).to(dtype).requires_grad_()
         hidden = f"table[{start}:{start + rows}] * x.sin()"
         detached = "linear(h, W[20:], b[20:]).mean(1) + (h @ W.detach().T).mean(1)"
-        z = f"h = {hidden}, z = {detached if first else 'layer(h).mean(1)'}, 6 × sin"
-        text = f"z * z.mean().sin() with {z}; x.cos() is dropped"
-        parameters, folder = list(layer.parameters()), _clear_folder(_shared_folder().name)
+        z = f"h = {hidden}, z = {detached if first else 'layer(h).mean(1)'}, 3 × sin"
+        text = f"x.cos(), {z}: z * z.mean().sin()"
+        parameters, folder = list(layer.parameters()), empty_folder("disk of the case")
         yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=folder, measured=not first)
+
+
+def _count_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    """Return how many saves the graph of `f(x)` holds, those of parameters left out."""
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+    held: weakref.WeakSet[_Held] = weakref.WeakSet()
+
+    def pack(t: Tensor) -> _Held:
+        packed = _Held(t.detach())
+        if t.untyped_storage().data_ptr() not in weights:
+            held.add(packed)
+        return packed
+
+    with saved_tensors_hooks(pack, lambda packed: packed.tensor):
+        y = f(x)
+    count = len(held)
+    del y
+    return count
+
+
+class _Held:
+    """A saved tensor that the graph holds."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
 
 
 def _hooks_for_files(
