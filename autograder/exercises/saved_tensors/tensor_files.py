@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +97,45 @@ def saving_to_files(
             return f(x)
 
     return run
+
+
+def hooks_for_files(
+    parameters: Sequence[Tensor],
+    write: Callable[[Tensor], object],
+    unpack: Callable[[Any], Any] = read_if_file,
+) -> Any:
+    """Return saved-tensor hooks that write every tensor except parameters to a file.
+
+    `write` saves a tensor and returns what `unpack` needs.
+    """
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t: Tensor) -> object:
+        return t.detach() if t.untyped_storage().data_ptr() in weights else write(t)
+
+    return saved_tensors_hooks(pack, unpack)
+
+
+def copy_of(t: Tensor) -> Tensor:
+    return t.detach().clone()
+
+
+def keeping(stays: Callable[[Tensor], bool], folder: str) -> Any:
+    """Return saved-tensor hooks that write every tensor to a file for which `stays` is not true."""
+    return saved_tensors_hooks(lambda t: t.detach() if stays(t) else write_file(copy_of(t), folder), read_if_file)
+
+
+def write_under_a_name(t: Tensor, folder: str) -> str:
+    """Write a tensor to a file that nobody deletes, and return its name."""
+    name = os.path.join(folder, str(uuid.uuid4()))
+    torch.save(copy_of(t), name)
+    return name
+
+
+def load_if_name(packed: Any) -> Any:
+    return packed if isinstance(packed, Tensor) else torch.load(packed)
+
+
+def read_as_before(packed: Any) -> Any:
+    """Return a tensor, read from a file and cast to its dtype if `packed` is a pair of file and dtype."""
+    return packed if isinstance(packed, Tensor) else read_if_file(packed[0]).to(packed[1])

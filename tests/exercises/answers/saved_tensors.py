@@ -1,13 +1,21 @@
 # %%
+import math
 import os
 import tempfile
 import uuid
+import weakref
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 from autograder.measure import saved_bytes
+
+
+def run_all(layers, h):
+    for layer in layers:
+        h = layer(h)
+    return h
 
 
 class SelfDeletingTempFile:
@@ -828,5 +836,134 @@ def notice_edits(f, x):
         if t._version != version:
             raise RuntimeError("edited")
         return t
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused"
+def save_in_half(f, x):
+    def pack(t):
+        return (t.dtype, t.to(torch.float16)) if t.dtype == torch.float64 or t.dtype == torch.float32 and t.numel() > 1 else (None, t.detach())
+    with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused" mistake="leaves_single_numbers"
+def save_in_half(f, x):
+    def pack(t):
+        if t.numel() > 1 and t.dtype in (torch.float32, torch.float64):
+            return t.dtype, t.half()
+        return None, t.detach()
+    with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused" mistake="unpacks_the_pair"
+def save_in_half(f, x):
+    def pack(t):
+        return (t.dtype, t.half()) if t.dtype in (torch.float32, torch.float64) else (None, t.detach())
+    with saved_tensors_hooks(pack, lambda p: p):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused" mistake="defines_the_hooks_only"
+def save_in_half(f, x):
+    with torch.autocast("cpu", dtype=torch.float16):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="compares_the_storage"
+def fix_threshold(f, x, threshold):
+    def pack_hook(t):
+        if t.untyped_storage().nbytes() // t.element_size() < threshold:
+            return t.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(t, temp_file.name)
+        return temp_file
+    def unpack_hook(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="leaves_the_files"
+_files = []
+def fix_threshold(f, x, threshold):
+    def pack_hook(t):
+        if t.numel() < threshold:
+            return t.detach()
+        temp_file = SelfDeletingTempFile()
+        _files.append(temp_file)
+        torch.save(t, temp_file.name)
+        return temp_file
+    def unpack_hook(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="compares_with_ten"
+def fix_threshold(f, x, threshold):
+    def pack_hook(t):
+        if t.numel() < 10:
+            return t.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(t, temp_file.name)
+        return temp_file
+    def unpack_hook(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="keeps_the_outer_x"
+def fix_threshold(f, x, threshold):
+    def pack_hook(tensor):
+        if x.numel() < threshold:
+            return x
+        temp_file = SelfDeletingTempFile()
+        torch.save(tensor, temp_file.name)
+        return temp_file
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        return torch.load(tensor_or_file.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="keeps_dropped_files"
+def save_on_disk(f, x, parameters, folder):
+    known = {p.untyped_storage().data_ptr() for p in parameters}
+    files = []
+    class Stored:
+        def __init__(self, t):
+            self.name = os.path.join(folder, str(uuid.uuid4()))
+            torch.save(t.detach().clone(), self.name)
+        def __del__(self):
+            os.remove(self.name)
+    def pack(t):
+        if t.untyped_storage().data_ptr() in known:
+            return t.detach()
+        files.append(Stored(t))
+        return len(files) - 1
+    def unpack(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(files[p].name)
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="keeps_dropped_files"
+def save_on_disk(f, x, parameters, folder):
+    known = {p.untyped_storage().data_ptr() for p in parameters}
+    sub = tempfile.TemporaryDirectory(dir=folder)
+    def pack(t):
+        if t.untyped_storage().data_ptr() in known:
+            return t.detach()
+        name = os.path.join(sub.name, uuid.uuid4().hex)
+        torch.save(t.detach().clone(), name)
+        return name
+    def unpack(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(os.path.join(sub.name, os.path.basename(p)))
     with saved_tensors_hooks(pack, unpack):
         return f(x)
