@@ -154,8 +154,17 @@ def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
     """Return the difference between two plain values. Of a bool the expected value is never revealed: it is evident."""
     said: dict[str, object] = {"what": _at(what), "got": describe(got)}
     if reveal and not isinstance(expected, bool):
-        return Difference("differs.value.expected", {**said, "expected": describe(expected)})
+        return Difference("differs.value.expected", {**said, **_told_apart(got, expected)})
     return Difference("differs.value", said)
+
+
+def _told_apart(got: Any, expected: Any) -> dict[str, object]:
+    """Return texts of two values, with as many digits as are needed to tell two numbers apart."""
+    texts = describe(got), describe(expected)
+    if isinstance(got, float) and isinstance(expected, float):
+        pairs = ((f"{got:.{digits}g}", f"{expected:.{digits}g}") for digits in range(6, 18))
+        texts = next((pair for pair in pairs if pair[0] != pair[1]), texts)
+    return {"got": texts[0], "expected": texts[1]}
 
 
 def _at(path: str) -> str:
@@ -194,7 +203,7 @@ def _compare_tensors(
         "got": describe(got[index].item()),
     }
     if reveal:
-        return Difference("differs.entry.expected", {**said, "expected": describe(expected[index].item())})
+        return Difference("differs.entry.expected", {**said, **_told_apart(got[index].item(), expected[index].item())})
     return Difference("differs.entry", said)
 
 

@@ -93,11 +93,9 @@ def checkpointed(answer: Any, case: Case) -> dict[str, object]:
         if case.v is not None:
             return {"left": 0, "gradients": layer_gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
         depth = len(case.layers)
-        found = measure_layers(run, _SHALLOW, case.x)
-        fails = found.calls > 2 or found.peak > _peak_allowed(_SHALLOW, case.x)
-        if depth == _MIDDLE:  # 20 layers are enough to diagnose an answer that fails on few
-            found = measure_layers(run, 20 if fails else depth, case.x)
-        elif depth == _DEEP and not fails:
+        found = measure_layers(run, _SHALLOW if depth == _DEEP else depth, case.x)
+        # An answer that fails on few layers need not run on many.
+        if depth == _DEEP and found.calls <= 2 and found.peak <= _peak_allowed(_SHALLOW, case.x):
             found = measure_layers(run, depth, case.x)
     return {
         "left": found.left,

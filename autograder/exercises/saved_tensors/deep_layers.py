@@ -31,7 +31,7 @@ class _CountedTanh(torch.nn.Module):
         self.calls = 0
 
     def forward(self, x: Tensor) -> Tensor:
-        self.calls += 1
+        vars(self)["calls"] += 1  # ten times as fast as an assignment to an attribute of a module
         return x.tanh()
 
 
@@ -59,7 +59,7 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth
     layers, x = [_CountedTanh() for _ in range(depth)], x.detach().requires_grad_()
     with live_bytes() as live:
         y = run(list(layers), x)
-        kept, forward_peak = live.now, live.peak
+        kept, forward_peak = live.now_and_peak
         if isinstance(y, Tensor) and y.requires_grad:
             error_of_torch(y.sum().backward)
         del y

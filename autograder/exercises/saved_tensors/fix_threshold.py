@@ -76,12 +76,6 @@ from .tensor_files import count_files, empty_folder, read_file, read_if_file, sa
 )
 def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
     run = answer.fix_threshold
-    with using_answer():
-        y = run(case.f, case.x, case.threshold)
-        has_graph = isinstance(y, Tensor) and y.requires_grad
-        found = {"first backward": gradient(y, case.x, True), "second backward": gradient(y, case.x)}
-        del y
-    found["all digits are right"] = digits_are_right(found["first backward"], gradient(case.f(case.x), case.x))
     entries_of_saves, result = measure_saves(case.f, case.x, [])
     may_stay = result + sum(size for size in entries_of_saves if size < case.threshold * case.x.element_size())
     saves = CountedCalls(torch.save)
@@ -90,13 +84,20 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
         with using_answer(), mock.patch("torch.save", saves.function), live_bytes() as live:
             y = run(case.f, case.x, case.threshold)
             before, files = max(0, live.now - may_stay), count_files(folder)[0]
-            gradient(y, case.x, True)
-            too_many = max(before, live.now - may_stay)  # what was read must not stay either
+            has_graph = isinstance(y, Tensor) and y.requires_grad
+            found = {"first backward": gradient(y, case.x, True)}
+            kept = sum(nbytes(t) for t in found.values() if isinstance(t, Tensor))
+            too_many = max(before, live.now - kept - may_stay)  # what was read must not stay either
+            found["second backward"] = gradient(y, case.x)
             del y
+        calls = saves.times
+        with using_answer(), live_bytes() as live:
+            run(case.f, case.x, case.threshold)
             if live.now:
                 gc.collect(1)
         left = {"bytes in memory": live.now, "files": count_files(folder)[0]}
-    written = {"calls of torch.save": saves.times, "written": files, "bytes still in memory": too_many}
+    found["all digits are right"] = digits_are_right(found["first backward"], gradient(case.f(case.x), case.x))
+    written = {"calls of torch.save": calls, "written": files, "bytes still in memory": too_many}
     return {"gradient": found, "files": written, "left": left, "has_graph": has_graph, "before": before}
 
 

@@ -7,6 +7,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -137,29 +138,28 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     del y
     alive = count_saves(case.f, case.x, case.parameters)
     again: object = None
-    used = dropped = 0
+    used = dropped = after_backward = 0
+    folder = empty_folder("disk")
     with using_answer():
-        y = run(folder := empty_folder("disk"))
-        files, written = count_files(folder)
-        largest = largest_file(folder)
-        gradients = gradients_of(y, retain_graph=not case.measured)
-        if not case.measured:
-            again = gradients_of(y)
-        after_backward = count_files(folder)[0]
-        del y
-    backward(None)
-    if case.measured:
-        with using_answer():
-            with live_bytes() as live:
-                y = run(folder := empty_folder("disk"))
-                used = live.now
-                backward(y, retain_graph=True)
+        with live_bytes() if case.measured else nullcontext() as live:
+            y = run(folder)
+            used = live.now if live else 0
+            files, written = count_files(folder)
+            largest = largest_file(folder)
+            gradients = gradients_of(y, retain_graph=True)
+            if live:
                 backward(None)
                 case.parameters[1].grad = None
-                used = max(used, live.now)  # a tensor that was read from a file must not stay alive either
-            del y
+                kept = [t for t in gradients.values() if isinstance(t, Tensor)] if isinstance(gradients, dict) else []
+                used = max(used, live.now - sum(map(nbytes, kept)))  # what was read from a file must not stay either
+            else:
+                again = gradients_of(y)
+                after_backward = count_files(folder)[0]
+        del y
+        if case.measured:
             gc.collect(1)
             dropped = count_files(folder)[0]
+    backward(None)
     return {
         "in_files": {
             "saved tensors without a file": max(0, len(saved) - files),
