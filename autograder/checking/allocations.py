@@ -68,6 +68,15 @@ class LiveBytes:
         self._read()
         return self._peak
 
+    @property
+    def now_and_peak(self) -> tuple[int, int]:
+        """`now` and `peak` from one reading, which takes about 0.8 ms.
+
+        Raises ProfilerInterfered if the `with` block stopped the profiler.
+        """
+        self._read()
+        return self._now, self._peak
+
     def _start(self) -> None:
         earliest = time_ns()
         _start()

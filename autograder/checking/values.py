@@ -162,7 +162,7 @@ def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
     if reveal and _is_error(expected) and not isinstance(got, str):
         return Difference("differs.not_raised", {**said, "expected": expected})
     if reveal and not isinstance(expected, bool):
-        return Difference("differs.value.expected", {**said, "expected": describe(expected)})
+        return Difference("differs.value.expected", {**said, **_told_apart(got, expected)})
     return Difference("differs.value", said)
 
 
@@ -174,6 +174,15 @@ def _is_error(value: object) -> bool:
 def _measured(number: float) -> float | str:
     """Return a count as it is, and an error as text with two digits, such as `1.5e-08`."""
     return f"{number:.2g}" if isinstance(number, float) else number
+
+
+def _told_apart(got: Any, expected: Any) -> dict[str, object]:
+    """Return texts of two values, with as many digits as are needed to tell two numbers apart."""
+    texts = describe(got), describe(expected)
+    if isinstance(got, float) and isinstance(expected, float):
+        pairs = ((f"{got:.{digits}g}", f"{expected:.{digits}g}") for digits in range(6, 18))
+        texts = next((pair for pair in pairs if pair[0] != pair[1]), texts)
+    return {"got": texts[0], "expected": texts[1]}
 
 
 def _at(path: str) -> str:
@@ -212,7 +221,7 @@ def _compare_tensors(
         "got": describe(got[index].item()),
     }
     if reveal:
-        return Difference("differs.entry.expected", {**said, "expected": describe(expected[index].item())})
+        return Difference("differs.entry.expected", {**said, **_told_apart(got[index].item(), expected[index].item())})
     return Difference("differs.entry", said)
 
 

@@ -343,8 +343,8 @@ EXPLANATIONS = (
     _means(
         r"Output of saved tensor unpack_hook expected to be a Tensor",
         "06_saved_tensors",
-        "The unpack hook must give back a tensor with the values and the shape that were packed.",
-        "Хук распаковки должен вернуть тензор с теми же значениями и той же формы, что были упакованы.",
+        "The unpack hook must give back a tensor, and not what `pack` made of it.",
+        "Хук распаковки должен вернуть тензор, а не то, что вернула функция `pack`.",
     ),
     _means(
         r"Calling register_hooks on a saved tensor",

@@ -589,18 +589,18 @@ steps(loss)
 # ### Exercise `hidden_gradients`: gradients that nobody keeps
 # *design · ●●○ · 16 minutes · 5 points*
 #
-# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
+# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers; a layer may stand there twice. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
 #
-# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`; what `torch.func.vjp` returns makes a pass of its own at each call. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode. Some weights may be frozen.
+# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`; what `torch.func.vjp` returns makes a pass of its own at each call. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode. Some weights may be frozen, `x` may require grad and have a gradient in `.grad`, and the model may be in either mode: a layer may compute something else in training than in `eval()`, as dropout does.
 # %% [markdown] tags=["ru"] of="634d0dce"
 # Функция `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. Вызов `backward(inputs=[...])` прибавляет градиенты к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` используют тот обратный проход, который вы и так выполняете.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
 # *спроектировать · ●●○ · 16 минут · 5 баллов*
 #
-# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. У первого слоя есть веса, поэтому выход каждого слоя требует градиента. Верните список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
+# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои; один и тот же слой может встретиться дважды. У первого слоя есть веса, поэтому выход каждого слоя требует градиента. Верните список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
 #
-# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Допускается не больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`; то, что возвращает `torch.func.vjp`, при каждом вызове выполняет отдельный проход. А модель и `x` оставьте такими же, какими получили: веса, каждый `.grad`, флаги, хуки, режим. Некоторые веса могут быть заморожены.
+# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Допускается не больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`; то, что возвращает `torch.func.vjp`, при каждом вызове выполняет отдельный проход. А модель и `x` оставьте такими же, какими получили: веса, каждый `.grad`, флаги, хуки, режим. Некоторые веса могут быть заморожены, `x` может требовать градиента и иметь градиент в `.grad`, а модель может быть в любом режиме: при обучении слой может вычислять не то, что в режиме `eval()`, как dropout.
 # %% answer="hidden_gradients"
 def hidden_gradients(model, x):
     """The derivative of the loss `model(x)` with respect to the output of each layer, as a list."""
@@ -626,7 +626,7 @@ def hidden_gradients(model, x):
 # %% alternative="hidden_gradients"
 def hidden_gradients(model, x):
     outputs, handles = [], []
-    for layer in model:
+    for layer in set(model):
         handles.append(layer.register_forward_hook(lambda module, inputs, output: outputs.append(output)))
     loss = model(x)
     for handle in handles:
@@ -739,12 +739,12 @@ assert replaced.is_leaf and not replaced.requires_grad
 # ### Exercise `update`: a step that changes nothing
 # *find the bug · ●●○ · 8 minutes · 5 points*
 #
-# `weights` is a list of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (the gradient is in `w.grad`), in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero, and operations are recorded as before. What is returned does not matter.
+# `weights` is a list, not empty, of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (the gradient is in `w.grad`), in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero, and operations are recorded as before. What is returned does not matter.
 # %% [markdown] tags=["ru"] of="ac66903f"
 # ### Упражнение `update`: шаг, который ничего не меняет
 # *найти ошибку · ●●○ · 8 минут · 5 баллов*
 #
-# Здесь `weights` — список листьев, которые требуют градиента. Функция `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (градиент лежит в `w.grad`), на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся прежним. После шага каждый `.grad` равен None или нулю, а отслеживание вычислений включено, как и до вызова. Что функция возвращает, неважно.
+# Здесь `weights` — непустой список листьев, которые требуют градиента. Функция `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (градиент лежит в `w.grad`), на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся прежним. После шага каждый `.grad` равен None или нулю, а отслеживание вычислений включено, как и до вызова. Что функция возвращает, неважно.
 # %% answer="update"
 def update(weights, lr):
     """One step of gradient descent on the leaves in `weights`, in place."""
@@ -883,14 +883,14 @@ draw(noticed, silent)
 # ### Exercise `overwrite`: edits that autograd sees, and does not
 # *complete · ●●○ · 8 minutes · 4 points*
 #
-# Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` has one dimension or more; it is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
+# Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` has one dimension or more and need not be contiguous in memory; it is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
 # %% [markdown] tags=["ru"] of="37a83a79"
 # Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: это градиент функции потерь, которую никто не вычислял, причём без единого предупреждения. Внутри `no_grad()` выключено отслеживание, но не счётчик версий, а у тензора, который вернул `detach()`, счётчик общий с исходным. У `.data` счётчик новый, а при записи через NumPy никакой счётчик не меняется.
 #
 # ### Упражнение `overwrite`: изменения, которые autograd видит и не видит
 # *дописать · ●●○ · 8 минут · 4 балла*
 #
-# Напишите функцию `overwrite(h, values, noticed)`: она записывает числа из `values` в сам тензор `h`, у которого остаётся своя память; тензор `values` не меняется. У тензора `h` хотя бы одно измерение; это результат с историей, по нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той же ошибкой, что и после `under_no_grad` выше. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Чтобы проверить, замечает ли программа испорченные значения, нужны оба вида изменений.
+# Напишите функцию `overwrite(h, values, noticed)`: она записывает числа из `values` в сам тензор `h`, у которого остаётся своя память; тензор `values` не меняется. У тензора `h` хотя бы одно измерение, и его элементы могут лежать в памяти не подряд (он не обязан быть contiguous); это результат с историей, по нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той же ошибкой, что и после `under_no_grad` выше. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Чтобы проверить, замечает ли программа испорченные значения, нужны оба вида изменений.
 # %% answer="overwrite"
 def overwrite(h, values, noticed):
     """Put `values` into `h`, so that a backward pass that needs the old `h` is refused (`noticed`) or not."""
@@ -949,12 +949,12 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 # ### Extra exercise `snapshot`: a snapshot that changes
 # *find the bug · ●○○ · 3 minutes · 3 points · extra*
 #
-# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, edits of the snapshot do not show in `x`, and a later snapshot leaves an earlier one as it is. `x` itself stays as it is, its history and its flag, too. `x` may be a weight, a result or a constant.
+# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, edits of the snapshot do not show in `x`, and a later snapshot leaves an earlier one as it is. `x` itself stays as it is, its history and its flag, too. `x` may be a weight, a result or a constant; a constant may hold whole numbers or logical values, and it may be empty.
 # %% [markdown] tags=["ru"] of="5f85a0b6"
 # ### Дополнительное упражнение `snapshot`: снимок, который меняется
 # *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# Функция `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это должна быть константа. Последующие изменения `x` в снимке не видны, изменения снимка не видны в `x`, а новый снимок не меняет прежних. Сам тензор `x` остаётся прежним, его история и флаг тоже. Аргумент `x` может быть весом, результатом или константой.
+# Функция `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это должна быть константа. Последующие изменения `x` в снимке не видны, изменения снимка не видны в `x`, а новый снимок не меняет прежних. Сам тензор `x` остаётся прежним, его история и флаг тоже. Аргумент `x` может быть весом, результатом или константой; в константе могут лежать целые числа или логические значения, и она может быть пустой.
 # %% answer="snapshot"
 def snapshot(x):
     """What `x` holds now, as a constant with memory of its own."""
@@ -1099,7 +1099,7 @@ numpy_bridge()
 # ### Extra exercise `sum_gradients`: a sum that starts from garbage
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
-# `losses` is a list, not empty, of functions without arguments; each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
+# `losses` is a list, not empty, of functions without arguments; each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `w` may have any shape, also `()`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
 # %% [markdown] tags=["ru"] of="a8842568"
 # При преобразовании в обе стороны память остаётся общей, а dtype сохраняется; `torch.tensor` же создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно); кроме того, `numpy()` работает только на CPU.
 #
@@ -1112,7 +1112,7 @@ numpy_bridge()
 # ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
 # *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
-# Здесь `losses` — непустой список функций без аргументов; каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Функция `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. Сам тензор `w`, его флаг и `w.grad` остаются прежними.
+# Здесь `losses` — непустой список функций без аргументов; каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Форма `w` может быть любой, в том числе `()`. Функция `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. Сам тензор `w`, его флаг и `w.grad` остаются прежними.
 # %% answer="sum_gradients"
 def sum_gradients(losses, w):
     """The sum of the gradients of `losses` with respect to `w`."""

@@ -936,7 +936,7 @@ plot_memory(data, plain, every_layer, everything)
 # ### Exercise `checkpointed`: a budget for the peak
 # *design · ●●● · 16 minutes · 5 points*
 #
-# `layers` is a list of $L$ modules, each of which keeps the shape of its input; `x` is the input, which may or may not require grad. Return the output of the layers, run one after the other, so that for any $L$
+# `layers` is a list of $L$ modules, each of which keeps the shape of its input and may draw random numbers in training, as dropout does; `x` is the input, which may or may not require grad. Return the output of the layers, run one after the other, so that for any $L$
 #
 # * output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints;
 # * at no moment of forward and backward more than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` are in memory, the output and the gradients included; `x` and parameters do not count; it is tried on 7, 35 and 120 layers that save one tensor each;
@@ -948,7 +948,7 @@ plot_memory(data, plain, every_layer, everything)
 # ### Упражнение `checkpointed`: предел для пика
 # *спроектировать · ●●● · 16 минут · 5 баллов*
 #
-# Здесь `layers` — список из $L$ модулей, каждый из которых не меняет форму своего входа; `x` — вход, он может требовать градиента, а может и не требовать. Примените слои один за другим и верните результат так, чтобы при любом $L$
+# Здесь `layers` — список из $L$ модулей, каждый из которых не меняет форму своего входа и при обучении может брать случайные числа, как dropout; `x` — вход, он может требовать градиента, а может и не требовать. Примените слои один за другим и верните результат так, чтобы при любом $L$
 #
 # * результат и градиенты (параметров слоёв, а также `x`, если он требует градиента) были такими же, как без контрольных точек;
 # * ни в один момент прямого и обратного проходов в памяти не было больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с результатом и градиентами, но без самого `x` и параметров; проверяется на 7, 35 и 120 слоях, каждый из которых сохраняет один тензор;
@@ -995,14 +995,15 @@ def checkpointed(layers, x):
 class _Segment(torch.autograd.Function):
     @staticmethod
     def forward(ctx, run, x, *parameters):
-        ctx.run, ctx.parameters = run, parameters
+        ctx.run, ctx.parameters, ctx.random = run, parameters, torch.get_rng_state()
         ctx.save_for_backward(x)
         return run(x)
 
     @staticmethod
     def backward(ctx, gradient):
         (x,) = ctx.saved_tensors
-        with torch.enable_grad():
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.random)
             x = x.detach().requires_grad_()
             y = ctx.run(x)
         return None, *torch.autograd.grad(y, (x, *ctx.parameters), gradient)
@@ -1144,7 +1145,7 @@ assert torch.equal(dropped.detach(), ones.grad)
 # ### Extra exercise `count_saved`: count what is kept
 # *complete · ●●○ · 12 minutes · 4 points · extra*
 #
-# Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
+# Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them. `f` consists of torch's own operations. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
 # %% [markdown] tags=["ru"] of="316f050f"
 # ## Посчитаем сами
 #
@@ -1153,7 +1154,7 @@ assert torch.equal(dropped.detach(), ones.grad)
 # ### Дополнительное упражнение `count_saved`: сосчитать сохранённое
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
-# Верните число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` не учитываются, даже если сохранено представление такого тензора. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит: то, что сохранила только она, не считается.
+# Верните число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` не учитываются, даже если сохранено представление такого тензора. Функция `f` состоит из операций самого torch. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит: то, что сохранила только она, не считается.
 # %% answer="count_saved"
 def count_saved(f, x, parameters):
     """Bytes of the storages that the graph of `f(x)` keeps, those of `parameters` left out."""
@@ -1336,14 +1337,14 @@ draw(no_hooks, these_hooks)
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
-# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks. No copies are kept, and nothing leaks.
+# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks, also in a second backward pass. No copies are kept in memory, and nothing leaks.
 # %% [markdown] tags=["ru"] of="ed143735"
 # Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в оперативной памяти вместо видеопамяти), безопасны. Пара `save_on_cpu()` не копирует тензор, который и так находится в памяти CPU, поэтому здесь с ней тоже получается 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в `fix_threshold`. Эта пара предназначена для тензоров на GPU.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Функция вычисляет `f(x)` с известной парой хуков, которая ничего не делает. Исправьте пару (её можно и убрать) так, чтобы выполнялось следующее. Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков. Копии не хранятся, утечек нет.
+# Функция вычисляет `f(x)` с известной парой хуков, которая ничего не делает. Исправьте пару (её можно и убрать) так, чтобы выполнялось следующее. Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков, в том числе при втором обратном проходе. Копии в памяти не хранятся, утечек нет.
 # %% answer="notice_edits"
 def notice_edits(f, x):
     def pack(t):

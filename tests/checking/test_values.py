@@ -121,3 +121,14 @@ def test_descriptions_are_short():
     assert describe(torch.tensor(2.0)) == "tensor(2)"
     assert describe(torch.ones(2, 3)) == "tensor (2, 3) float32"
     assert len(describe("x" * 1000)) < 70
+
+
+def test_two_numbers_are_shown_with_the_digits_that_tell_them_apart() -> None:
+    expected = torch.tensor([0.5, 0.72196411], dtype=torch.float64)
+    got = torch.tensor([0.5, 0.72196419], dtype=torch.float64)
+    difference = compare(expected, got, reveal=True, rtol=1e-9)
+    assert difference is not None
+    assert (difference.parameters["got"], difference.parameters["expected"]) == ("0.7219642", "0.7219641")
+    alone = compare(1.0, 1.00000001, reveal=True, rtol=1e-9)
+    assert alone is not None
+    assert (alone.parameters["got"], alone.parameters["expected"]) == ("1.00000001", "1")

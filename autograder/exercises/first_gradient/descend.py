@@ -84,6 +84,7 @@ def descend(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for rows, columns, lr in ((5, 3, 0.3), (2, 4, 0.07)):
         target = torch.randint(0, 2, (columns,), generator=rng, dtype=torch.float64)
+        target[0] = 1  # an answer that takes zeros for the labels is wrong on every seed
         # Small weights keep every sigmoid away from saturation, and a step then changes each entry visibly.
         x, w, b = uniform(rng, rows), leaf(rng, rows, columns), leaf(rng, columns)
         with torch.no_grad():
@@ -96,15 +97,22 @@ def _loss(w: Tensor, b: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _add_gradients(w: Tensor, b: Tensor, factor: float) -> None:
-    """Add `factor` times `.grad` to `w` and `b`, and then set `.grad` to None.
+    """Add `factor` times `.grad` to `w` and `b` where it is not None, and then set it to None.
 
     `factor` is negative for a step of descent.
     """
     with torch.no_grad():
         for t in (w, b):
-            assert t.grad is not None
-            t += factor * t.grad
-            t.grad = None
+            if t.grad is not None:
+                t += factor * t.grad
+                t.grad = None
+
+
+def _step(w: Tensor, b: Tensor, loss: Tensor, lr: float) -> float:
+    """Take one step of descent on `loss`, and return the value of `loss`."""
+    loss.backward()  # type: ignore[no-untyped-call]
+    _add_gradients(w, b, -lr)
+    return loss.item()
 
 
 @descend.mistake(
@@ -112,16 +120,13 @@ def _add_gradients(w: Tensor, b: Tensor, factor: float) -> None:
     ru="Шаг сделан в обратную сторону: градиент направлен туда, где функция потерь растёт, поэтому его нужно вычитать.",
 )
 def ascends(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
-    loss = _loss(w, b, x, y)
-    loss.backward()
-    _add_gradients(w, b, lr)
-    return loss.item()
+    return _step(w, b, _loss(w, b, x, y), -lr)
 
 
 @descend.mistake(
-    en="`w = w - ...` made new tensors: inside the function the names moved, but the caller's `w` and `b` did not. "
-    "They have to be changed in place.",
-    ru="Строка `w = w - ...` создала новые тензоры: имена внутри функции теперь указывают на них, а `w` и `b` "
+    en="The step made new tensors, as `w = w - ...` does: a name inside the function moved, but the caller's `w` and "
+    "`b` did not. They have to be changed in place.",
+    ru="Шаг создал новые тензоры, как это делает `w = w - ...`: имя внутри функции теперь указывает на них, а `w` и `b` "
     "вызывающего кода остались прежними. Их нужно изменить на месте.",
 )
 def rebinds(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
@@ -190,10 +195,7 @@ def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
     "применяет её сама.",
 )
 def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
-    loss = binary_cross_entropy_with_logits(torch.sigmoid(x @ w + b), y)
-    loss.backward()
-    _add_gradients(w, b, -lr)
-    return loss.item()
+    return _step(w, b, binary_cross_entropy_with_logits(torch.sigmoid(x @ w + b), y), lr)
 
 
 @descend.mistake(
@@ -201,10 +203,7 @@ def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: floa
     ru="В функции потерь перепутаны выходы и правильные ответы.",
 )
 def swaps_the_targets(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
-    loss = binary_cross_entropy_with_logits(y, x @ w + b)
-    loss.backward()
-    _add_gradients(w, b, -lr)
-    return loss.item()
+    return _step(w, b, binary_cross_entropy_with_logits(y, x @ w + b), lr)
 
 
 @descend.mistake(
@@ -238,15 +237,12 @@ def forgets_the_bias(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
     ru="Градиенты вычтены целиком, без скорости обучения.",
 )
 def forgets_the_learning_rate(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
-    loss = _loss(w, b, x, y)
-    loss.backward()
-    _add_gradients(w, b, -1.0)
-    return loss.item()
+    return _step(w, b, _loss(w, b, x, y), 1.0)
 
 
 @descend.mistake(
-    en="The loss was computed, but `backward()` was never called: `.grad` is None.",
-    ru="Функция потерь вычислена, но `backward()` не вызван: в `.grad` лежит None.",
+    en="At the step `.grad` is None: either `backward()` was not called before it, or `.grad` was cleared too early.",
+    ru="Во время шага в `.grad` лежит None: либо до него не вызван `backward()`, либо `.grad` очищен слишком рано.",
 )
 def forgets_backward(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -261,10 +257,7 @@ def forgets_backward(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
     ru="Потери по выходам сложены, а не усреднены: градиент больше нужного во столько раз, сколько выходов.",
 )
 def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
-    loss = binary_cross_entropy_with_logits(x @ w + b, y, reduction="sum")
-    loss.backward()
-    _add_gradients(w, b, -lr)
-    return loss.item()
+    return _step(w, b, binary_cross_entropy_with_logits(x @ w + b, y, reduction="sum"), lr)
 
 
 @descend.mistake(
@@ -272,8 +265,7 @@ def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
     ru="Значение функции потерь вычислено заново, после шага. Нужно то, от которого выполнен `backward()`.",
 )
 def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
-    _loss(w, b, x, y).backward()
-    _add_gradients(w, b, -lr)
+    _step(w, b, _loss(w, b, x, y), lr)
     return _loss(w, b, x, y).item()
 
 
@@ -282,20 +274,15 @@ def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
     ru="Шаг верен, но функция ничего не возвращает, а должна вернуть значение функции потерь.",
 )
 def returns_nothing(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> None:
-    _loss(w, b, x, y).backward()
-    _add_gradients(w, b, -lr)
+    _step(w, b, _loss(w, b, x, y), lr)
 
 
 @descend.mistake(
-    en="`backward()` ran twice: `.grad` holds the gradient twice, and the step is twice as long.",
-    ru="`backward()` вызван дважды: в `.grad` лежит удвоенный градиент, и шаг вдвое длиннее.",
+    en="The step is twice as long as it should be, as when `backward()` or the step itself runs twice.",
+    ru="Шаг вдвое длиннее нужного: так бывает, если `backward()` или сам шаг выполнен дважды.",
 )
-def runs_backward_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
-    loss = _loss(w, b, x, y)
-    loss.backward(retain_graph=True)
-    loss.backward()
-    _add_gradients(w, b, -lr)
-    return loss.item()
+def goes_twice_as_far(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _step(w, b, _loss(w, b, x, y), 2 * lr)
 
 
 @descend.mistake(
@@ -324,4 +311,112 @@ def clears_only_w(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> floa
         for t in (w, b):
             t -= lr * t.grad  # type: ignore[operator]
     w.grad = None
+    return loss.item()
+
+
+@descend.mistake(
+    en="The learning rate is 0.1, as in the example. It has to be the `lr` that is passed in.",
+    ru="Скорость обучения равна 0.1, как в примере. Нужно взять `lr`, переданный в функцию.",
+)
+def takes_the_rate_of_the_example(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _step(w, b, _loss(w, b, x, y), 0.1)
+
+
+@descend.mistake(
+    en="The learning rate is 0.001, as in an optimizer that is not given `lr`. It has to be the `lr` that is passed in.",
+    ru="Скорость обучения равна 0.001, как в оптимизаторе, которому не передан `lr`. Нужно взять `lr`, переданный в "
+    "функцию.",
+)
+def takes_the_default_rate(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _step(w, b, _loss(w, b, x, y), 0.001)
+
+
+@descend.mistake(
+    en="The step of `w` is missing: only `b` took it.",
+    ru="Шаг для `w` не сделан: изменён только `b`.",
+)
+def forgets_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _step(w, b, _loss(w.detach(), b, x, y), lr)
+
+
+@descend.mistake(
+    en="`b` is missing in the loss: it has to be `bce(x @ w + b, y)`.",
+    ru="В функции потерь нет `b`, а должно быть `bce(x @ w + b, y)`.",
+)
+def leaves_the_bias_out(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _step(w, b, binary_cross_entropy_with_logits(x @ w, y), lr)
+
+
+@descend.mistake(
+    en="The labels in the loss are zeros, as in the example. They have to be `y`.",
+    ru="Метки в функции потерь нулевые, как в примере, а нужны `y`.",
+)
+def takes_zero_labels(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _step(w, b, binary_cross_entropy_with_logits(x @ w + b, 0 * y), lr)
+
+
+@descend.mistake(
+    en="The gradient was divided by 3, as in the formula of the example. The mean divides by the number of outputs.",
+    ru="Градиент разделён на 3, как в формуле из примера. Но при усреднении делят на число выходов.",
+)
+def divides_by_three(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _step(w, b, _loss(w, b, x, y) * len(b) / 3, lr) * 3 / len(b)
+
+
+@descend.mistake(
+    en="The step of `w` is made with the gradient of `b`. The rows of `w.grad` equal it only where every input is 1.",
+    ru="Шаг для `w` сделан по градиенту `b`. Строки `w.grad` равны ему только там, где все входы равны 1.",
+)
+def takes_every_input_for_one(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    (gradient,) = torch.autograd.grad(loss, b)
+    with torch.no_grad():
+        w -= lr * gradient
+        b -= lr * gradient
+    return loss.item()
+
+
+@descend.mistake(
+    en="What comes back is not the loss but the outputs `x @ w + b`.",
+    ru="Возвращено не значение функции потерь, а выходы `x @ w + b`.",
+)
+def returns_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> Tensor:
+    outputs = x @ w + b
+    _step(w, b, binary_cross_entropy_with_logits(outputs, y), lr)
+    return outputs
+
+
+@descend.mistake(
+    en="The loss was computed under `no_grad()`, so it has no graph. Only the step belongs there.",
+    ru="Функция потерь вычислена внутри `no_grad()`, и графа у неё нет. Там нужно делать только шаг.",
+)
+def records_nothing(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    with torch.no_grad():
+        loss = _loss(w, b, x, y)
+        loss.backward()
+    return loss.item()
+
+
+@descend.mistake(
+    en="The loss became a Python number before `backward()`. A number has no graph: `item()` comes last.",
+    ru="Значение функции потерь стало числом Python ещё до `backward()`. У числа графа нет: `item()` вызывают в конце.",
+)
+def takes_the_number_first(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss: Any = _loss(w, b, x, y).item()
+    loss.backward()
+    return float(loss)
+
+
+@descend.mistake(
+    en="`Adam` was used. Its first step does not depend on the size of the gradient; asked for is `lr` times the "
+    "gradient, as in `SGD`.",
+    ru="Использован `Adam`. Его первый шаг не зависит от величины градиента, а нужен градиент, умноженный на `lr`, как в "
+    "`SGD`.",
+)
+def uses_adam(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    optimizer = torch.optim.Adam([w, b], lr=lr)
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
     return loss.item()

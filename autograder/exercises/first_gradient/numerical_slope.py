@@ -58,9 +58,14 @@ def numerical_slope(answer: Any, case: Case) -> dict[str, object]:
         return case.f(point)  # type: ignore[no-any-return]
 
     slope = answer.numerical_slope(watched, case.x, case.h)
-    unchanged = torch.equal(case.x, x) and case.x._version == 0
+    edited = case.x._version > 0 or not torch.equal(case.x, x)
     with using_answer():
-        return {"x": unchanged, "dtypes": sorted(dtypes), "slope": number(slope), "places": sorted(places)}
+        return {
+            "x": {"changed in place": edited},
+            "dtypes": {"dtypes that f got": ", ".join(sorted(dtypes)) or None},
+            "slope": number(slope),
+            "places": sorted(places),
+        }
 
 
 @numerical_slope.cases
@@ -73,8 +78,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 @numerical_slope.mistake(
-    en="`x += h` changed the caller's `x`: it is the same tensor. `x + h` makes a new one.",
-    ru="Строка `x += h` изменила тензор `x` вызывающего кода: это тот же тензор. Выражение `x + h` создаёт новый.",
+    en="The caller's tensor `x` was changed in place, as `x += h` does, also under another name. `x + h` makes a new "
+    "tensor.",
+    ru="Тензор `x` вызывающего кода изменён на месте: так действует `x += h`, в том числе под другим именем. Выражение "
+    "`x + h` создаёт новый тензор.",
 )
 def moves_x(f: Function, x: Tensor, h: float) -> Tensor:
     x += h
@@ -92,8 +99,8 @@ def divides_by_h(f: Function, x: Tensor, h: float) -> Tensor:
 
 
 @numerical_slope.mistake(
-    en="It says `/ 2 * h`, which divides by 2 and then multiplies by `h`. The product needs brackets.",
-    ru="Написано `/ 2 * h`: это деление на 2, а потом умножение на `h`. Произведение нужно взять в скобки.",
+    en="The change was divided by 2 and multiplied by `h`. Both belong in the divisor: `/ (2 * h)`.",
+    ru="Изменение разделено на 2, но умножено на `h`. В знаменателе должно стоять и то и другое: `/ (2 * h)`.",
 )
 def forgets_the_brackets(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x - h)) / 2 * h
@@ -167,8 +174,8 @@ def divides_the_second(f: Function, x: Tensor, h: float) -> Tensor:
 
 
 @numerical_slope.mistake(
-    en="The derivative of `x**2` came back, whatever `f` is. `f` has to be called.",
-    ru="Возвращена производная `x**2`, какой бы ни была `f`. Нужно вызывать `f`.",
+    en="`f` is not called on any tensor, so what comes back does not depend on it.",
+    ru="Функция `f` не вызвана ни для какого тензора, и результат от неё не зависит.",
 )
 def ignores_f(f: Function, x: Tensor, h: float) -> Tensor:
     return ((x + h) ** 2 - (x - h) ** 2) / (2 * h)
@@ -204,3 +211,85 @@ def combines_two_steps(f: Function, x: Tensor, h: float) -> Tensor:
 )
 def divides_by_four_h(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x - h)) / (4 * h)
+
+
+@numerical_slope.mistake(
+    en="`f` got a Python number: `item()` takes it out of the tensor. `f` is a function of a tensor.",
+    ru="Функция `f` получила число Python: его извлекает из тензора `item()`. А `f` — функция от тензора.",
+)
+def passes_a_number(f: Function, x: Tensor, h: float) -> Tensor:
+    place: Any = x.item()
+    return (f(place + h) - f(place - h)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="Nothing was returned: `return` is missing.",
+    ru="Функция ничего не возвращает: забыт `return`.",
+)
+def returns_nothing(f: Function, x: Tensor, h: float) -> None:
+    forward_difference(f, x, h)
+
+
+@numerical_slope.mistake(
+    en="The change was divided by 2 alone. The distance from `x - h` to `x + h` is `2 * h`.",
+    ru="Изменение разделено только на 2. Но расстояние от `x - h` до `x + h` равно `2 * h`.",
+)
+def divides_by_two(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - f(x - h)) / 2
+
+
+@numerical_slope.mistake(
+    en="The change was divided by `2 * h**2`. The step belongs in the divisor once.",
+    ru="Изменение разделено на `2 * h**2`. В знаменателе шаг должен стоять один раз.",
+)
+def divides_by_the_square(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - f(x - h)) / (2 * h**2)
+
+
+@numerical_slope.mistake(
+    en="One of the two places is `x` itself, and the divisor is `2 * h`. The other place has to be `x - h`.",
+    ru="Одна из двух точек — сама `x`, а разделено на `2 * h`. Второй точкой должна быть `x - h`.",
+)
+def forward_over_two_steps(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - f(x)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="The places are `x + 2 * h` and `x - 2 * h`, twice as far apart as the divisor `2 * h` says.",
+    ru="Взяты точки `x + 2 * h` и `x - 2 * h`. Расстояние между ними вдвое больше, чем знаменатель `2 * h`.",
+)
+def doubles_the_step(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + 2 * h) - f(x - 2 * h)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="The places are `x + h / 2` and `x - h / 2`, and the divisor is `2 * h`. Asked for are the places `x + h` and "
+    "`x - h`.",
+    ru="Взяты точки `x + h / 2` и `x - h / 2`, а разделено на `2 * h`. Нужны точки `x + h` и `x - h`.",
+)
+def halves_the_places(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h / 2) - f(x - h / 2)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="The two values were added. The change of `f` is their difference.",
+    ru="Два значения сложены. Изменение `f` — это их разность.",
+)
+def adds_the_values(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) + f(x - h)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="The sign was lost: where `f` falls, the derivative is negative.",
+    ru="Потерян знак: там, где `f` убывает, производная отрицательна.",
+)
+def takes_the_magnitude(f: Function, x: Tensor, h: float) -> Tensor:
+    return abs(f(x + h) - f(x - h)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="This is the difference for the second derivative, from three values. Asked for is the first derivative.",
+    ru="Это разность для второй производной, по трём значениям. Нужна первая производная.",
+)
+def takes_the_second_difference(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - 2 * f(x) + f(x - h)) / h**2

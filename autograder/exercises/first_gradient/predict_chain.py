@@ -111,5 +111,39 @@ predict_chain.wrong(
     "zero_at_the_root",
     {"out.grad": 0.0},
     en="You expected `out.grad` to be 0. The derivative of `out` by itself is 1.",
-    ru="Считается, что `out.grad` равен 0. Производная `out` по самому себе равна 1.",
+    ru="Вы ожидали, что `out.grad` равен 0. Но производная `out` по самому себе равна 1.",
+)
+
+
+predict_chain.wrong(
+    "value_at_the_root",
+    {"out.grad": 27.0},
+    en="The value of `out` was taken for `out.grad`. It holds the derivative of `out` with respect to itself.",
+    ru="За `out.grad` принято значение `out`. Но там лежит производная `out` по самому себе.",
+)
+
+
+predict_chain.wrong(
+    "a_third",
+    {"x.grad": 1.5, "y.grad": 1.5},
+    en="1.5 is a third of the derivative: either $y$ was taken for 1, though it is 3, or the factor 3 of `z` was left "
+    "out.",
+    ru="1.5 — это треть производной: либо $y$ принят за 1, хотя он равен 3, либо потерян множитель 3 из `z`.",
+)
+
+
+predict_chain.wrong(
+    "square_not_differentiated",
+    {"x.grad": 2.25, "y.grad": 2.25},
+    en="The exponent was lost: the derivative of $3y^2$ is $6y$, not $3y$.",
+    ru="Потерян показатель степени: производная $3y^2$ равна $6y$, а не $3y$.",
+)
+
+
+predict_chain.wrong(
+    "divides_again",
+    {"x.grad": 1.125},
+    en="`x.grad` was divided by 4 once more. The mean is in `y.grad` already, and $y$ moves as much as $x$.",
+    ru="Градиент `x.grad` ещё раз разделён на 4. Но усреднение уже учтено в `y.grad`, а $y$ меняется на столько же, на "
+    "сколько $x$.",
 )

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from autograder.checking.values import Other
+
+PAIR = Other("tuple")
+
 
 def flags(name: str, value: object) -> dict[str, object]:
     """Return a dict with `is_leaf` and `requires_grad` of a tensor, under keys such as "w.is_leaf".
@@ -18,12 +22,15 @@ def flags(name: str, value: object) -> dict[str, object]:
 
 
 def kind_of(value: object) -> object:
-    """Return "a tensor", "a pair" or "a function" if `value` is one, else `value` itself."""
+    """Return the type's name for a tensor, a pair and a function, else `value` itself.
+
+    A list of two counts as a tuple. The name of a type is the same in all languages.
+    """
     if isinstance(value, Tensor):
-        return "a tensor"
+        return Other("Tensor")
     if isinstance(value, (tuple, list)) and len(value) == 2:
-        return "a pair"
-    return "a function" if callable(value) else value
+        return PAIR
+    return Other("function") if callable(value) else value
 
 
 def grad_fn_name(tensor: Tensor) -> str | None:

@@ -3,59 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
+from autograder.checking.inputs import leaf, uniform, with_old_gradient
 from autograder.checking.labels import BACKWARD_PASSES
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
 
-
-@contextmanager
-def _recording_outputs(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
-    """Record the output of each layer of `model` in the `with` block.
-
-    Yields a list of the outputs, in the order of the calls.
-    """
-    outputs: list[Tensor] = []
-
-    def note(_: torch.nn.Module, __: object, output: Tensor) -> None:
-        outputs.append(output)
-
-    handles = [layer.register_forward_hook(note) for layer in model]
-    try:
-        yield outputs
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-_HOOK_TABLES = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
-
-
-def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
-    """Return a dict of everything that an answer must leave unchanged.
-
-    It holds gradients, values, `requires_grad`, and hooks.
-    """
-    tensors = {f"model[{name.replace('.', '].', 1)}": tensor for name, tensor in model.named_parameters()} | {"x": x}
-    hooks = [hook for layer in model.modules() for table in _HOOK_TABLES for hook in getattr(layer, table)]
-    return {
-        **{f"{name}.grad": tensor.grad for name, tensor in tensors.items()},
-        **{name: tensor.detach() for name, tensor in tensors.items()},
-        **{f"{name}.requires_grad": tensor.requires_grad for name, tensor in tensors.items()},
-        "hooks left on the layers": len(hooks),
-        "hooks left on weights and x": sum(len(tensor._backward_hooks or ()) for tensor in tensors.values()),
-        "model.training": all(layer.training for layer in model.modules()),
-    }
+from .networks import random_network, recording_outputs, run_layers, state_of
 
 
 @exercise(
@@ -105,57 +66,27 @@ def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
     ],
 )
 def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
-    with _recording_outputs(case.model) as outputs, counting_backward_runs() as runs, using_answer():
+    with recording_outputs(case.model) as outputs, counting_backward_runs() as runs, using_answer():
         gradients = answer.hidden_gradients(case.model, case.x)
         gradients = list(gradients) if isinstance(gradients, (list, tuple)) else gradients
     with using_answer():
-        kept = _state_of(case.model, case.x)
+        kept = state_of(case.model, case.x)
     return {
         "gradients": gradients,
         "backward_runs": AtMost(limit=1, used=runs.times),
         "kept": kept,
-        "retained": [output.retains_grad for output in outputs],
-        "cut": [output.is_leaf for output in outputs],
+        "retained": any(output.retains_grad for output in outputs),
+        "cut": all(output.is_leaf for output in outputs),
     }
-
-
-class MeanSquare(torch.nn.Module):
-    """A layer that computes a loss: the mean of squares."""
-
-    def forward(self, h: Tensor) -> Tensor:
-        return h.square().mean()
-
-
-def _random_network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
-    """Return Linear and Tanh layers in turn, with a loss as the last layer.
-
-    `widths` are the sizes before, between and after the linear layers. Each weight has an old gradient.
-    """
-    layers: list[torch.nn.Module] = []
-    for inputs, outputs in pairwise(widths):
-        linear = torch.nn.Linear(inputs, outputs, bias=False, dtype=torch.float64)
-        linear.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs)
-        with_old_gradient(linear.weight)
-        layers += [linear, torch.nn.Tanh()]
-    return torch.nn.Sequential(*layers, MeanSquare())
 
 
 @hidden_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(model=_random_network(rng, 3, 4), x=uniform(rng, 2, 3))
-    yield Case(model=_random_network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
-    partly_frozen = _random_network(rng, 2, 3, 2)
+    yield Case(model=random_network(rng, 3, 4), x=uniform(rng, 2, 3))
+    yield Case(model=random_network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
+    partly_frozen = random_network(rng, 2, 3, 2).eval()
     partly_frozen[2].weight.requires_grad_(False)
     yield Case(model=partly_frozen, x=uniform(rng, 3, 2))
-
-
-def _run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    """Return the output of every layer; the last one is the loss."""
-    outputs = []
-    for layer in model:
-        x = layer(x)
-        outputs.append(x)
-    return outputs
 
 
 @hidden_gradients.mistake(
@@ -165,9 +96,52 @@ def _run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     "там None.",
 )
 def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = _run_layers(model, x)
+    outputs = run_layers(model, x)
     outputs[-1].backward()  # type: ignore[no-untyped-call]
     return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="The list holds None: either `.grad` was read, which a result does not keep unasked, or the gradient was asked "
+    "for copies, from which the loss was not computed.",
+    ru="В списке лежит None: либо прочитан `.grad`, который результат сам по себе не хранит, либо градиент запрошен "
+    "для копий, а функция потерь вычислена не из них.",
+)
+def asks_for_unused_copies(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = run_layers(model, x)
+    return list(torch.autograd.grad(outputs[-1], [output.clone() for output in outputs], allow_unused=True))
+
+
+@hidden_gradients.mistake(
+    en="The gradient is asked for tensors from which the loss was not computed, such as copies of the outputs or the "
+    "outputs of another pass.",
+    ru="Градиент запрошен для тензоров, из которых функция потерь не вычислялась: например, для копий выходов или для "
+    "выходов другого прохода.",
+)
+def asks_for_copies(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = run_layers(model, x)
+    return list(torch.autograd.grad(outputs[-1], [output.clone() for output in outputs]))
+
+
+@hidden_gradients.mistake(
+    en="The outputs are detached before their gradient is asked for. A detached tensor is a constant.",
+    ru="Выходы отсоединены от графа ещё до того, как запрошен их градиент. Отсоединённый тензор — константа.",
+)
+def asks_for_constants(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = run_layers(model, x)
+    return list(torch.autograd.grad(outputs[-1], [output.detach() for output in outputs]))
+
+
+@hidden_gradients.mistake(
+    en="All hooks write to the last place. A function made in a loop reads the loop's variable when it is called, and "
+    "by then that holds the last value.",
+    ru="Все хуки пишут в последнее место. Функция, созданная в цикле, читает переменную цикла в момент вызова, а в ней "
+    "тогда уже последнее значение.",
+)
+def writes_to_the_last_place(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = run_layers(model, x)
+    (first,) = torch.autograd.grad(outputs[-1], outputs[0])
+    return [*([None] * (len(outputs) - 1)), first]
 
 
 @hidden_gradients.mistake(
@@ -177,7 +151,7 @@ def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tenso
     "градиенты уже не сохранились.",
 )
 def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = _run_layers(model, x)
+    outputs = run_layers(model, x)
     outputs[-1].backward()  # type: ignore[no-untyped-call]
     for output in outputs:
         output.retain_grad()
@@ -185,15 +159,22 @@ def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | Non
 
 
 @hidden_gradients.mistake(
-    en="Each gradient is that of the next layer's output, not of the loss: these are local derivatives, not yet joined "
-    "by the chain rule.",
-    ru="Каждый градиент — производная выхода следующего слоя, а не функции потерь. Это локальные производные: по "
-    "цепному правилу они ещё не перемножены.",
+    en="These are local derivatives, each of one layer alone. Asked for are those of the loss: the chain rule multiplies "
+    "the local ones.",
+    ru="Это локальные производные, каждая относится только к одному слою. Нужны производные функции потерь: по цепному "
+    "правилу локальные перемножаются.",
 )
 def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = _run_layers(model, x)
+    outputs = run_layers(model, x)
     nexts = [*outputs[1:], outputs[-1]]
     return [torch.autograd.grad(b.sum(), a, retain_graph=True)[0] for a, b in zip(outputs, nexts)]
+
+
+@hidden_gradients.mistake(*hidden_gradients.mistakes["local_derivatives"].says)
+def local_derivatives_by_inputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    h = x.detach().requires_grad_()
+    outputs = run_layers(model, h)
+    return [torch.autograd.grad(b.sum(), a, retain_graph=True)[0] for a, b in zip([h, *outputs], outputs)]
 
 
 @hidden_gradients.mistake(
@@ -220,7 +201,7 @@ def detaches_every_output(model: torch.nn.Sequential, x: Tensor) -> list[Tensor 
 )
 def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     gradients: list[Tensor] = []
-    for output in (outputs := _run_layers(model, x)):
+    for output in (outputs := run_layers(model, x)):
         output.register_hook(gradients.append)  # type: ignore[no-untyped-call]
     outputs[-1].backward()  # type: ignore[no-untyped-call]
     return gradients
@@ -231,8 +212,18 @@ def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     ru="Пропущен последний слой. Значение функции потерь — тоже выход, и его производная по самому себе равна 1.",
 )
 def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    *hidden, loss = _run_layers(model, x)
+    *hidden, loss = run_layers(model, x)
     return list(torch.autograd.grad(loss, hidden))
+
+
+@hidden_gradients.mistake(
+    en="The list begins with the gradient of `x`. Asked for are the outputs of the layers alone.",
+    ru="Список начинается с градиента по `x`, а нужны только выходы слоёв.",
+)
+def begins_with_x(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    h = x.detach().requires_grad_()
+    outputs = run_layers(model, h)
+    return list(torch.autograd.grad(outputs[-1], [h, *outputs]))
 
 
 @hidden_gradients.mistake(
@@ -240,7 +231,13 @@ def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     ru="Возвращены градиенты весов, а нужны градиенты выходов, которые слои передают дальше по сети.",
 )
 def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    return list(torch.autograd.grad(_run_layers(model, x)[-1], list(model.parameters())))
+    return list(torch.autograd.grad(run_layers(model, x)[-1], list(model.parameters())))
+
+
+@hidden_gradients.mistake(*hidden_gradients.mistakes["gradients_of_weights"].says)
+def gradients_of_trained_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    return list(torch.autograd.grad(run_layers(model, x)[-1], weights))
 
 
 @hidden_gradients.mistake(
@@ -249,7 +246,7 @@ def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     "1, а не None.",
 )
 def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = _run_layers(model, x)
+    outputs = run_layers(model, x)
     for output in outputs[:-1]:
         output.retain_grad()
     outputs[-1].backward()  # type: ignore[no-untyped-call]
@@ -261,13 +258,13 @@ def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tens
     ru="Обратный проход запускается для каждого слоя. Все эти градиенты вычисляются за один проход.",
 )
 def one_pass_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = _run_layers(model, x)
+    outputs = run_layers(model, x)
     return [torch.autograd.grad(outputs[-1], output, retain_graph=True)[0] for output in outputs]
 
 
 @hidden_gradients.mistake(*hidden_gradients.mistakes["one_pass_for_each"].says)
 def one_backward_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = _run_layers(model, x)
+    outputs = run_layers(model, x)
     for output in outputs:
         outputs[-1].backward(inputs=[output], retain_graph=True)  # type: ignore[no-untyped-call]
     return [output.grad for output in outputs]
@@ -280,10 +277,26 @@ def one_backward_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor 
     "на месте: тензор, который лежал там раньше, изменился, даже если его сохранить под другим именем.",
 )
 def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = _run_layers(model, x)
+    outputs = run_layers(model, x)
     for output in outputs:
         output.retain_grad()
     outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(*hidden_gradients.mistakes["adds_to_the_weights"].says)
+def adds_to_the_weights_alone(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    return adds_to_the_weights(model, x.detach())  # type: ignore[no-any-return]
+
+
+@hidden_gradients.mistake(
+    en="The `.grad` of the weights is right again, but `x` may require grad, too: the pass added to `x.grad`.",
+    ru="Поля `.grad` у весов прежние, но и `x` может требовать градиента: при обратном проходе к `x.grad` прибавлен "
+    "градиент.",
+)
+def adds_to_x(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = run_layers(model, x)
+    outputs[-1].backward(inputs=[*outputs, x] if x.requires_grad else outputs)  # type: ignore[no-untyped-call]
     return [output.grad for output in outputs]
 
 
@@ -306,9 +319,35 @@ def clears_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | N
 )
 def leaves_hooks(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs: list[Tensor] = []
-    for layer in model:
+    for layer in set(model):
         layer.register_forward_hook(lambda _, __, output: outputs.append(output))
     return list(torch.autograd.grad(model(x), outputs))
+
+
+@hidden_gradients.mistake(
+    en="A hook is registered for each place in the model. A layer that stands there twice gets two hooks, and each of "
+    "its outputs is noted twice.",
+    ru="Хук зарегистрирован для каждого места в модели. Слой, который стоит в ней дважды, получает два хука, и каждый "
+    "его выход записан дважды.",
+)
+def hooks_a_layer_twice(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs: list[Tensor] = []
+    note = [layer.register_forward_hook(lambda _, __, output: outputs.append(output)) for layer in model]
+    loss = model(x)
+    for handle in note:
+        handle.remove()
+    return list(torch.autograd.grad(loss, outputs))
+
+
+@hidden_gradients.mistake(
+    en="Outputs are stored under the layer that made them. A layer may stand in the model twice, and its second output "
+    "then replaces the first.",
+    ru="Выходы хранятся по слою, который их вычислил. Один и тот же слой может стоять в модели дважды, и тогда второй "
+    "выход вытесняет первый.",
+)
+def keeps_one_output_of_each_layer(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = dict(zip(model, all_of_them := run_layers(model, x)))
+    return list(torch.autograd.grad(all_of_them[-1], list(outputs.values())))
 
 
 @hidden_gradients.mistake(
@@ -316,27 +355,48 @@ def leaves_hooks(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     ru="Флаг включён у самого `x`. Этот тензор создан в вызывающем коде, а выходы требуют градиента и без этого.",
 )
 def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = _run_layers(model, x.requires_grad_())
+    outputs = run_layers(model, x.requires_grad_())
     return list(torch.autograd.grad(outputs[-1], outputs))
 
 
 @hidden_gradients.mistake(
-    en="The model was switched to `eval()` and left there. The training goes on in another mode.",
-    ru="Модель переведена в режим `eval()` и осталась в нём. Обучение продолжится в другом режиме.",
+    en="The layers ran in `eval()` mode, though the model was training. A layer may compute something else there, as "
+    "dropout does: these are derivatives of another function.",
+    ru="Слои выполнены в режиме `eval()`, хотя модель обучается. Слой может вычислять в нём другое, как dropout: это "
+    "производные другой функции.",
 )
-def leaves_it_in_eval(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = _run_layers(model.eval(), x)
+def runs_in_eval(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = run_layers(model.eval(), x)
     return list(torch.autograd.grad(outputs[-1], outputs))
 
 
 @hidden_gradients.mistake(
-    en="Every weight is frozen for the pass and thawed afterwards. A weight that was frozen before requires grad now.",
-    ru="На время прохода заморожены все веса, а потом все разморожены. Вес, замороженный ещё до вызова, теперь требует "
-    "градиента.",
+    en="At the end the model is always in the mode of `train()`. It may have been in the other one before.",
+    ru="В конце модель всегда переведена в режим `train()`. Но до вызова она могла быть в другом режиме.",
+)
+def always_ends_in_training(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = run_layers(model, x)
+    model.train()
+    return list(torch.autograd.grad(outputs[-1], outputs))
+
+
+@hidden_gradients.mistake(
+    en="Every weight is frozen and was left so. A weight that was to be trained does not require grad any more.",
+    ru="Все веса заморожены и такими остались. Веса, которые обучались, больше не требуют градиента.",
+)
+def leaves_them_frozen(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    model.requires_grad_(False)
+    outputs = run_layers(model, x.detach().requires_grad_())
+    return list(torch.autograd.grad(outputs[-1], outputs))
+
+
+@hidden_gradients.mistake(
+    en="A weight that was frozen before the call requires grad after it. Each flag has to get its old value back.",
+    ru="Вес, замороженный ещё до вызова, после него требует градиента. Каждому флагу нужно вернуть прежнее значение.",
 )
 def thaws_everything(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     model.requires_grad_(False)
-    outputs = _run_layers(model, x.detach().requires_grad_())
+    outputs = run_layers(model, x.detach().requires_grad_())
     for output in outputs:
         output.retain_grad()
     outputs[-1].backward()  # type: ignore[no-untyped-call]
@@ -352,7 +412,7 @@ def thaws_everything(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | Non
 )
 def gradients_of_inputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     h = x.detach().requires_grad_()
-    outputs = _run_layers(model, h)
+    outputs = run_layers(model, h)
     return list(torch.autograd.grad(outputs[-1], [h, *outputs[:-1]]))
 
 
@@ -385,4 +445,4 @@ def detaches_and_retains(model: torch.nn.Sequential, x: Tensor) -> list[Tensor |
     ru="Возвращены сами выходы, а нужны производные функции потерь по ним.",
 )
 def returns_the_outputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    return _run_layers(model, x)
+    return run_layers(model, x)

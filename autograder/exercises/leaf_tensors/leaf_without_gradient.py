@@ -11,10 +11,10 @@ from torch import Tensor
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import ReplacedName, using_answer
 from autograder.checking.tensor_overrides import find_replaced
-from autograder.checking.values import number
+from autograder.checking.values import Other, number
 from autograder.language import Text
 
-from .common import flags, kind_of
+from .common import PAIR, flags, kind_of
 
 
 @exercise(
@@ -75,7 +75,7 @@ from .common import flags, kind_of
 def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
     compute: Any
     returned = answer.leaf_without_gradient()
-    t, compute = returned if kind_of(returned) == "a pair" else (None, None)
+    t, compute = returned if kind_of(returned) == PAIR else (None, None)
 
     def loss(t: Tensor) -> Any:
         value = compute(t)
@@ -97,15 +97,15 @@ def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         value = loss(t)
         if not isinstance(value, Tensor) or value.numel() != 1:
-            found = "a tensor of several numbers" if isinstance(value, Tensor) else f"a {type(value).__name__}"
             leaf |= flags("after backward() t", t)
-            return {"leaf": leaf, "backward": {"loss(t)": found, "loss(t).backward()": None}}
+            count = value.numel() if isinstance(value, Tensor) else None
+            found = {"loss(t)": Other(type(value).__name__), "loss(t).numel()": count, "loss(t).backward()": None}
+            return {"leaf": leaf, "backward": found}
         try:
             loss(t).backward()
         except RuntimeError as raised:
-            error = str(raised)[:60]
-        gradient = t.grad
-        found = "nothing" if gradient is None else "numbers" if bool(gradient.any()) else "zeros"
+            error = str(raised)
+        gradient = {"t.grad": kind_of(t.grad), "t.grad.any()": None if t.grad is None else bool(t.grad.any())}
         steady = [number(value), number(loss(t))]
         with torch.no_grad():
             t.add_(0)  # increments the version and keeps the numbers
@@ -114,17 +114,12 @@ def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
             t.add_(1)
         later = number(loss(t))
     leaf |= flags("after backward() t", t)
-    backward = {"loss(t)": "a tensor of one number", "loss(t).backward()": error}
-    if len({*steady}) > 1:
-        return {"leaf": leaf, "backward": backward, "steady": False}
-    return {
-        "leaf": leaf,
-        "backward": backward,
-        "steady": True,
-        "depends": steady[0] != later,
-        "empty": found == "nothing",
-        "found": found,
-    }
+    backward = {"loss(t)": Other("Tensor"), "loss(t).numel()": 1, "loss(t).backward()": error}
+    stays = {"value stays": len({*steady}) == 1}
+    if not stays["value stays"]:
+        return {"leaf": leaf, "backward": backward, "steady": stays}
+    changes = {"value changes": steady[0] != later}
+    return {"leaf": leaf, "backward": backward, "steady": stays, "depends": changes, "empty": gradient}
 
 
 Counterexample = tuple[Tensor, Callable[[Tensor], Tensor]]
@@ -204,8 +199,8 @@ def cuts_everything() -> Counterexample:
 
 
 @leaf_without_gradient.mistake(
-    en="The derivative is zero, but it is there. Zero is a gradient: `t.grad` holds zeros, not None.",
-    ru="Производная равна нулю, но она есть. Ноль — тоже градиент: в `t.grad` лежат нули, а не None.",
+    en="In `t.grad` there are zeros, not None. Zero is a gradient, too.",
+    ru="В `t.grad` лежат нули, а не None. Ноль — тоже градиент.",
 )
 def finds_a_zero() -> Counterexample:
     return _make_weight(), lambda t: t.round().sum()
@@ -226,3 +221,41 @@ def keeps_the_history() -> Counterexample:
 def returns_the_value() -> tuple[Tensor, Tensor]:
     t, other = _make_weight(), _make_weight()
     return t, (other * t.detach()).sum()
+
+
+@leaf_without_gradient.mistake(
+    en="The pair is the wrong way round: the tensor `t` comes first, the function second.",
+    ru="Пара переставлена: сначала идёт тензор `t`, потом функция.",
+)
+def swaps_the_pair() -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    return lambda t: t.detach().sum(), _make_weight()
+
+
+@leaf_without_gradient.mistake(
+    en="Nothing was returned: `return` is missing.",
+    ru="Функция ничего не возвращает: забыт `return`.",
+)
+def returns_nothing() -> None:
+    return None
+
+
+@leaf_without_gradient.mistake(
+    en="The loss is a Python number. It has no `backward()`: `item()` takes it out of the graph.",
+    ru="Значение функции потерь — число Python. У него нет `backward()`: `item()` выводит его из графа.",
+)
+def computes_a_number() -> tuple[Tensor, Callable[[Tensor], float]]:
+    return _make_weight(), lambda t: t.sum().item()
+
+
+@leaf_without_gradient.mistake(
+    en="`backward()` is called inside the loss. The caller calls it, too, and finds the graph freed.",
+    ru="Метод `backward()` вызван внутри функции потерь. Его вызовут и снаружи, а граф уже освобождён.",
+)
+def goes_backward_itself() -> Counterexample:
+    def loss(t: Tensor) -> Tensor:
+        value = t.square().sum()
+        value.backward()  # type: ignore[no-untyped-call]
+        t.grad = None
+        return value
+
+    return _make_weight(), loss

@@ -20,6 +20,7 @@ from autograder.language import Text
     core=True,
     difficulty=2,
     minutes=8,
+    rtol=1e-9,
     aspects=[
         aspect(
             "values",
@@ -59,15 +60,16 @@ from autograder.language import Text
 )
 def overwrite(answer: Any, case: Case) -> dict[str, object]:
     h, values = case.h, case.values.clone()
-    x, loss, version = h.grad_fn.next_functions[0][0].variable, h.square().sum(), h._version
+    loss, version = h.square().sum(), h._version
     answer.overwrite(h, values, case.noticed)
-    found: object
+    found: dict[str, object] = {}
     with using_answer():
         try:
-            (found,) = torch.autograd.grad(loss, x)
+            (gradient,) = torch.autograd.grad(loss, case.x)
+            found = {"refused": False, "gradient": None if case.noticed else gradient}
         except RuntimeError as error:
             told = "modified by an inplace operation" in str(error) and h._version > version
-            found = "refused with that error" if told else "refused with another error"
+            found = {"refused": told, "gradient": None}
     return {
         "values": {"h": h.detach(), "values": values, "one memory for both": h.data_ptr() == values.data_ptr()},
         "noticed": found if case.noticed else None,
@@ -78,8 +80,10 @@ def overwrite(answer: Any, case: Case) -> dict[str, object]:
 @overwrite.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for noticed in (True, False):
-        yield Case(h=leaf(rng, 2, 3) * 3, values=signed(rng, 2, 3), noticed=noticed)
-        yield Case(h=leaf(rng, 4).exp(), values=signed(rng, 4), noticed=noticed)
+        x = leaf(rng, 3, 2)
+        yield Case(h=x.t() * 3, values=signed(rng, 2, 3), noticed=noticed, x=x)  # not contiguous
+        x = leaf(rng, 4)
+        yield Case(h=x.exp(), values=signed(rng, 4), noticed=noticed, x=x)
 
 
 @overwrite.mistake(
@@ -153,8 +157,10 @@ def assigns_new_memory(h: Tensor, values: Tensor, noticed: bool) -> None:
 
 
 @overwrite.mistake(
-    en="With `noticed=True` only the name `h` is bound to other numbers. The caller's tensor has not changed.",
-    ru="При `noticed=True` с другими числами связано только имя `h`. Тензор вызывающего кода не изменился.",
+    en="With `noticed=True` the caller's tensor keeps its old numbers: `values` was written elsewhere, for example bound "
+    "to the name `h`, or nowhere.",
+    ru="При `noticed=True` в тензоре вызывающего кода остались прежние числа: `values` записан в другое место, например "
+    "связан с именем `h`, или никуда не записан.",
 )
 def rebinds_the_name(h: Tensor, values: Tensor, noticed: bool) -> None:
     if noticed:
@@ -185,3 +191,98 @@ def adds_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
 )
 def copies_the_wrong_way(h: Tensor, values: Tensor, noticed: bool) -> None:
     (values.detach() if noticed else values.data).copy_(h.detach())
+
+
+@overwrite.mistake(
+    en="With `noticed=False` the caller's tensor keeps its old numbers: `values` was written into a copy, or nowhere.",
+    ru="При `noticed=False` в тензоре вызывающего кода остались прежние числа: `values` записан в копию или никуда не "
+    "записан.",
+)
+def writes_into_a_copy(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (h.detach() if noticed else h.detach().clone()).copy_(values)
+
+
+@overwrite.mistake(
+    en="With `noticed=True` the caller's tensor keeps its old numbers, and with `noticed=False` `h.data` was given the "
+    "tensor `values` itself: two names for one memory.",
+    ru="При `noticed=True` в тензоре вызывающего кода остались прежние числа, а при `noticed=False` полю `h.data` "
+    "присвоен сам тензор `values`: это два имени одной памяти.",
+)
+def rebinds_and_shares(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if not noticed:
+        h.data = values
+
+
+@overwrite.mistake(
+    en="The numbers of a tensor that is not contiguous went into a copy: `flatten()` and `reshape(-1)` share memory only "
+    "where they can.",
+    ru="Числа не попали в тензор, который лежит в памяти не подряд: `flatten()` и `reshape(-1)` используют ту же память, "
+    "только если это возможно, а иначе создают копию.",
+)
+def flattens(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (h.detach() if noticed else h.data).reshape(-1).copy_(values.reshape(-1))
+
+
+@overwrite.mistake(*overwrite.mistakes["flattens"].says)
+def flattens_when_unnoticed(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h.detach().copy_(values)
+    else:
+        h.data.reshape(-1).copy_(values.reshape(-1))
+
+
+@overwrite.mistake(
+    en="A flat view of `h` is asked for. There is none of a tensor that is not contiguous; `copy_` needs no view.",
+    ru="Запрошено плоское представление `h`. У тензора, который лежит в памяти не подряд, его нет; для `copy_` "
+    "представление не нужно.",
+)
+def asks_for_a_flat_view(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h.detach().copy_(values)
+    else:
+        h.data.view(-1).copy_(values.reshape(-1))
+
+
+@overwrite.mistake(
+    en="Only `h[0]` gets its new number. All of `values` belongs into `h`.",
+    ru="Новое число записано только в `h[0]`, а в `h` нужно записать весь `values`.",
+)
+def writes_the_first_entry(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (h.detach() if noticed else h.data)[0] = values[0]
+
+
+@overwrite.mistake(
+    en="`numpy()` is called on a tensor that requires grad. Torch allows it on `h.detach()`.",
+    ru="Метод `numpy()` вызван для тензора, который требует градиента. Torch разрешает это для `h.detach()`.",
+)
+def takes_an_array_of_a_result(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h.detach().copy_(values)
+    else:
+        h.numpy()[...] = values.numpy()
+
+
+@overwrite.mistake(
+    en="A number is assigned to `_version`. The counter is read-only: only an in-place operation moves it.",
+    ru="Полю `_version` присваивается число. Этот счётчик можно только читать: увеличивает его операция с изменением на "
+    "месте.",
+)
+def sets_the_version(h: Tensor, values: Tensor, noticed: bool) -> None:
+    h.data.copy_(values)
+    if noticed:
+        h._version += 1  # type: ignore[misc]
+
+
+@overwrite.mistake(*overwrite.mistakes["switches_the_flag_off"].says)
+def switches_the_flag_off_when_noticed(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h.requires_grad_(False)
+    h.data.copy_(values)
+
+
+@overwrite.mistake(
+    en="`values` is rounded to float32 on the way into `h`.",
+    ru="По пути в `h` числа из `values` округлены до float32.",
+)
+def rounds_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (h.detach() if noticed else h.data).copy_(values.float())

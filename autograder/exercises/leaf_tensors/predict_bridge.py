@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
@@ -122,4 +124,28 @@ predict_bridge.wrong(
     "past it.",
     ru="Изменение через NumPy прибавлено к счётчику версий. Но этот счётчик ведёт torch, а изменения через NumPy в "
     "него не попадают.",
+)
+
+
+predict_bridge.wrong(
+    "leaves_the_module_out",
+    {"torch.from_numpy(array).dtype": "float64"},
+    en="The name of a dtype of torch begins with the module: `torch.float64`.",
+    ru="Имя dtype в torch начинается с имени модуля: `torch.float64`.",
+)
+
+
+predict_bridge.wrong(
+    "gives_the_dtype_itself",
+    {"torch.from_numpy(array).dtype": torch.float64},
+    en="The dtype itself stands there, without quotes. The function returns its name as text.",
+    ru="Стоит сам dtype, без кавычек. А функция возвращает его имя в виде строки.",
+)
+
+
+predict_bridge.wrong(
+    "expects_a_type_error",
+    {"w.numpy()": "TypeError"},
+    en="You expected a `TypeError`. Torch could convert the tensor and refuses to, with a `RuntimeError`.",
+    ru="Вы ожидали `TypeError`. Но преобразовать тензор torch мог бы, только не хочет: это `RuntimeError`.",
 )

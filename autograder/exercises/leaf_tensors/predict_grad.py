@@ -196,3 +196,53 @@ predict_grad.wrong(
     en="`v.grad` was taken for one number. A gradient has the shape of its tensor: one entry for each of `v`.",
     ru="За `v.grad` принято одно число. Но у градиента та же форма, что у тензора: по элементу на каждый элемент `v`.",
 )
+
+
+predict_grad.wrong(
+    "early_holds_that_of_x",
+    {"early.grad": 66.0},
+    en="The derivative with respect to `x` was taken for `early.grad`. The factor 3 comes in between: `early = x * 3`.",
+    ru="За `early.grad` принята производная по `x`. Но между ними стоит множитель 3: `early = x * 3`.",
+)
+
+
+predict_grad.wrong(
+    "leaves_k_out",
+    {"x.grad": 36.0, "early.grad": 12.0},
+    en="The derivative was taken where `late` is 6. The constant `k` gets no gradient, but it counts in the value of "
+    "`late`: 11.",
+    ru="Производная взята там, где `late` равен 6. Градиента константа `k` не получает, но на значение `late` влияет: "
+    "оно равно 11.",
+)
+
+
+predict_grad.wrong(
+    "the_other_entry",
+    {"v.grad": [0.0, 4.0]},
+    en="The gradient stands in the wrong place. `part` is `v[0]`, the first entry.",
+    ru="Градиент стоит не на том месте. Тензор `part` — это `v[0]`, первый элемент.",
+)
+
+
+predict_grad.wrong(
+    "none_for_an_entry",
+    {"v.grad": [4.0, None]},
+    en="You expected None for an entry that has no influence. A gradient is a tensor of numbers: the entry is 0.",
+    ru="Вы ожидали None у элемента, который ни на что не влияет. Но градиент — тензор из чисел: там стоит 0.",
+)
+
+
+predict_grad.wrong(
+    "optimizers_raise_runtime_errors",
+    {"SGD([lost], lr=0.1)": "RuntimeError"},
+    en="You expected a `RuntimeError`. An optimizer that refuses an argument raises a `ValueError`.",
+    ru="Вы ожидали `RuntimeError`. Но оптимизатор, который не принимает аргумент, вызывает `ValueError`.",
+)
+
+
+predict_grad.wrong(
+    "backward_raises_value_errors",
+    {"k.backward()": "ValueError"},
+    en="You expected a `ValueError`. Errors of the backward pass are of the type `RuntimeError`.",
+    ru="Вы ожидали `ValueError`. Но у ошибок обратного прохода тип `RuntimeError`.",
+)

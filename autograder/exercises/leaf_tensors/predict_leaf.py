@@ -216,3 +216,19 @@ predict_leaf.wrong(
     en="`None` stands in quotes. What comes back is the value, not a string.",
     ru="Слово `None` стоит в кавычках. Возвращается само значение, а не строка.",
 )
+
+
+predict_leaf.wrong(
+    "names_the_operation",
+    {"(w * 0.01).grad_fn": "Mul"},
+    en="You expected the name of the operation. The node is named after its derivative, with `Backward0` at the end.",
+    ru="Вы ожидали имя самой операции. Но узел назван по её производной, и на конце стоит `Backward0`.",
+)
+
+
+predict_leaf.wrong(
+    "numbers_for_flags",
+    {"torch.ones(2) + 1": (1, 0), "w * 0.01": (0, 1), "w.detach()": (1, 0), "w.round()": (0, 1)},
+    en="The flags are written as 1 and 0. They are `True` and `False`.",
+    ru="Вместо флагов стоят 1 и 0, а нужны `True` и `False`.",
+)

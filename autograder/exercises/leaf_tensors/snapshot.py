@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,17 +62,25 @@ def snapshot(answer: Any, case: Case) -> dict[str, object]:
     memory = x.data_ptr()
     taken = answer.snapshot(x)
     with torch.no_grad():
-        answer.snapshot(x + 1)  # a later snapshot leaves this one alone
+        answer.snapshot(_changed(x))  # a later snapshot leaves this one alone
     state = {**flags("x", x), "x.grad_fn": grad_fn_name(x), "x.data_ptr() is as before": x.data_ptr() == memory}
     if not isinstance(taken, Tensor):
-        return {"snapshot": taken}
+        return {"snapshot": {"snapshot": taken, "snapshot of the edited x": None}}
     with using_answer():
         with torch.no_grad():
-            x.mul_(-3)
+            x.copy_(_changed(x))
         later, tracking = taken.detach().clone(), flags("snapshot", taken)
+        again = answer.snapshot(x)
+        again = again.detach().clone() if isinstance(again, Tensor) else again
         with torch.no_grad():
             taken.zero_()
-    return {"snapshot": later, "flags": tracking, "x": {"x": x.detach(), **state}, "is x": taken is x}
+    taken_twice = {"snapshot": later, "snapshot of the edited x": again}
+    return {"snapshot": taken_twice, "flags": tracking, "x": {"x": x.detach(), **state}, "is x": taken is x}
+
+
+def _changed(x: Tensor) -> Tensor:
+    """Return a tensor like `x` in which every entry is another."""
+    return ~x if x.dtype == torch.bool else -3 * x
 
 
 @snapshot.cases
@@ -79,6 +88,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=leaf(rng, 3))
     yield Case(x=leaf(rng, 2, 3) * 2)
     yield Case(x=signed(rng, 4).float())
+    yield Case(x=torch.randint(1, 9, (3,), generator=rng))
+    yield Case(x=torch.rand(4, generator=rng) < 0.5)
+    yield Case(x=torch.zeros(0, 3, dtype=torch.float64))
 
 
 @snapshot.mistake(
@@ -138,6 +150,11 @@ def makes_a_weight(x: Tensor) -> Tensor:
     return x.detach().clone().requires_grad_()
 
 
+@snapshot.mistake(*snapshot.mistakes["makes_a_weight"].says)
+def makes_a_parameter(x: Tensor) -> Tensor:
+    return torch.nn.Parameter(x.detach().clone())
+
+
 @snapshot.mistake(
     en="`copy.deepcopy` was used. It keeps `requires_grad` for leaves and refuses results.",
     ru="Использована функция `copy.deepcopy`. У листьев она сохраняет `requires_grad`, а результаты операций не "
@@ -148,13 +165,69 @@ def copies_deeply(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
-    en="The snapshot is float32, whatever `x` is. A Python list, for one, loses the dtype: torch makes float32 of its "
-    "numbers.",
-    ru="Снимок всегда float32, каким бы ни был `x`. Например, в списке Python dtype теряется: torch превращает его "
-    "числа в float32.",
+    en="A weight of float64 becomes a snapshot of float32. A Python list, for one, loses the dtype: torch makes float32 "
+    "of its numbers.",
+    ru="Снимок веса float64 получается float32. Например, в списке Python dtype теряется: torch превращает его числа в "
+    "float32.",
 )
 def goes_through_a_list(x: Tensor) -> Tensor:
-    return torch.tensor(x.tolist(), dtype=torch.float32)
+    return torch.tensor(x.tolist())
+
+
+@snapshot.mistake(*snapshot.mistakes["goes_through_a_list"].says)
+def makes_float32(x: Tensor) -> Tensor:
+    return x.detach().clone().float()
+
+
+@snapshot.mistake(
+    en="The snapshot is float64, whatever `x` is. It has to have the dtype of `x`.",
+    ru="Снимок всегда float64, каким бы ни был `x`. Нужен dtype тензора `x`.",
+)
+def makes_float64(x: Tensor) -> Tensor:
+    return x.detach().clone().double()
+
+
+@snapshot.mistake(
+    en="The shape of an empty tensor was lost: a list of no rows does not say how long they are.",
+    ru="Потеряна форма пустого тензора: по списку без строк не видно, какой они длины.",
+)
+def loses_an_empty_shape(x: Tensor) -> Tensor:
+    return torch.tensor(x.tolist(), dtype=x.dtype)
+
+
+@snapshot.mistake(
+    en="The dtype of whole or logical numbers was lost: arithmetic such as `* 1.0` or `+ 0` makes another dtype of them.",
+    ru="Потерян dtype целых или логических чисел: арифметика вроде `* 1.0` или `+ 0` даёт другой dtype.",
+)
+def multiplies_by_one(x: Tensor) -> Tensor:
+    return x.detach() * 1.0
+
+
+@snapshot.mistake(*snapshot.mistakes["multiplies_by_one"].says)
+def adds_zero(x: Tensor) -> Tensor:
+    return x.detach() + 0
+
+
+@snapshot.mistake(
+    en="A later snapshot of the same, edited tensor holds the old numbers: the first one was kept and returned again.",
+    ru="В новом снимке того же, уже изменённого тензора лежат старые числа: сохранён и снова возвращён первый снимок.",
+)
+def remembers_the_first(x: Tensor) -> Tensor:
+    found = _remembered.get(id(x))
+    if found is None or found[0]() is not x:
+        _remembered[id(x)] = found = (weakref.ref(x), x.detach().clone())
+    return found[1]
+
+
+_remembered: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
+
+
+@snapshot.mistake(
+    en="A Python list was returned. Asked for is a tensor.",
+    ru="Возвращён список Python, а нужен тензор.",
+)
+def returns_a_list(x: Tensor) -> Any:
+    return x.tolist()
 
 
 @snapshot.mistake(

@@ -107,6 +107,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(losses=_losses_of(w, uniform(rng, 5, 4).float()), w=w)
     w = leaf(rng, 2, 2)  # the first gradient is an expanded tensor
     yield Case(losses=[lambda: w.sum(), *_losses_of(w, uniform(rng, 2, 2))], w=w)
+    number = leaf(rng)
+    yield Case(losses=_losses_of(number, uniform(rng, 2, 1)), w=number)
 
 
 def _add_gradients(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -152,8 +154,9 @@ def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 
 @sum_gradients.mistake(
-    en="The sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
-    ru="Сумма начинается с нулей другого типа. Тензор `torch.zeros(w.shape)` — всегда float32, каким бы ни был `w`.",
+    en="The sum starts from zeros of another dtype: they are float32, as `torch.zeros(w.shape)` makes them, whatever `w` "
+    "is.",
+    ru="Сумма начинается с нулей другого типа: это float32, как у `torch.zeros(w.shape)`, каким бы ни был `w`.",
 )
 def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros(w.shape, dtype=torch.float32), losses, w)
@@ -313,3 +316,98 @@ def records_nothing(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 )
 def counts_the_first_twice(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.autograd.grad(losses[0](), w)[0].clone(), losses, w)
+
+
+@sum_gradients.mistake(*sum_gradients.mistakes["asks_for_room"].says)
+def asks_the_old_constructor(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.Tensor(*w.shape), losses, w)
+
+
+@sum_gradients.mistake(*sum_gradients.mistakes["loses_the_dtype"].says)
+def zeroes_the_old_constructor(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.Tensor(*w.shape).zero_(), losses, w)
+
+
+@sum_gradients.mistake(*sum_gradients.mistakes["multiplies_by_zero"].says)
+def multiplies_float32_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.Tensor(*w.shape) * 0, losses, w)
+
+
+@sum_gradients.mistake(
+    en="For a `w` of shape `()` the old constructor gets no size at all, and makes an empty tensor. `zeros_like(w)` has "
+    "the right shape always.",
+    ru="Если форма `w` — `()`, старому конструктору не передано ни одного размера, и он создаёт пустой тензор. У "
+    "`zeros_like(w)` форма верна всегда.",
+)
+def fills_the_old_constructor(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.Tensor(*w.shape).zero_().to(w.dtype), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The sizes are unpacked: `torch.zeros(*w.shape)` gets none at all when the shape is `()`. `torch.zeros(w.shape)` "
+    "takes any shape.",
+    ru="Размеры переданы по отдельности: если форма — `()`, вызов `torch.zeros(*w.shape)` не получает ни одного. Вызов "
+    "`torch.zeros(w.shape)` принимает любую форму.",
+)
+def unpacks_the_shape(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.zeros(*w.shape, dtype=w.dtype), losses, w)
+
+
+@sum_gradients.mistake(
+    en="For a `w` of shape `()` the sum has the shape `(1,)`: it starts from a tensor with one dimension.",
+    ru="Если форма `w` — `()`, у суммы форма `(1,)`: она начинается с тензора, у которого одно измерение.",
+)
+def starts_from_one_dimension(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return torch.zeros(1, dtype=w.dtype) + fills_with_zeros(losses, w)
+
+
+def fills_with_zeros(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The sum starts from the numbers of `w` and not from zeros.",
+    ru="Сумма начинается с чисел из `w`, а не с нулей.",
+)
+def starts_from_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(w.detach().clone(), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The sum starts from ones and not from zeros.",
+    ru="Сумма начинается с единиц, а не с нулей.",
+)
+def starts_from_ones(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.ones_like(w, requires_grad=False), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The zeros are made like `w.grad`, and that may be None.",
+    ru="Нули созданы по образцу `w.grad`, а там может лежать None.",
+)
+def copies_the_form_of_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.zeros_like(w.grad), losses, w)  # type: ignore[arg-type]
+
+
+@sum_gradients.mistake(
+    en="The sum starts from one number, and a gradient of another shape cannot be added to it in place.",
+    ru="Сумма начинается с одного числа, а прибавить к нему на месте градиент другой формы нельзя.",
+)
+def starts_from_one_number(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.tensor(0.0), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The gradients come back in a list. Asked for is their sum.",
+    ru="Возвращён список градиентов, а нужна их сумма.",
+)
+def returns_a_list(losses: list[Callable[[], Tensor]], w: Tensor) -> list[Tensor]:
+    return [torch.autograd.grad(loss(), w)[0] for loss in losses]
+
+
+@sum_gradients.mistake(
+    en="The entries of each gradient were added up to one number. The sum has the shape of `w`.",
+    ru="Элементы каждого градиента сложены в одно число. У суммы должна быть форма тензора `w`.",
+)
+def adds_up_the_entries(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return fills_with_zeros(losses, w).sum()

@@ -216,6 +216,32 @@ def scales_and_tracks_the_input(values: Tensor, dtype: torch.dtype, device: str)
 
 
 @trainable_weight.mistake(
+    en="`values` itself was scaled in place: with nothing to convert `.to(...)` returns the very tensor that it was "
+    "called on.",
+    ru="Сам тензор `values` умножен на месте: если менять нечего, `.to(...)` возвращает тот самый тензор, для которого "
+    "вызван.",
+)
+def scales_what_to_returned(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.to(device=device, dtype=dtype).mul_(0.01).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="The weight is 0.1 times `values`. Asked for is 0.01.",
+    ru="Вес равен `values`, умноженному на 0.1, а нужно на 0.01.",
+)
+def scales_by_a_tenth(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.1).to(device=device, dtype=dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="The weight is always float64, whatever dtype was asked for: that one goes to `.to(...)`.",
+    ru="Вес всегда получается float64, а в `.to(...)` нужно передать заданный dtype.",
+)
+def casts_to_float64(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).double().to(device).requires_grad_()
+
+
+@trainable_weight.mistake(
     en="The weight is always float32, whatever dtype was asked for: that one goes to `.to(...)`.",
     ru="Вес всегда получается float32, а в `.to(...)` нужно передать заданный dtype.",
 )

@@ -155,3 +155,44 @@ def returns_a_number(x: Tensor, w: Tensor, u: Tensor) -> float:
 )
 def loses_the_tanh(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w) @ u).square().mean()
+
+
+@two_layer_loss.mistake(
+    en="The loss has no graph: everything was computed under `no_grad()`, or the loss itself was wrapped or detached.",
+    ru="У значения функции потерь нет графа: либо всё вычислено внутри `no_grad()`, либо обёрнуто или отсоединено само "
+    "это значение.",
+)
+def cuts_off_the_loss(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).square().mean().detach()
+
+
+@two_layer_loss.mistake(
+    en="The mean was taken over one dimension. The loss is one number, of shape `()`.",
+    ru="Среднее взято по одному измерению. Значение функции потерь — одно число, его форма `()`.",
+)
+def averages_one_dimension(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).square().mean(0)
+
+
+@two_layer_loss.mistake(
+    en="The loss has a dimension. Asked for is the shape `()`.",
+    ru="У значения функции потерь есть измерение, а нужна форма `()`.",
+)
+def keeps_a_dimension(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).square().mean().reshape(1)
+
+
+@two_layer_loss.mistake(
+    en="The mean was squared. The loss is the mean of the squares.",
+    ru="В квадрат возведено среднее, а функция потерь — среднее квадратов.",
+)
+def squares_the_mean(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).mean().square()
+
+
+@two_layer_loss.mistake(
+    en="The square is missing: this is the mean of the outputs.",
+    ru="Нет возведения в квадрат: это среднее самих выходов.",
+)
+def loses_the_square(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).mean()

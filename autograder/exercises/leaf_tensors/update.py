@@ -64,6 +64,7 @@ def _is_empty(gradient: Tensor | None) -> bool:
             1,
             en="Autograd can notice each change: the `_version` of every tensor that was stepped has grown.",
             ru="Autograd может заметить каждое изменение: счётчик `_version` каждого изменённого тензора вырос.",
+            after=("weights", "recording"),
         ),
     ],
     hints=[
@@ -90,7 +91,7 @@ def update(answer: Any, case: Case) -> dict[str, object]:
     returned = answer.update(listed, case.lr)
     recording = torch.is_grad_enabled()
     torch.set_grad_enabled(True)
-    cleared = {f"{name}.grad": "None or zero" if _is_empty(w.grad) else w.grad for name, w in names.items()}
+    cleared = {f"{name}.grad is empty": _is_empty(w.grad) for name, w in names.items()}
     grew = {f"{name}._version has grown": w._version > old for (name, w), old in zip(names.items(), versions)}
     return {
         "weights": {name: w.detach() for name, w in names.items()},
@@ -98,6 +99,9 @@ def update(answer: Any, case: Case) -> dict[str, object]:
         "cleared": cleared,
         "recording": recording,
         "noticed": {key: yes for (key, yes), given in zip(grew.items(), case.weights) if given.grad is not None},
+        "other_gradients": any(
+            not _is_empty(w.grad) and not torch.equal(w.grad, given.grad) for w, given in zip(weights, case.weights)
+        ),
         "in_list": [(new is w, isinstance(new, Tensor) and new.requires_grad) for new, w in zip(listed, weights)],
         "returned": returned is not None,
         "same_memory": [w.data_ptr() == before for w, before in zip(weights, memory)],
@@ -131,10 +135,10 @@ def _with_gradients(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor
 
 
 @update.mistake(
-    en="Only `.grad` has changed. Either it was cleared before the step could use it, or the step made new tensors and "
-    "bound a name to them, while the list kept the old ones.",
-    ru="Изменилось только поле `.grad`. Либо оно обнулено до того, как понадобилось для шага, либо шаг сделан в новых "
-    "тензорах, связанных с именем, а в списке остались прежние.",
+    en="Of the tensors in the list only `.grad` has changed. The step has to change the tensors themselves, while the "
+    "gradients are still there.",
+    ru="У тензоров из списка изменилось только поле `.grad`. На шаге должны измениться сами тензоры, пока градиенты ещё "
+    "на месте.",
 )
 def only_clears(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in _with_gradients(weights):
@@ -376,3 +380,67 @@ def applies_the_rate_twice(weights: list[Tensor], lr: float) -> None:
         for _, w, gradient in _with_gradients(weights):
             w -= lr * lr * gradient
             w.grad = None
+
+
+@update.mistake(
+    en="The loop ends after the first step: `return` or `break` stands inside it.",
+    ru="Цикл заканчивается после первого шага: внутри него стоит `return` или `break`.",
+)
+def leaves_the_loop(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in _with_gradients(weights):
+            w -= lr * gradient
+            w.grad = None
+            return
+
+
+@update.mistake(
+    en="`if w.grad:` asks whether a tensor is true, and a tensor of several numbers is neither. Compare with None: "
+    "`is not None`.",
+    ru="Условие `if w.grad:` спрашивает, истинен ли тензор, а для тензора из нескольких чисел ответа нет. Сравнивайте с "
+    "None: `is not None`.",
+)
+def asks_for_truth(weights: list[Tensor], lr: float) -> None:
+    for w in weights:
+        if w.grad:
+            w.grad = None
+
+
+@update.mistake(
+    en="Only the last weight's `.grad` was cleared: the line stands after the loop.",
+    ru="Обнулён только `.grad` последнего веса: строка стоит после цикла.",
+)
+def clears_the_last(weights: list[Tensor], lr: float) -> None:
+    forgets_to_clear(weights, lr)
+    weights[-1].grad = None
+
+
+@update.mistake(
+    en="`.grad` is zeroed for every weight. A weight that no loss used has None there, and None has no `zero_()`.",
+    ru="Поле `.grad` обнуляется у каждого веса. Но если функция потерь от веса не зависела, там лежит None, а у None нет "
+    "`zero_()`.",
+)
+def zeroes_every_gradient(weights: list[Tensor], lr: float) -> None:
+    forgets_to_clear(weights, lr)
+    for w in weights:
+        w.grad.zero_()  # type: ignore[union-attr]
+
+
+@update.mistake(
+    en="The step is not that of gradient descent: `Adam` divides the gradient by its size. `SGD` makes the step that is "
+    "asked for.",
+    ru="Это не шаг градиентного спуска: `Adam` делит градиент на его величину. Нужный шаг делает `SGD`.",
+)
+def uses_adam(weights: list[Tensor], lr: float) -> None:
+    optimizer = torch.optim.Adam(weights, lr=lr)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@update.mistake(
+    en="The step was made on `.grad` itself, and the tensors in the list keep their old values.",
+    ru="Шаг сделан на самом `.grad`, а в тензорах из списка лежат прежние значения.",
+)
+def steps_the_gradient(weights: list[Tensor], lr: float) -> None:
+    for _, w, gradient in _with_gradients(weights):
+        gradient -= lr * w.detach()

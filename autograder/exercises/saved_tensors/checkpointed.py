@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -92,11 +93,9 @@ def checkpointed(answer: Any, case: Case) -> dict[str, object]:
         if case.v is not None:
             return {"left": 0, "gradients": layer_gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
         depth = len(case.layers)
-        found = measure_layers(run, _SHALLOW, case.x)
-        fails = found.calls > 2 or found.peak > _peak_allowed(_SHALLOW, case.x)
-        if depth == _MIDDLE:  # 20 layers are enough to diagnose an answer that fails on few
-            found = measure_layers(run, 20 if fails else depth, case.x)
-        elif depth == _DEEP and not fails:
+        found = measure_layers(run, _SHALLOW if depth == _DEEP else depth, case.x)
+        # An answer that fails on few layers need not run on many.
+        if depth == _DEEP and found.calls <= 2 and found.peak <= _peak_allowed(_SHALLOW, case.x):
             found = measure_layers(run, depth, case.x)
     return {
         "left": found.left,
@@ -104,11 +103,11 @@ def checkpointed(answer: Any, case: Case) -> dict[str, object]:
         "calls": AtMost(2, found.calls),
         "peak": AtMost(_peak_allowed(depth, case.x), found.peak),
         "kept": found.kept,
-        "called": found.pattern,
+        "called": [min(found.pattern), max(found.pattern)],
     }
 
 
-checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _MIDDLE, _DEEP)))
+checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _MIDDLE, _DEEP), dropping=True))
 
 
 @checkpointed.mistake(
@@ -336,3 +335,109 @@ def takes_the_logarithm(layers: Layers, x: Tensor) -> Tensor:
 )
 def takes_two_lengths(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, 10 if len(layers) > 50 else 3)
+
+
+@checkpointed.mistake(
+    en="The recomputation draws other random numbers than the forward pass, so a layer such as dropout drops other "
+    "entries. `checkpoint` puts the random state back, unless `preserve_rng_state=False`.",
+    ru="При повторном вычислении получаются другие случайные числа, чем в прямом проходе, и слой вроде dropout обнуляет "
+    "другие элементы. Функция `checkpoint` восстанавливает состояние генератора, если не передать "
+    "`preserve_rng_state=False`.",
+)
+def draws_anew(layers: Layers, x: Tensor) -> Tensor:
+    size = math.isqrt(len(layers))
+    for start in range(0, len(layers), size):
+        segment = torch.nn.Sequential(*layers[start : start + size])
+        x = checkpoint(segment, x, use_reentrant=False, preserve_rng_state=False)
+    return x
+
+
+@checkpointed.mistake(
+    en="The layers ran in `eval()` mode. A layer such as dropout computes something else there: the mode of a layer has "
+    "to stay as it is.",
+    ru="Слои выполнены в режиме `eval()`. Слой вроде dropout вычисляет в нём другое: режим слоя должен остаться прежним.",
+)
+def runs_in_eval(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_segments([layer.eval() for layer in layers], x, math.isqrt(len(layers)))
+
+
+@checkpointed.mistake(
+    en="The weights of the layers get no gradient: copies of the layers run, or a `Function` of your own is not given the "
+    "weights.",
+    ru="Веса слоёв не получают градиента: выполняются копии слоёв или в собственный класс `Function` не переданы веса.",
+)
+def runs_copies(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_segments(copy.deepcopy(layers), x, math.isqrt(len(layers)))
+
+
+@checkpointed.mistake(
+    en="The first layer of each segment also ran as the last one of the segment before: the segments overlap.",
+    ru="Первый слой каждого сегмента выполнен ещё и как последний слой предыдущего: сегменты пересекаются.",
+)
+def overlaps(layers: Layers, x: Tensor) -> Tensor:
+    size = math.isqrt(len(layers))
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size + 1]), x, use_reentrant=False)
+    return x
+
+
+@checkpointed.mistake(
+    en="`range` got a step that is no whole number. Round the root of `len(layers)`.",
+    ru="Шаг в `range` — не целое число. Корень из `len(layers)` нужно округлить.",
+)
+def takes_a_broken_size(layers: Layers, x: Tensor) -> Tensor:
+    size: Any = len(layers) ** 0.5
+    return checkpoint_segments(layers, x, size)
+
+
+@checkpointed.mistake(*checkpointed.mistakes["nests"].says)
+def nests_each_layer(layers: Layers, x: Tensor) -> Tensor:
+    def run(h: Tensor) -> Tensor:
+        return checkpoint_segments(layers, h, math.isqrt(len(layers)))
+
+    return checkpoint(run, x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@checkpointed.mistake(
+    en="Only the first segment has a checkpoint; the other layers keep what they save.",
+    ru="Контрольная точка есть только у первого сегмента, а остальные слои хранят всё, что сохранили.",
+)
+def checkpoints_the_first_segment(layers: Layers, x: Tensor) -> Tensor:
+    size = math.ceil(math.sqrt(len(layers)))
+    x = checkpoint(torch.nn.Sequential(*layers[:size]), x, use_reentrant=False)
+    return torch.nn.Sequential(*layers[size:])(x)  # type: ignore[no-any-return]
+
+
+@checkpointed.mistake(*checkpointed.mistakes["nests"].says)
+def nests_in_segments(layers: Layers, x: Tensor) -> Tensor:
+    size = math.ceil(math.sqrt(len(layers)))
+
+    def run(h: Tensor, *part: torch.nn.Module) -> Tensor:
+        return checkpoint_segments(list(part), h, 1)
+
+    for start in range(0, len(layers), size):
+        x = checkpoint(run, x, *layers[start : start + size], use_reentrant=False)
+    return x
+
+
+@checkpointed.mistake(*checkpointed.mistakes["does_not_chain"].says)
+def does_not_chain_longer_segments(layers: Layers, x: Tensor) -> Tensor:
+    size = math.ceil(math.sqrt(len(layers)))
+    return checkpoint_segments(layers[(len(layers) - 1) // size * size :], x, size)
+
+
+@checkpointed.mistake(*checkpointed.mistakes["overlaps"].says)
+def overlaps_longer_segments(layers: Layers, x: Tensor) -> Tensor:
+    size = math.ceil(math.sqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size + 1]), x, use_reentrant=False)
+    return x
+
+
+@checkpointed.mistake(*checkpointed.mistakes["draws_anew"].says)
+def draws_anew_in_longer_segments(layers: Layers, x: Tensor) -> Tensor:
+    size = math.ceil(math.sqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        segment = torch.nn.Sequential(*layers[start : start + size])
+        x = checkpoint(segment, x, use_reentrant=False, preserve_rng_state=False)
+    return x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.observe import using_answer
 from autograder.checking.values import number
 from autograder.language import Text
+from autograder.measure import graph_nodes, live_bytes
 
 from .common import Function, nbytes
 
@@ -71,7 +73,7 @@ def _exp_and_sin(x: Tensor) -> Tensor:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     rows = int(torch.randint(3, 9, (), generator=rng))
     W, b = leaf(rng, 5, 7), leaf(rng, 5)
-    slices = Formula("x[:1].sin() + x[1:3].cos()", lambda x: x[:1].sin() + x[1:3].cos())
+    slices = Formula("x[:2].sin() + x[1:3].cos()", lambda x: x[:2].sin() + x[1:3].cos())
     yield Case(f=Formula("x * x", lambda x: x * x), x=leaf(rng, rows, 4), parameters=[])
     yield Case(f=slices, x=leaf(rng, rows, 6), parameters=[])
     yield Case(f=Formula("x.expand(50, -1).cos()", lambda x: x.expand(50, -1).cos()), x=leaf(rng, rows), parameters=[])
@@ -80,6 +82,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x=leaf(rng, rows, 7),
         parameters=[W, b],
     )
+    index = torch.randint(0, rows, (7,), generator=rng)
+    yield Case(f=Formula("x[index].sin()", lambda x: x[index].sin()), x=leaf(rng, rows, 3), parameters=[])
     yield Case(f=Formula("8 × x.exp().sin()", _exp_and_sin), x=leaf(rng, rows, 100), parameters=[])
     branches = Formula("x.exp() + x.cos().sin()", lambda x: x.exp() + x.cos().sin())
     yield Case(f=branches, x=leaf(rng, rows, 4), parameters=[])
@@ -149,9 +153,10 @@ def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tenso
 
 
 @count_saved.mistake(
-    en="Parameters were counted too. A layer saves its weight through a view, which is another object with the same "
-    "memory.",
-    ru="Учтены и параметры. Слой сохраняет вес через представление, а это другой объект с той же памятью.",
+    en="Parameters were counted too. A layer saves a view of its weight: another object, which may begin at another entry, "
+    "with the same storage.",
+    ru="Учтены и параметры. Слой сохраняет представление веса: это другой объект, который может начинаться с другого "
+    "элемента, с тем же хранилищем.",
 )
 def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
@@ -229,8 +234,10 @@ def subtracts_all_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor
 
 
 @count_saved.mistake(
-    en="Nothing was counted: `f` ran outside the `with`, or its result was dropped before the count was read.",
-    ru="Ничего не посчитано: либо `f` выполнена вне блока `with`, либо её результат отброшен раньше, чем прочитано число.",
+    en="When the number was read, nothing was saved: `f` ran outside the `with`, its result was dropped, or `backward()` "
+    "had freed the graph.",
+    ru="Когда число прочитано, ничего не сохранено: либо `f` выполнена вне блока `with`, либо её результат отброшен, либо "
+    "граф уже освобождён вызовом `backward()`.",
 )
 def sees_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return 0
@@ -260,3 +267,144 @@ def follows_the_first_edge(f: Function, x: Tensor, parameters: Sequence[Tensor])
                 kept[_storage_address(t)] = t.untyped_storage().nbytes()
         node = node.next_functions[0][0] if node.next_functions else None
     return sum(kept.values())
+
+
+class _Box:
+    """A key and a size, which the graph alone keeps alive."""
+
+    def __init__(self, t: Tensor, key: object, size: int) -> None:
+        self.tensor, self.key, self.size = t.detach(), key, size
+
+
+def _counting_alive(
+    measure: Callable[[Tensor], tuple[object, int]], is_own: Callable[[Tensor, Sequence[Tensor]], bool] | None = None
+) -> Callable[..., int]:
+    """Return a program like those of `_counting` that leaves out what the graph dropped.
+
+    `is_own` says of a saved tensor whether it is a parameter. By default their storages are compared.
+    """
+
+    def count(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+        boxes: weakref.WeakSet[_Box] = weakref.WeakSet()
+
+        def pack(t: Tensor) -> _Box:
+            own = is_own(t, parameters) if is_own else _storage_address(t) in set(map(_storage_address, parameters))
+            key, size = measure(t)
+            box = _Box(t, key, 0 if own else size)
+            boxes.add(box)
+            return box
+
+        with saved_tensors_hooks(pack, lambda box: box.tensor):
+            y = f(x)
+        found = sum({box.key: box.size for box in boxes}.values())
+        del y
+        return found
+
+    return count
+
+
+def _storage_and_size(t: Tensor) -> tuple[int, int]:
+    return _storage_address(t), t.untyped_storage().nbytes()
+
+
+@count_saved.mistake(*count_saved.mistakes["counts_entries_of_tensors"].says)
+def counts_entries_alive(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(lambda t: (_storage_address(t), nbytes(t)))(f, x, parameters)
+
+
+@count_saved.mistake(*count_saved.mistakes["counts_parameters"].says)
+def counts_parameters_alive(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(_storage_and_size)(f, x, [])
+
+
+@count_saved.mistake(*count_saved.mistakes["subtracts_all_parameters"].says)
+def subtracts_from_what_is_alive(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(_storage_and_size)(f, x, []) - sum(map(nbytes, parameters))
+
+
+@count_saved.mistake(*count_saved.mistakes["tells_by_first_entries"].says)
+def tells_by_first_entries_alive(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
+
+
+@count_saved.mistake(*count_saved.mistakes["leaves_x_out"].says)
+def leaves_x_out_alive(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(_storage_and_size)(f, x, [*parameters, x])
+
+
+@count_saved.mistake(*count_saved.mistakes["assumes_float32"].says)
+def assumes_float32_alive(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(lambda t: (_storage_address(t), t.numel() * 4))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="Every leaf that requires grad was taken for a parameter. `x` is such a leaf, too, and counts.",
+    ru="За параметр принят каждый лист, который требует градиента. Но такой лист и `x`, а он учитывается.",
+)
+def takes_leaves_for_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(_storage_and_size, lambda t, known: t.is_leaf and t.requires_grad)(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="The number of storages was returned, not their bytes.",
+    ru="Возвращено число хранилищ, а не байты.",
+)
+def counts_storages(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting_alive(lambda t: (_storage_address(t), 1))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="Every save was added up by its own entries, parameters too. A storage counts once and whole, and parameters do "
+    "not count.",
+    ru="Сложены элементы всех сохранённых тензоров, в том числе параметров. Но каждое хранилище учитывается один раз и "
+    "целиком, а параметры не учитываются.",
+)
+def adds_up_all_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting(lambda t: (object(), nbytes(t)), skip=False)(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="`live_bytes` was used. It counts everything that `f` allocated, the result as well, and leaves `x` out.",
+    ru="Использован `live_bytes`. Он учитывает всё, что выделила `f`, в том числе результат, и не учитывает `x`.",
+)
+def counts_live_bytes(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    with live_bytes() as live:
+        y = f(x)
+        now = live.now
+    del y
+    return now
+
+
+@count_saved.mistake(
+    en="`peak` of `live_bytes` was used. It counts all that `f` allocated at once, the result as well, and leaves `x` out.",
+    ru="Использован `peak` из `live_bytes`. Он учитывает всё, что `f` выделила одновременно, в том числе результат, и не "
+    "учитывает `x`.",
+)
+def counts_the_peak(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    with live_bytes() as live:
+        f(x)
+    return live.peak
+
+
+@count_saved.mistake(
+    en="Only the last node was read. The nodes before it save tensors, too: `next_functions` leads to them.",
+    ru="Прочитан только последний узел. Но тензоры сохраняют и предыдущие узлы: к ним ведёт `next_functions`.",
+)
+def reads_the_last_node(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _size_of_nodes([f(x).grad_fn], parameters)
+
+
+@count_saved.mistake(
+    en="Saved tensors in a tuple were left out: indexing saves its indices in `_saved_indices`, which is a tuple.",
+    ru="Пропущены сохранённые тензоры в кортеже: индексирование хранит индексы в `_saved_indices`, а это кортеж.",
+)
+def overlooks_tuples(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    y = f(x)
+    return _size_of_nodes(graph_nodes(y), parameters)
+
+
+def _size_of_nodes(nodes: Sequence[Any], parameters: Sequence[Tensor]) -> int:
+    """Return the bytes of the storages of tensors that `nodes` show as attributes."""
+    saved = [getattr(node, name, None) for node in nodes for name in dir(node) if name.startswith("_saved_")]
+    storages = dict(_storage_and_size(t) for t in saved if isinstance(t, Tensor))
+    return sum(storages[key] for key in storages.keys() - set(map(_storage_address, parameters)))

@@ -8,13 +8,12 @@ import os
 import tempfile
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
@@ -22,8 +21,8 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import CountedCalls, live_bytes
 
-from .common import Function, gradient, measure_saves, nbytes
-from .tensor_files import count_files, read_file, read_if_file, write_file
+from .common import Function, digits_are_right, gradient, measure_saves, nbytes
+from .tensor_files import count_files, empty_folder, read_file, read_if_file, saving_to_files, write_file
 
 
 @exercise(
@@ -77,31 +76,34 @@ from .tensor_files import count_files, read_file, read_if_file, write_file
 )
 def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
     run = answer.fix_threshold
-    with using_answer():
-        y = run(case.f, case.x, case.threshold)
-        has_graph = isinstance(y, Tensor) and y.requires_grad
-        found = {"first backward": gradient(y, case.x, True), "second backward": gradient(y, case.x)}
-        del y
     entries_of_saves, result = measure_saves(case.f, case.x, [])
     may_stay = result + sum(size for size in entries_of_saves if size < case.threshold * case.x.element_size())
     saves = CountedCalls(torch.save)
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+    folder = empty_folder("threshold")
+    with mock.patch.object(tempfile, "tempdir", folder):
         with using_answer(), mock.patch("torch.save", saves.function), live_bytes() as live:
             y = run(case.f, case.x, case.threshold)
             before, files = max(0, live.now - may_stay), count_files(folder)[0]
-            gradient(y, case.x, True)
-            too_many = max(before, live.now - may_stay)  # what was read must not stay either
+            has_graph = isinstance(y, Tensor) and y.requires_grad
+            found = {"first backward": gradient(y, case.x, True)}
+            kept = sum(nbytes(t) for t in found.values() if isinstance(t, Tensor))
+            too_many = max(before, live.now - kept - may_stay)  # what was read must not stay either
+            found["second backward"] = gradient(y, case.x)
             del y
+        calls = saves.times
+        with using_answer(), live_bytes() as live:
+            run(case.f, case.x, case.threshold)
             if live.now:
                 gc.collect(1)
         left = {"bytes in memory": live.now, "files": count_files(folder)[0]}
-    written = {"calls of torch.save": saves.times, "written": files, "bytes still in memory": too_many}
+    found["all digits are right"] = digits_are_right(found["first backward"], gradient(case.f(case.x), case.x))
+    written = {"calls of torch.save": calls, "written": files, "bytes still in memory": too_many}
     return {"gradient": found, "files": written, "left": left, "has_graph": has_graph, "before": before}
 
 
 def _chain(x: Tensor) -> Tensor:
     x = (x.exp() * 2).sigmoid()
-    for _ in range(5):
+    for _ in range(3):
         x = x.sin()
     return x
 
@@ -109,37 +111,15 @@ def _chain(x: Tensor) -> Tensor:
 @fix_threshold.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     threshold = int(torch.randint(20, 40, (), generator=rng))
-    twice = Formula("(x.exp() * 2).sigmoid()", lambda x: (x.exp() * 2).sigmoid())
-    yield Case(f=twice, x=leaf(rng, threshold // 2), threshold=threshold)
-    chain = Formula("(x.exp() * 2).sigmoid(), then 5 × sin", _chain)  # nobody else holds the results between
+    few = Formula("(x.sin().exp() * 2).sigmoid()", lambda x: (x.sin().exp() * 2).sigmoid())
+    x = uniform(rng, 2 * threshold)[:6].requires_grad_()  # few entries, of a storage with many
+    yield Case(f=few, x=x, threshold=threshold)
+    chain = Formula("(x.exp() * 2).sigmoid(), then 3 × sin", _chain)  # nobody else holds the results between
     yield Case(f=chain, x=leaf(rng, threshold), threshold=threshold)
-    mixed = Formula("x.sin().sum(1).exp()", lambda x: x.sin().sum(1).exp())
+    mixed = Formula("x.sin().sum(0).exp().sum(0, True).sin()", lambda x: x.sin().sum(0).exp().sum(0, True).sin())
     # above the threshold as a whole, below it in each dimension
     x = uniform(rng, 3, threshold // 2).float().requires_grad_()
     yield Case(f=mixed, x=x, threshold=threshold)
-
-
-def _saving_to_files(
-    keep: Callable[[Tensor], object],
-    write: Callable[[Tensor], object] = write_file,
-    unpack: Callable[[Any], Any] = read_if_file,
-    is_small: Callable[[int, int], bool] = int.__lt__,
-    size: Callable[[Tensor], int] = Tensor.numel,
-) -> Callable[[Function, Tensor, int], Tensor]:
-    """Return an answer that saves large tensors in files; a mistake replaces parts of it.
-
-    `keep` stores a small tensor, `write` a large one, and `unpack` restores both. `size` and `is_small` compare a
-    tensor with the threshold.
-    """
-
-    def run(f: Function, x: Tensor, threshold: int) -> Tensor:
-        def pack(t: Tensor) -> object:
-            return keep(t) if is_small(size(t), threshold) else write(t)
-
-        with saved_tensors_hooks(pack, unpack):
-            return f(x)
-
-    return run
 
 
 def _keep(t: Tensor) -> Tensor:
@@ -151,13 +131,13 @@ def _raise_name_error(t: Tensor) -> object:
 
 
 @fix_threshold.mistake(
-    en="The name in `torch.save` was mended, but `return x` was left. When an operation saves its result, the graph "
-    "then holds a tensor that holds the graph, and the garbage collector does not see it.",
-    ru="Имя в `torch.save` исправлено, а `return x` осталось. Если операция сохраняет свой результат, граф держит "
-    "тензор, а тензор — граф, и сборщик мусора этого не видит.",
+    en="The name in `torch.save` was mended, but a small tensor is still kept with its history. When an operation saves its "
+    "result, the graph then holds a tensor that holds the graph, and the garbage collector does not see it.",
+    ru="Имя в `torch.save` исправлено, но малый тензор по-прежнему хранится вместе с историей. Если операция сохраняет свой "
+    "результат, граф держит тензор, а тензор — граф, и сборщик мусора этого не видит.",
 )
 def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(_keep)(f, x, threshold)
+    return saving_to_files(_keep)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -167,12 +147,12 @@ def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
     "которых не меньше `threshold` элементов.",
 )
 def mends_the_leak(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach, _raise_name_error)(f, x, threshold)
+    return saving_to_files(Tensor.detach, _raise_name_error)(f, x, threshold)
 
 
 @fix_threshold.mistake(*fix_threshold.mistakes["mends_the_leak"].says)
 def mends_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(_keep, _raise_name_error)(f, x, threshold)
+    return saving_to_files(_keep, _raise_name_error)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -180,7 +160,7 @@ def mends_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="Вызван метод `detach_()`: от графа отсоединён сам тензор, а это может быть результат.",
 )
 def detaches_in_place(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(lambda t: t.detach_())(f, x, threshold)
+    return saving_to_files(lambda t: t.detach_())(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -193,18 +173,20 @@ def keeps_a_weak_reference(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
         return packed() if isinstance(packed, weakref.ref) else read_file(packed)
 
-    return _saving_to_files(weakref.ref, write_file, unpack)(f, x, threshold)
+    return saving_to_files(weakref.ref, write_file, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
-    en="Only the file's name is kept. The object is gone as soon as `pack_hook` returns, and the file with it.",
-    ru="Хранится только имя файла. Сам объект исчезает, как только `pack_hook` завершится, а вместе с ним и файл.",
+    en="The file is gone before `backward()` reads it: its name is kept, but not the object or the folder with which the "
+    "file goes.",
+    ru="Файл исчезает раньше, чем его прочтёт `backward()`: хранится имя файла, но не объект и не папка, вместе с которыми "
+    "он исчезает.",
 )
 def keeps_the_name_of_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
         return torch.load(packed) if isinstance(packed, str) else packed
 
-    return _saving_to_files(Tensor.detach, lambda t: write_file(t).name, unpack)(f, x, threshold)
+    return saving_to_files(Tensor.detach, lambda t: write_file(t).name, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -215,7 +197,7 @@ def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
     def write(t: Tensor) -> None:
         write_file(t)
 
-    return _saving_to_files(Tensor.detach, write)(f, x, threshold)
+    return saving_to_files(Tensor.detach, write)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -224,7 +206,7 @@ def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
 )
 def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
     with torch.no_grad():
-        return _saving_to_files(Tensor.detach)(f, x, threshold)
+        return saving_to_files(Tensor.detach)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -234,7 +216,7 @@ def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
     "тензор с той же памятью.",
 )
 def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(lambda t: t.requires_grad_(False))(f, x, threshold)
+    return saving_to_files(lambda t: t.requires_grad_(False))(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -242,7 +224,7 @@ def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="В файл записывается любой тензор. Те, в которых меньше `threshold` элементов, должны оставаться в памяти.",
 )
 def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
+    return saving_to_files(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -250,7 +232,7 @@ def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="В файлы ничего не записывается, а должны записываться тензоры, в которых не меньше `threshold` элементов.",
 )
 def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
+    return saving_to_files(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -258,7 +240,7 @@ def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="Тензор ровно из `threshold` элементов остаётся в памяти, а оставаться должны только меньшие.",
 )
 def includes_the_threshold(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach, is_small=int.__le__)(f, x, threshold)
+    return saving_to_files(Tensor.detach, is_small=int.__le__)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -269,16 +251,16 @@ def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
         return packed[1] if isinstance(packed, tuple) else packed
 
-    return _saving_to_files(Tensor.detach, lambda t: (write_file(t.detach()), t.detach().clone()), unpack)(
+    return saving_to_files(Tensor.detach, lambda t: (write_file(t.detach()), t.detach().clone()), unpack)(
         f, x, threshold
     )
 
 
 @fix_threshold.mistake(
-    en="The files are written under names of their own and never deleted. The object with `__del__` has to be kept, "
-    "not the name.",
-    ru="Файлы записываются под собственными именами и никем не удаляются. Хранить нужно не имя, а объект, у которого "
-    "есть `__del__`.",
+    en="The files outlive the graph: nobody deletes them, or the objects with `__del__` are held by somebody else. The graph "
+    "alone has to hold them.",
+    ru="Файлы переживают граф: их никто не удаляет, или объекты с методом `__del__` держит кто-то ещё. Держать их должен "
+    "только граф.",
 )
 def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
     def write(t: Tensor) -> str:
@@ -289,7 +271,7 @@ def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
         return torch.load(packed) if isinstance(packed, str) else packed
 
-    return _saving_to_files(Tensor.detach, write, unpack)(f, x, threshold)
+    return saving_to_files(Tensor.detach, write, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -306,7 +288,7 @@ def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
         os.remove(packed.name)
         return loaded
 
-    return _saving_to_files(Tensor.detach, write_file, unpack)(f, x, threshold)
+    return saving_to_files(Tensor.detach, write_file, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -314,7 +296,7 @@ def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="Сравнение перевёрнуто: в файлы записываются малые тензоры, а большие остаются в памяти.",
 )
 def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
+    return saving_to_files(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -324,7 +306,7 @@ def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
     "45.",
 )
 def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach, size=len)(f, x, threshold)
+    return saving_to_files(Tensor.detach, size=len)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -332,7 +314,7 @@ def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="С порогом сравнивается число байтов. Но порог задан числом элементов, `t.numel()`.",
 )
 def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach, size=nbytes)(f, x, threshold)
+    return saving_to_files(Tensor.detach, size=nbytes)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -348,7 +330,7 @@ def caches_what_it_read(f: Function, x: Tensor, threshold: int) -> Tensor:
             packed.cache = read_file(packed)
         return packed.cache
 
-    return _saving_to_files(Tensor.detach, write_file, unpack)(f, x, threshold)
+    return saving_to_files(Tensor.detach, write_file, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -367,7 +349,7 @@ def writes_to_a_buffer(f: Function, x: Tensor, threshold: int) -> Tensor:
         packed.seek(0)
         return torch.load(packed)
 
-    return _saving_to_files(Tensor.detach, write, unpack)(f, x, threshold)
+    return saving_to_files(Tensor.detach, write, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -375,7 +357,7 @@ def writes_to_a_buffer(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="`f` выполнена на отсоединённой копии `x`: до самого `x` градиент не доходит.",
 )
 def runs_on_a_detached_leaf(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _saving_to_files(Tensor.detach)(f, x.detach().requires_grad_(), threshold)
+    return saving_to_files(Tensor.detach)(f, x.detach().requires_grad_(), threshold)
 
 
 @fix_threshold.mistake(
@@ -392,4 +374,68 @@ def writes_one_file(f: Function, x: Tensor, threshold: int) -> Tensor:
             files.append(write_file(t.detach()))
         return files[0]
 
-    return _saving_to_files(Tensor.detach, write)(f, x, threshold)
+    return saving_to_files(Tensor.detach, write)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="The threshold is compared with the size of the storage. A tensor may be a small part of it; the threshold is a "
+    "number of entries, `t.numel()`.",
+    ru="С порогом сравнивается размер хранилища. Тензор может занимать в нём малую часть, а порог задан числом элементов, "
+    "`t.numel()`.",
+)
+def compares_the_storage(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(Tensor.detach, size=lambda t: t.untyped_storage().nbytes() // t.element_size())(
+        f, x, threshold
+    )
+
+
+@fix_threshold.mistake(
+    en="The size is compared with a number of your own and not with `threshold`.",
+    ru="Размер сравнивается не с `threshold`, а с числом, записанным в коде.",
+)
+def compares_with_ten(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(Tensor.detach)(f, x, 10)
+
+
+@fix_threshold.mistake(
+    en="The parameter of `pack_hook` has another name now, and `x` is the argument of the whole function: not what is being "
+    "saved.",
+    ru="У параметра `pack_hook` теперь другое имя, а `x` — аргумент всей функции, а не то, что сохраняется.",
+)
+def keeps_the_outer_x(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(lambda t: x, size=lambda t: x.numel())(f, x, threshold)
+
+
+@fix_threshold.mistake(*fix_threshold.mistakes["keeps_the_outer_x"].says)
+def compares_the_outer_x(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(Tensor.detach, size=lambda t: x.numel())(f, x, threshold)
+
+
+@fix_threshold.mistake(*fix_threshold.mistakes["keeps_the_outer_x"].says)
+def writes_the_outer_x(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(Tensor.detach, lambda t: write_file(x))(f, x, threshold)
+
+
+@fix_threshold.mistake(*fix_threshold.mistakes["writes_and_keeps"].says)
+def writes_and_keeps_itself(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(
+        Tensor.detach, lambda t: (write_file(t), t.detach()), lambda p: p[1] if isinstance(p, tuple) else p
+    )(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="Only float16 numbers are in the files. Three digits are left, and the gradient is another one.",
+    ru="В файлах лежат числа float16. От них остаётся три цифры, и градиент получается другим.",
+)
+def writes_halves(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(Tensor.detach, lambda t: write_file(t.half()), lambda p: read_if_file(p).to(x.dtype))(
+        f, x, threshold
+    )
+
+
+@fix_threshold.mistake(
+    en="`unpack_hook` gives back the file object as it is. It has to read the file and return the tensor.",
+    ru="Хук `unpack_hook` возвращает сам объект-файл, а должен прочитать файл и вернуть тензор.",
+)
+def forgets_to_read(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return saving_to_files(Tensor.detach, write_file, lambda packed: packed)(f, x, threshold)

@@ -206,3 +206,44 @@ def keeps_a_list_of_results(layers: Layers, x: Tensor) -> Tensor:
         return h
 
     return checkpoint(run, x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="The last layer stands outside of the checkpoint, so its input is kept. One checkpoint has to hold all layers.",
+    ru="Последний слой стоит вне контрольной точки, и его вход хранится. Контрольная точка должна охватывать все слои.",
+)
+def leaves_the_last_out(layers: Layers, x: Tensor) -> Tensor:
+    h: Tensor = checkpoint(torch.nn.Sequential(*layers[:-1]), x, use_reentrant=False)
+    return layers[-1](h)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(*hide_saved.mistakes["nests_segments"].says)
+def nests_each_layer(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint(lambda h: checkpoint_segments(layers, h, 1), x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="The layers run on a detached copy of `x`, so no gradient reaches `x`.",
+    ru="Слои выполняются на отсоединённой копии `x`, поэтому до самого `x` градиент не доходит.",
+)
+def detaches_the_input(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint(torch.nn.Sequential(*layers), x.detach().requires_grad_(), use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="The layers also ran once for nothing. Each of them is to run twice: in the forward pass and in one recomputation.",
+    ru="Слои выполнены ещё раз впустую. Каждый должен быть вызван дважды: в прямом проходе и при одном повторном "
+    "вычислении.",
+)
+def runs_once_for_nothing(layers: Layers, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        torch.nn.Sequential(*layers)(x)
+    return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="The sum of the output was returned. Asked for is the output itself.",
+    ru="Возвращена сумма элементов выхода, а нужен сам выход.",
+)
+def returns_the_sum(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=False).sum()  # type: ignore[no-any-return]

@@ -18,6 +18,14 @@ from autograder.language import Text
 from .common import Function, bytes_held, gradient, nbytes, running_with_hooks
 
 
+def _gradient(y: object, leaf: Tensor, retain_graph: bool = False) -> object:
+    """Return the gradient of `leaf`, or the type of the error that the answer's hooks raise."""
+    try:
+        return gradient(y, leaf, retain_graph)
+    except Exception as error:
+        return type(error).__name__
+
+
 def _activation(leaf: Tensor) -> Tensor:
     """Return a result computed from `leaf` and edited in place twice.
 
@@ -35,8 +43,8 @@ def _activation(leaf: Tensor) -> Tensor:
         aspect(
             "gradient",
             0,
-            en="When nothing is changed, the gradient is the one without hooks.",
-            ru="Если ничего не изменено, градиент такой же, как без хуков.",
+            en="When nothing is changed, the gradient is the one without hooks, also in a second backward pass.",
+            ru="Если ничего не изменено, градиент такой же, как без хуков, в том числе при втором обратном проходе.",
         ),
         aspect(
             "after_edit",
@@ -82,7 +90,9 @@ def _activation(leaf: Tensor) -> Tensor:
 def notice_edits(answer: Any, case: Case) -> dict[str, object]:
     run = answer.notice_edits
     with using_answer():
-        found = gradient(run(case.f, _activation(case.leaf)), case.leaf)
+        y = run(case.f, _activation(case.leaf))
+        found = {"first backward": _gradient(y, case.leaf, True), "second backward": _gradient(y, case.leaf)}
+        del y
     with using_answer():
         x = _activation(case.leaf)
         y = run(case.f, x)
@@ -138,17 +148,66 @@ def _check_versions(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
     en="The change is not noticed: backward computes with the new numbers. Hooks switch off the check of autograd. Compare the version in `unpack` with that in `pack`, of a tensor that shares the counter, as `t.detach()` does and `t.data` does not.",
     ru="Изменение не замечено: обратный проход идёт с новыми числами. Хуки отключают собственную проверку autograd. "
     "Сравнивайте версию в `unpack` с версией в `pack`, причём у тензора с общим счётчиком: у `t.detach()` он общий, у "
-    "`t.data` — нет.",
+    "`t.data` — нет.",
 )
 def does_not_look(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach(), lambda t: t)(f, x)
 
 
 @notice_edits.mistake(
-    en="The tensor itself is kept beside its version. When it is the operation's own result, it holds the graph that "
-    "holds it, and nothing is freed.",
-    ru="Рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — его, и "
-    "память не освобождается.",
+    en="`unpack` returns something that is no tensor when it notices the change. It has to raise a `RuntimeError`.",
+    ru="Когда изменение замечено, `unpack` возвращает не тензор, а нужно вызвать ошибку `RuntimeError`.",
+)
+def returns_a_word(f: Function, x: Tensor) -> Tensor:
+    def unpack(packed: Any) -> Any:
+        return packed[0] if packed[0]._version == packed[1] else "edited"
+
+    return running_with_hooks(lambda t: (t.detach(), t._version), unpack)(f, x)
+
+
+@notice_edits.mistake(
+    en="The second backward pass raises an error though nothing was changed: `unpack` gives a tensor back only once.",
+    ru="Второй обратный проход завершается ошибкой, хотя ничего не изменено: `unpack` отдаёт тензор только один раз.",
+)
+def unpacks_once(f: Function, x: Tensor) -> Tensor:
+    def unpack(packed: Any) -> Tensor:
+        if packed[1] != packed[0]._version:
+            raise RuntimeError("edited")
+        packed[1] = -1
+        return packed[0]  # type: ignore[no-any-return]
+
+    return running_with_hooks(lambda t: [t.detach(), t._version], unpack)(f, x)
+
+
+@notice_edits.mistake(
+    en="Only the result is checked. `x ** 2` and `sin` save `x`, and that can be changed as well: every packed tensor needs "
+    "the check.",
+    ru="Проверяется только результат. Но операции `x ** 2` и `sin` сохраняют `x`, а его тоже могут изменить: проверять "
+    "нужно каждый упакованный тензор.",
+)
+def watches_the_result_alone(f: Function, x: Tensor) -> Tensor:
+    seen: list[Any] = []
+    y = running_with_hooks(lambda t: t.detach(), lambda t: _raise_if(seen[0]._version != seen[1], t))(f, x)
+    seen.extend([y.detach(), y._version])
+    return y
+
+
+@notice_edits.mistake(
+    en="`allow_mutation_on_saved_tensors` saves a copy when a tensor is changed. The gradient is the old one, and the "
+    "change goes unnoticed.",
+    ru="Режим `allow_mutation_on_saved_tensors` при изменении тензора сохраняет копию. Градиент прежний, а изменение "
+    "остаётся незамеченным.",
+)
+def allows_edits(f: Function, x: Tensor) -> Tensor:
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        return f(x)
+
+
+@notice_edits.mistake(
+    en="What `pack` was given outlives the graph: either the tensor itself is kept, and the operation's own result holds "
+    "the graph that holds it, or it is held elsewhere, as in a list.",
+    ru="То, что получил `pack`, переживает граф: либо хранится сам тензор, и результат операции держит граф, а граф — "
+    "его, либо тензор держит кто-то ещё, например список.",
 )
 def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -158,10 +217,10 @@ def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="The version is compared with a fixed number, and an error is raised although nothing was changed. A tensor may "
-    "have been changed before it was saved: the version at that moment counts.",
-    ru="Версия сравнивается с постоянным числом, и ошибка возникает, хотя ничего не изменено. Тензор могли изменить и "
-    "до сохранения: сравнивать нужно с версией на тот момент.",
+    en="An error is raised although nothing was changed. What counts is the version at the moment of saving, of a tensor "
+    "with the same counter: a fixed number, a copy or a weak reference does not tell.",
+    ru="Ошибка возникает, хотя ничего не изменено. Сравнивать нужно с версией в момент сохранения, причём у тензора с тем "
+    "же счётчиком: постоянное число, копия или слабая ссылка для этого не годятся.",
 )
 def expects_version_zero(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -232,9 +291,10 @@ def always_raises(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="`t.data` is kept, which has a version counter of its own. The counter of `t.detach()` is shared with the "
-    "tensor.",
-    ru="Хранится `t.data`, а у него свой счётчик версий. У `t.detach()` счётчик общий с исходным тензором.",
+    en="The tensor that is kept has a version counter of its own, as `t.data` and a copy do. `t.detach()` shares the "
+    "counter.",
+    ru="У хранимого тензора свой счётчик версий, как у `t.data` или у копии. У `t.detach()` счётчик общий с исходным "
+    "тензором.",
 )
 def watches_data(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,55 +15,14 @@ from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, canonical, compare
 from autograder.language import Text
-from autograder.measure import CountedCalls, graph_nodes, tensors
+from autograder.measure import CountedCalls
 
-from .common import Function, Using, bytes_held, gradient, nbytes, running_with_hooks
-
-
-def _is_wide(t: Tensor) -> bool:
-    return t.dtype in (torch.float32, torch.float64)
+from .common import Function, Using, bytes_held, gradient, running_with_hooks
+from .half_bytes import bytes_in_half, bytes_of_copies, is_wide
 
 
 def _scale(count: int) -> Tensor:
     return torch.linspace(1, 2, count, dtype=torch.float64)
-
-
-def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int, object]:
-    """Return the bytes that `f(x)` needs if floats are saved in two bytes each, and the exact gradient.
-
-    The result and the saved tensors count. A saved tensor that holds no floats does not count if it shares a storage
-    with a tensor in `known`.
-    """
-    skipped = {tensor.untyped_storage().data_ptr() for tensor in known}
-    total = 0
-
-    def count(t: Tensor) -> Tensor:
-        nonlocal total
-        floats = t.dtype in (torch.float32, torch.float64)
-        if floats or t.untyped_storage().data_ptr() not in skipped:
-            total += t.numel() * 2 if floats else nbytes(t)
-        return t.clone()
-
-    with saved_tensors_hooks(count, lambda t: t):
-        y = f(x)
-    return total + nbytes(y), gradient(y, x)
-
-
-def _bytes_of_copies(y: object, constants: Sequence[Tensor]) -> int:
-    """Return the bytes of `constants` that the graph of `y` keeps as copies.
-
-    A copy may lie outside of torch's memory, where no measurement of torch's allocator sees it.
-    """
-    if not isinstance(y, Tensor):
-        return 0
-    there = {t.untyped_storage().data_ptr() for t in constants}
-    copies = 0
-    for node in graph_nodes(y):
-        for name in dir(node):
-            for t in tensors(getattr(node, name)) if name.startswith("_saved_") else []:
-                is_one = any(t.dtype == c.dtype and not _is_wide(c) and torch.equal(t, c) for c in constants)
-                copies += nbytes(t) if is_one and t.untyped_storage().data_ptr() not in there else 0
-    return copies
 
 
 @exercise(
@@ -136,13 +95,13 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     f, later = CountedCalls(case.f), torch.ones(2, requires_grad=True)
     with using_answer():
         y = run(f.function, case.x)
-        copies = _bytes_of_copies(y, case.f.constants)
+        copies = bytes_of_copies(y, case.f.constants)
     has_graph = isinstance(y, Tensor) and y.requires_grad
     result = y.detach().clone() if isinstance(y, Tensor) else y
     off = later.sin().grad_fn._saved_self is later  # type: ignore[union-attr]
     with using_answer():
         found = gradient(y, case.x)
-    limit, exact = _bytes_in_half(case.f, case.x, known)
+    limit, exact = bytes_in_half(case.f, case.x, known)
     del y
     with using_answer():
         used, left = bytes_held(lambda: run(case.f, case.x))
@@ -168,17 +127,27 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     narrow = Using(text, lambda x: (x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10)
     yield Case(f=narrow, x=uniform(rng, 50).half().requires_grad_())
     W = uniform(rng, 3, 2)
-    mixed = Using("(x.double() @ W).sin() * linspace(1, 2, 2)", lambda x: (x.double() @ W).sin() * _scale(2), W)
+    text = "((x.double() @ W).sin() * linspace(1, 2, 2)).sum().sin().float().sin()"  # saves single numbers, too
+    mixed = Using(text, lambda x: ((x.double() @ W).sin() * _scale(2)).sum().sin().float().sin(), W)
     yield Case(f=mixed, x=uniform(rng, 2, 3).float().requires_grad_())
 
 
+def _restore(packed: Any) -> Tensor:
+    return packed[0].to(packed[1])  # type: ignore[no-any-return]
+
+
+def _packing(pack: Callable[[Tensor], Tensor]) -> Callable[[Function, Tensor], Tensor]:
+    """Return an answer that packs each tensor as `pack` does, and restores its dtype."""
+    return running_with_hooks(lambda t: (pack(t), t.dtype), _restore)
+
+
 def _half(t: Tensor) -> Tensor:
-    return t.detach().half() if _is_wide(t) else t.detach()
+    return t.detach().half() if is_wide(t) else t.detach()
 
 
 @save_in_half.mistake(
-    en="`f` runs without the hooks: they were only defined, or the `with` was left before `f(x)`.",
-    ru="Функция `f` выполняется без хуков: они только определены, или блок `with` закончился до `f(x)`.",
+    en="`f` did not run inside `with saved_tensors_hooks(...)`: what it saves is kept as it is.",
+    ru="Функция `f` выполнена не внутри `with saved_tensors_hooks(...)`: сохранённое хранится как есть.",
 )
 def defines_the_hooks_only(f: Function, x: Tensor) -> Tensor:
     return f(x)
@@ -198,7 +167,7 @@ def returns_no_graph(f: Function, x: Tensor) -> Tensor:
     ru="Функция ничего не возвращает, а должна вернуть `f(x)`.",
 )
 def forgets_to_return(f: Function, x: Tensor) -> None:
-    with saved_tensors_hooks(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1])):
+    with saved_tensors_hooks(lambda t: (t.detach().half(), t.dtype), _restore):
         f(x)
 
 
@@ -210,7 +179,7 @@ def forgets_to_return(f: Function, x: Tensor) -> None:
 )
 def calls_twice(f: Function, x: Tensor) -> Tensor:
     f(x)
-    return running_with_hooks(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
+    return _packing(_half)(f, x)
 
 
 @save_in_half.mistake(
@@ -219,7 +188,7 @@ def calls_twice(f: Function, x: Tensor) -> Tensor:
     ru="Хуки действуют и после возврата из функции: их включили и не выключили. Блок `with` выключает их сам.",
 )
 def leaves_the_hooks_on(f: Function, x: Tensor) -> Tensor:
-    saved_tensors_hooks(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1])).__enter__()
+    saved_tensors_hooks(lambda t: (_half(t), t.dtype), _restore).__enter__()
     return f(x)
 
 
@@ -262,7 +231,7 @@ def unpacks_float32(f: Function, x: Tensor) -> Tensor:
     "градиент попадает не в тот элемент.",
 )
 def halves_indices(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
+    return _packing(lambda t: t.detach().half())(f, x)
 
 
 @save_in_half.mistake(
@@ -288,7 +257,7 @@ def everything_to_float32(f: Function, x: Tensor) -> Tensor:
     ru="Хуки `pack` и `unpack` перепутаны местами: первым в паре идёт упаковывающий.",
 )
 def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(lambda packed: packed[0].to(packed[1]), lambda t: (t.half(), t.dtype))(f, x)
+    return running_with_hooks(_restore, lambda t: (t.half(), t.dtype))(f, x)
 
 
 @save_in_half.mistake(
@@ -298,10 +267,7 @@ def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
     "её не создаёт.",
 )
 def copies_the_rest(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(
-        lambda t: (t.detach().half() if _is_wide(t) else t.detach().clone(), t.dtype),
-        lambda packed: packed[0].to(packed[1]),
-    )(f, x)
+    return _packing(lambda t: t.detach().half() if is_wide(t) else t.detach().clone())(f, x)
 
 
 @save_in_half.mistake(
@@ -317,10 +283,7 @@ def halves_the_result(f: Function, x: Tensor) -> Tensor:
     ru="Использован bfloat16: он округляет в восемь раз грубее, чем float16.",
 )
 def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(
-        lambda t: (t.detach().bfloat16() if _is_wide(t) else t.detach(), t.dtype),
-        lambda packed: packed[0].to(packed[1]),
-    )(f, x)
+    return _packing(lambda t: t.detach().bfloat16() if is_wide(t) else t.detach())(f, x)
 
 
 @save_in_half.mistake(
@@ -328,10 +291,7 @@ def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
     ru="Упаковываются только тензоры float32, а тензор float64 тоже должен занимать по два байта на элемент.",
 )
 def packs_float32_only(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(
-        lambda t: (t.detach().half() if t.dtype == torch.float32 else t.detach(), t.dtype),
-        lambda packed: packed[0].to(packed[1]),
-    )(f, x)
+    return _packing(lambda t: t.detach().half() if t.dtype == torch.float32 else t.detach())(f, x)
 
 
 @save_in_half.mistake(
@@ -359,10 +319,7 @@ def keeps_both(f: Function, x: Tensor) -> Tensor:
     "должен хранить его как float16.",
 )
 def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(
-        lambda t: (t.detach() if t.data_ptr() == x.data_ptr() else _half(t), t.dtype),
-        lambda packed: packed[0].to(packed[1]),
-    )(f, x)
+    return _packing(lambda t: t.detach() if t.data_ptr() == x.data_ptr() else _half(t))(f, x)
 
 
 @save_in_half.mistake(
@@ -372,9 +329,7 @@ def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
     "граф — его, и память не освобождается. Для тензора float16 результат `t.half()` — тоже он сам.",
 )
 def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(
-        lambda t: (t.half() if _is_wide(t) else t, t.dtype), lambda packed: packed[0].to(packed[1])
-    )(f, x)
+    return _packing(lambda t: t.half() if is_wide(t) else t)(f, x)
 
 
 @save_in_half.mistake(
@@ -393,9 +348,7 @@ def unpacks_the_dtype_of_x(f: Function, x: Tensor) -> Tensor:
     ru="В float16 упаковываются только тензоры, которые требуют градиента. Но сохраняется и постоянный множитель.",
 )
 def packs_only_what_requires_grad(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(
-        lambda t: (_half(t) if t.requires_grad else t.detach(), t.dtype), lambda packed: packed[0].to(packed[1])
-    )(f, x)
+    return _packing(lambda t: _half(t) if t.requires_grad else t.detach())(f, x)
 
 
 @save_in_half.mistake(
@@ -403,9 +356,7 @@ def packs_only_what_requires_grad(f: Function, x: Tensor) -> Tensor:
     ru="Малые тензоры хранятся как есть. Упаковывать нужно все сохранённые тензоры float32 и float64 любого размера.",
 )
 def leaves_small_ones(f: Function, x: Tensor) -> Tensor:
-    return running_with_hooks(
-        lambda t: (_half(t) if t.numel() > 10 else t.detach(), t.dtype), lambda packed: packed[0].to(packed[1])
-    )(f, x)
+    return _packing(lambda t: _half(t) if t.numel() > 10 else t.detach())(f, x)
 
 
 @save_in_half.mistake(
@@ -413,5 +364,82 @@ def leaves_small_ones(f: Function, x: Tensor) -> Tensor:
     ru="`f` выполнена на отсоединённой копии `x`: до самого `x` градиент не доходит.",
 )
 def runs_on_a_detached_x(f: Function, x: Tensor) -> Tensor:
-    hooked = running_with_hooks(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1]))
+    hooked = _packing(_half)
     return hooked(f, x.detach().requires_grad_())
+
+
+@save_in_half.mistake(*save_in_half.mistakes["leaves_small_ones"].says)
+def leaves_single_numbers(f: Function, x: Tensor) -> Tensor:
+    return _packing(lambda t: _half(t) if t.numel() > 1 else t.detach())(f, x)
+
+
+@save_in_half.mistake(
+    en="`unpack` returns no tensor: it returns the pair that `pack` made, or nothing.",
+    ru="Хук `unpack` возвращает не тензор: он возвращает пару, которую создал `pack`, или ничего.",
+)
+def unpacks_the_pair(f: Function, x: Tensor) -> Tensor:
+    return running_with_hooks(lambda t: (t.dtype, _half(t)), lambda packed: packed)(f, x)
+
+
+@save_in_half.mistake(
+    en="`pack` returns nothing, so there is nothing to unpack.",
+    ru="Хук `pack` ничего не возвращает, и распаковывать нечего.",
+)
+def packs_nothing(f: Function, x: Tensor) -> Tensor:
+    return running_with_hooks(lambda t: None, lambda packed: packed[1].to(packed[0]))(f, x)
+
+
+@save_in_half.mistake(
+    en="Every floating-point tensor is packed, bfloat16 as well. Its numbers may be too large for float16: only float32 and "
+    "float64 are to be packed.",
+    ru="Упаковывается любой вещественный тензор, в том числе bfloat16. Его числа могут не поместиться во float16: "
+    "упаковывать нужно только float32 и float64.",
+)
+def packs_all_floats(f: Function, x: Tensor) -> Tensor:
+    return _packing(lambda t: t.detach().half() if t.is_floating_point() else t.detach())(f, x)
+
+
+@save_in_half.mistake(
+    en="Every floating-point tensor comes back as float16. `pack` has to note the dtype, and `unpack` to restore it.",
+    ru="Любой вещественный тензор возвращается как float16. Хук `pack` должен запомнить dtype, а `unpack` — его "
+    "восстановить.",
+)
+def unpacks_all_halves(f: Function, x: Tensor) -> Tensor:
+    return running_with_hooks(lambda t: t.detach().half() if t.is_floating_point() else t.detach(), lambda t: t)(f, x)
+
+
+@save_in_half.mistake(
+    en="`x` was rounded to float16 before `f` ran, and the result changed with it. Only what is saved should be rounded.",
+    ru="Тензор `x` округлён до float16 ещё до вызова `f`, и результат изменился. Округлять нужно только то, что "
+    "сохраняется.",
+)
+def rounds_x(f: Function, x: Tensor) -> Tensor:
+    return f(x.half().to(x.dtype))
+
+
+@save_in_half.mistake(
+    en="The result was rounded to float16. It should keep its exact numbers.",
+    ru="Результат округлён до float16, а его числа должны остаться в точности прежними.",
+)
+def rounds_the_result(f: Function, x: Tensor) -> Tensor:
+    y = _packing(_half)(f, x)
+    return y.half().to(y.dtype)
+
+
+@save_in_half.mistake(
+    en="Only tensors with the dtype of `x` are packed. Float32 and float64 tensors both should be, whatever `x` is.",
+    ru="Упаковываются только тензоры с dtype тензора `x`. Упаковывать нужно и float32, и float64, каким бы ни был `x`.",
+)
+def packs_the_dtype_of_x(f: Function, x: Tensor) -> Tensor:
+    return running_with_hooks(
+        lambda t: t.detach().half() if t.dtype == x.dtype else t.detach(),
+        lambda t: t.to(x.dtype) if t.dtype == torch.float16 else t,
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="Leaves are kept as they are. `x` and constants are saved tensors like the others.",
+    ru="Листья хранятся как есть. Но `x` и константы — такие же сохранённые тензоры, как остальные.",
+)
+def packs_no_leaves(f: Function, x: Tensor) -> Tensor:
+    return _packing(lambda t: t.detach() if t.is_leaf else _half(t))(f, x)

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import os
 import tempfile
-import uuid
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+import weakref
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
-from torch.nn.functional import linear
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import Function, Using, error_of_torch, measure_saves, nbytes
-from .tensor_files import TempFile, count_files, largest_file, read_if_file, write_file
-
-
-def _clear_folder(folder: str) -> str:
-    """Delete all files in a folder, and return the folder's path."""
-    for path in Path(folder).rglob("*"):
-        if not path.is_dir():
-            path.unlink(missing_ok=True)
-    return folder
+from .common import Function, count_saves, digits_are_right, error_of_torch, measure_saves, nbytes
+from .disk_cases import disk_cases
+from .tensor_files import (
+    TempFile,
+    copy_of,
+    count_files,
+    empty_folder,
+    hooks_for_files,
+    keeping,
+    largest_file,
+    load_if_name,
+    read_as_before,
+    write_file,
+    write_under_a_name,
+)
 
 
 @exercise(
@@ -82,10 +83,10 @@ def _clear_folder(folder: str) -> str:
         aspect(
             "files_left",
             1,
-            en="No file is left after a backward pass that frees the graph, and none when the result is dropped (number "
-            "of files).",
+            en="No file is left after a backward pass that frees the graph, none when the result is dropped, and none of "
+            "what `f` itself has dropped (number of files).",
             ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни после того, как результат "
-            "отброшен (сколько файлов).",
+            "отброшен, ни от того, что отбросила сама `f` (сколько файлов).",
         ),
     ],
     hints=[
@@ -128,132 +129,58 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
 
     def gradients_of(y: Any, **how: bool) -> object:
         found = backward(y, **how)
-        if isinstance(found, dict):
-            found["all digits are right"] = _digits_are_right(found, plain)
+        if isinstance(found, dict) and isinstance(plain, dict):
+            found["all digits are right"] = all(digits_are_right(found[name], right) for name, right in plain.items())
         return found
 
     y = case.f(case.x)
     plain = backward(y)
     del y
+    alive = count_saves(case.f, case.x, case.parameters)
     again: object = None
-    used = dropped = 0
-    with tempfile.TemporaryDirectory() as folder:
-        with using_answer():
+    used = dropped = after_backward = 0
+    folder = empty_folder("disk")
+    with using_answer():
+        with live_bytes() if case.measured else nullcontext() as live:
             y = run(folder)
+            used = live.now if live else 0
             files, written = count_files(folder)
             largest = largest_file(folder)
-            gradients = gradients_of(y, retain_graph=not case.measured)
-            if not case.measured:
+            gradients = gradients_of(y, retain_graph=True)
+            if live:
+                backward(None)
+                case.parameters[1].grad = None
+                kept = [t for t in gradients.values() if isinstance(t, Tensor)] if isinstance(gradients, dict) else []
+                used = max(used, live.now - sum(map(nbytes, kept)))  # what was read from a file must not stay either
+            else:
                 again = gradients_of(y)
-            after_backward = count_files(folder)[0]
-            del y
-        backward(None)
-        _clear_folder(folder)
+                after_backward = count_files(folder)[0]
+        del y
         if case.measured:
-            with using_answer():
-                with live_bytes() as live:
-                    y = run(folder)
-                    used = live.now
-                    backward(y, retain_graph=True)
-                    backward(None)
-                    case.parameters[1].grad = None
-                    used = max(used, live.now)  # a tensor that was read from a file must not stay alive either
-                del y
-                gc.collect(1)
-                dropped = count_files(folder)[0]
+            gc.collect(1)
+            dropped = count_files(folder)[0]
+    backward(None)
     return {
-        "in_files": written >= 0.8 * sum(saved) and files >= len(saved),
+        "in_files": {
+            "saved tensors without a file": max(0, len(saved) - files),
+            "files hold all bytes": written >= 0.8 * sum(saved),
+        },
         "gradient": gradients,
         "again": again,
         "written": AtMost(sum(saved) + 4096 * len(saved), written),
         "memory": AtMost(result + 1024, used),
-        "files_left": {"after backward": after_backward, "result dropped": dropped},
+        "files_left": {
+            "of dropped results": max(0, files - alive),
+            "after backward": after_backward,
+            "result dropped": dropped,
+        },
         "files": files,
         "holds_the_table": largest >= nbytes(case.f.constants[0]),
         "holds_the_weight": largest >= nbytes(case.parameters[0]),
     }
 
 
-def _digits_are_right(found: dict[str, object], plain: object) -> bool:
-    """Return whether float64 gradients agree with those without hooks to 12 digits.
-
-    Both are computed in this process, so that rounding of another processor plays no part.
-    """
-    if not isinstance(plain, dict):
-        return True
-    pairs = [(found[name], right) for name, right in plain.items()]
-    return all(
-        right is None
-        or right.dtype != torch.float64
-        or (
-            isinstance(mine, Tensor)
-            and mine.shape == right.shape
-            and bool((mine - right).norm() <= 1e-12 * right.norm())
-        )
-        for mine, right in pairs
-    )
-
-
-@functools.cache
-def _shared_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a temporary folder that all cases of this process share. A folder for each case would be slow."""
-    return tempfile.TemporaryDirectory()
-
-
-@save_on_disk.cases
-def cases(rng: torch.Generator) -> Iterator[Case]:
-    """Yield two cases: a function of a view of a weight, and a layer whose memory is measured.
-
-    The view begins after the first rows of the weight's storage. An answer must recognise such a view as a parameter.
-    """
-    for dtype, rows, start, first in ((torch.float64, 4, 200, 20), (torch.float32, 8, 0, 0)):
-        table = (uniform(rng, 300, 1) * uniform(rng, 40)).to(dtype)
-        layer = torch.nn.Linear(40, 200, dtype=dtype)
-        layer.load_state_dict({"weight": signed(rng, 200, 1) * signed(rng, 40) / 40, "bias": signed(rng, 200)})
-
-        def f(
-            x: Tensor, layer: torch.nn.Linear = layer, some: Tensor = table[start : start + rows], first: int = first
-        ) -> Tensor:
-            dropped = x.cos()  # its file goes before the next ones are written
-            hidden = some * x.sin()
-            del dropped
-            if first:
-                z = linear(hidden, layer.weight[first:], layer.bias[first:])
-                z = z.mean(1) + (hidden @ layer.weight.detach().T).mean(1)
-            else:
-                z = layer(hidden).mean(1)
-            for _ in range(6):
-                z = z.sin()  # nobody else holds the results between
-            return z * z.mean().sin()
-
-        x = uniform(rng, rows, 40).to(dtype).requires_grad_()
-        hidden = f"table[{start}:{start + rows}] * x.sin()"
-        detached = "linear(h, W[20:], b[20:]).mean(1) + (h @ W.detach().T).mean(1)"
-        z = f"h = {hidden}, z = {detached if first else 'layer(h).mean(1)'}, 6 × sin"
-        text = f"z * z.mean().sin() with {z}; x.cos() is dropped"
-        parameters, folder = list(layer.parameters()), _clear_folder(_shared_folder().name)
-        yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=folder, measured=not first)
-
-
-def _hooks_for_files(
-    parameters: Sequence[Tensor],
-    write: Callable[[Tensor], object],
-    unpack: Callable[[Any], Any] = read_if_file,
-) -> Any:
-    """Return saved-tensor hooks that write every tensor except parameters to a file.
-
-    `write` saves a tensor and returns what `unpack` needs.
-    """
-    weights = {p.untyped_storage().data_ptr() for p in parameters}
-
-    def pack(t: Tensor) -> object:
-        return t.detach() if t.untyped_storage().data_ptr() in weights else write(t)
-
-    return saved_tensors_hooks(pack, unpack)
-
-
-def _copy(t: Tensor) -> Tensor:
-    return t.detach().clone()
+save_on_disk.cases(disk_cases)
 
 
 @save_on_disk.mistake(
@@ -271,7 +198,7 @@ def writes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder:
     ru="Файлы записываются не в `folder`, а в другое место.",
 )
 def writes_elsewhere(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _hooks_for_files(parameters, lambda t: write_file(_copy(t))):
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t))):
         return f(x)
 
 
@@ -281,10 +208,10 @@ def writes_elsewhere(f: Function, x: Tensor, parameters: Sequence[Tensor], folde
     ru="Файлы исчезают раньше, чем понадобятся: хранится только имя, а не объект, который удаляет файл в `__del__`.",
 )
 def keeps_only_the_name(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _hooks_for_files(
+    with hooks_for_files(
         parameters,
-        lambda t: write_file(_copy(t), folder).name,
-        lambda p: p if isinstance(p, Tensor) else torch.load(p),
+        lambda t: write_file(copy_of(t), folder).name,
+        load_if_name,
     ):
         return f(x)
 
@@ -294,25 +221,15 @@ def keeps_only_the_name(f: Function, x: Tensor, parameters: Sequence[Tensor], fo
     ru="Файлы переживают граф: их никто не удаляет, или объекты, которые это делают, держит кто-то ещё. Пусть объект, который удаляет свой файл, держит только граф.",
 )
 def removes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    def write(t: Tensor) -> str:
-        name = os.path.join(folder, str(uuid.uuid4()))
-        torch.save(_copy(t), name)
-        return name
-
-    with _hooks_for_files(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
+    with hooks_for_files(parameters, lambda t: write_under_a_name(t, folder), load_if_name):
         return f(x)
 
 
 @save_on_disk.mistake(
     en="The files are removed during the first backward pass, by `unpack` or by a hook. A second pass then finds nothing, and a graph that is dropped without a backward pass leaves its files behind.",
-    ru="Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт, а граф, отброшенный без обратного прохода, оставит свои файлы.",
+    ru="Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт, а граф, отброшенный без обратного прохода, оставит свои файлы.",
 )
 def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    def write(t: Tensor) -> str:
-        name = os.path.join(folder, str(uuid.uuid4()))
-        torch.save(_copy(t), name)
-        return name
-
     def unpack(packed: Any) -> Any:
         if isinstance(packed, Tensor):
             return packed
@@ -320,7 +237,7 @@ def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor],
         os.remove(packed)
         return loaded
 
-    with _hooks_for_files(parameters, write, unpack):
+    with hooks_for_files(parameters, lambda t: write_under_a_name(t, folder), unpack):
         return f(x)
 
 
@@ -330,7 +247,7 @@ def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor],
     "таблица.",
 )
 def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _hooks_for_files(parameters, lambda t: write_file(t.detach(), folder)):
+    with hooks_for_files(parameters, lambda t: write_file(t.detach(), folder)):
         return f(x)
 
 
@@ -339,21 +256,17 @@ def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], fol
     ru="В файл записывается и вес. Слой сохраняет его представление, то есть другой объект с той же памятью.",
 )
 def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _hooks_for_files([], lambda t: write_file(_copy(t), folder)):
+    with hooks_for_files([], lambda t: write_file(copy_of(t), folder)):
         return f(x)
 
 
 @save_on_disk.mistake(
     en="A weight that is saved whole was recognised, a view of a part of it was not. Compare `untyped_storage().data_ptr()`: first entries and shapes of a view may be others.",
-    ru="Вес, сохранённый целиком, распознан, а представление его части — нет. Сравнивайте `untyped_storage().data_ptr()`: первый элемент и форма у представления могут быть другими.",
+    ru="Вес, сохранённый целиком, распознан, а представление его части — нет. Сравнивайте `untyped_storage().data_ptr()`: первый элемент и форма у представления могут быть другими.",
 )
 def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     firsts = {p.data_ptr() for p in parameters}
-
-    def pack(t: Tensor) -> object:
-        return t.detach() if t.data_ptr() in firsts else write_file(_copy(t), folder)
-
-    with saved_tensors_hooks(pack, read_if_file):
+    with keeping(lambda t: t.data_ptr() in firsts, folder):
         return f(x)
 
 
@@ -363,7 +276,7 @@ def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor
     "в файле.",
 )
 def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _hooks_for_files([*parameters, x], lambda t: write_file(_copy(t), folder)):
+    with hooks_for_files([*parameters, x], lambda t: write_file(copy_of(t), folder)):
         return f(x)
 
 
@@ -372,7 +285,7 @@ def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
     ru="Ошибки две: срез сохраняется вместе со всем хранилищем, и вес тоже записывается в файл.",
 )
 def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _hooks_for_files([], lambda t: write_file(t.detach(), folder)):
+    with hooks_for_files([], lambda t: write_file(t.detach(), folder)):
         return f(x)
 
 
@@ -382,11 +295,11 @@ def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tenso
 )
 def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> TempFile:
-        file = write_file(_copy(t), folder)
+        file = write_file(copy_of(t), folder)
         file.tensor = t.detach()  # type: ignore[attr-defined]
         return file
 
-    with _hooks_for_files(parameters, write):
+    with hooks_for_files(parameters, write):
         return f(x)
 
 
@@ -396,10 +309,10 @@ def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], f
 )
 def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
-        torch.save(_copy(t), os.path.join(folder, "saved.pt"))
+        torch.save(copy_of(t), os.path.join(folder, "saved.pt"))
         return os.path.join(folder, "saved.pt")
 
-    with _hooks_for_files(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
+    with hooks_for_files(parameters, write, load_if_name):
         return f(x)
 
 
@@ -408,7 +321,7 @@ def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
     ru="Функция ничего не возвращает, а должна вернуть `f(x)`.",
 )
 def returns_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> None:
-    with _hooks_for_files(parameters, lambda t: write_file(_copy(t), folder)):
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t), folder)):
         f(x)
 
 
@@ -418,30 +331,26 @@ def returns_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
 )
 def keeps_small_ones(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> object:
-        return t.detach() if t.numel() < 16 else write_file(_copy(t), folder)
+        return t.detach() if t.numel() < 16 else write_file(copy_of(t), folder)
 
-    with _hooks_for_files(parameters, write):
+    with hooks_for_files(parameters, write):
         return f(x)
 
 
 @save_on_disk.mistake(*save_on_disk.mistakes["keeps_small_ones"].says)
 def keeps_single_numbers(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _hooks_for_files(parameters, lambda t: write_file(_copy(t), folder) if t.dim() else t.detach()):
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t), folder) if t.dim() else t.detach()):
         return f(x)
 
 
 @save_on_disk.mistake(
     en="Parameters are recognised as objects or by `_base`. `W.detach()` is another object without a base and lies in the "
     "same memory: compare `untyped_storage().data_ptr()`.",
-    ru="Параметры распознаются как объекты или по `_base`. `W.detach()` — другой объект, без базы, но в той же памяти: "
+    ru="Параметры распознаются как объекты или по `_base`. `W.detach()` — другой объект, без базы, но в той же памяти: "
     "сравнивайте `untyped_storage().data_ptr()`.",
 )
 def compares_bases(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    def pack(t: Tensor) -> object:
-        known = any(t is p or t._base is p for p in parameters)
-        return t.detach() if known else write_file(_copy(t), folder)
-
-    with saved_tensors_hooks(pack, read_if_file):
+    with keeping(lambda t: any(t is p or t._base is p for p in parameters), folder):
         return f(x)
 
 
@@ -450,11 +359,77 @@ def compares_bases(f: Function, x: Tensor, parameters: Sequence[Tensor], folder:
     ru="Числа float64 записываются как float32: половина цифр теряется.",
 )
 def writes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    def write(t: Tensor) -> tuple[object, torch.dtype]:
-        return write_file(t.detach().to(torch.float32, copy=True), folder), t.dtype
+    with hooks_for_files(
+        parameters, lambda t: (write_file(t.detach().to(torch.float32, copy=True), folder), t.dtype), read_as_before
+    ):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="Files of what `f` has dropped stay while the graph lives: something other than the graph holds them.",
+    ru="Файлы того, что отбросила `f`, остаются, пока жив граф: их держит не граф, а что-то другое.",
+)
+def keeps_dropped_files(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    own = tempfile.TemporaryDirectory(dir=folder)
 
     def unpack(packed: Any) -> Any:
-        return packed if isinstance(packed, Tensor) else read_if_file(packed[0]).to(packed[1])
+        assert os.path.isdir(own.name)  # the hooks keep the folder
+        return load_if_name(packed)
 
-    with _hooks_for_files(parameters, write, unpack):
+    with hooks_for_files(parameters, lambda t: write_under_a_name(t, own.name), unpack):
         return f(x)
+
+
+@save_on_disk.mistake(
+    en="Every leaf that requires grad was taken for a parameter. `x` is such a leaf, and a view of a weight is none.",
+    ru="За параметр принят каждый лист, который требует градиента. Но такой лист и `x`, а представление веса — не лист.",
+)
+def takes_leaves_for_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with keeping(lambda t: t.is_leaf and t.requires_grad, folder):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="Every tensor that requires grad was taken for a parameter. Results and `x` require grad, too.",
+    ru="За параметр принят каждый тензор, который требует градиента. Но градиента требуют и `x`, и результаты.",
+)
+def keeps_all_that_requires_grad(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with keeping(lambda t: t.requires_grad, folder):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="float16 numbers are written: only three digits are left.",
+    ru="Записываются числа float16: остаётся только три цифры.",
+)
+def writes_halves(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with hooks_for_files(parameters, lambda t: (write_file(t.detach().half(), folder), t.dtype), read_as_before):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="The tensors come back flat. Each has to come back in its own shape.",
+    ru="Тензоры возвращаются вытянутыми в строку, а форма каждого должна быть прежней.",
+)
+def loses_the_shape(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t).flatten(), folder)):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="The files go with the tensor that comes back, not with its graph. A loss computed from it may need the graph "
+    "longer.",
+    ru="Файлы исчезают вместе с возвращённым тензором, а не с его графом. А граф может понадобиться и дольше: например, для "
+    "функции потерь, вычисленной из этого тензора.",
+)
+def removes_with_the_result(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    names: list[str] = []
+
+    def write(t: Tensor) -> str:
+        names.append(write_under_a_name(t, folder))
+        return names[-1]
+
+    with hooks_for_files(parameters, write, load_if_name):
+        y = f(x)
+    weakref.finalize(y, lambda: [os.remove(name) for name in names if os.path.exists(name)])
+    return y

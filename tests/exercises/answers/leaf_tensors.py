@@ -127,3 +127,178 @@ def update(weights, lr):
                 w -= lr * g
     for w in weights:
         w.grad = None
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
+def hidden_gradients(model, x):
+    was = model.training
+    model.eval()
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    model.train(was)
+    return list(torch.autograd.grad(h, outs))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="keeps_one_output_of_each_layer"
+def hidden_gradients(model, x):
+    outs = {}
+    handles = [m.register_forward_hook(lambda m, i, o: outs.__setitem__(m, o)) for m in model]
+    loss = model(x)
+    for h in handles:
+        h.remove()
+    return list(torch.autograd.grad(loss, list(outs.values())))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
+def hidden_gradients(model, x):
+    model.eval()
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    grads = torch.autograd.grad(h, outs)
+    model.train()
+    return list(grads)
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="always_ends_in_training"
+def hidden_gradients(model, x):
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    grads = list(torch.autograd.grad(h, outs))
+    model.train()
+    return grads
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="thaws_everything"
+def hidden_gradients(model, x):
+    for p in model.parameters():
+        p.requires_grad_(True)
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h)
+    return list(torch.autograd.grad(h, outs))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="asks_for_unused_copies"
+def hidden_gradients(model, x):
+    outs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outs.append(h.clone())
+    return list(torch.autograd.grad(h, outs, allow_unused=True))
+
+
+# %% exercise="hidden_gradients" verdict="refused" mistake="adds_to_the_weights_alone"
+def hidden_gradients(model, x):
+    saved = [p.grad for p in model.parameters()]
+    outs, h = [], x.detach()
+    for layer in model:
+        h = layer(h)
+        h.retain_grad()
+        outs.append(h)
+    h.backward()
+    for p, g in zip(model.parameters(), saved):
+        p.grad = g
+    return [o.grad for o in outs]
+
+
+# %% exercise="overwrite" verdict="refused" mistake="flattens_when_unnoticed"
+def overwrite(h, values, noticed):
+    if noticed:
+        with torch.no_grad():
+            h.copy_(values)
+    else:
+        h.data.flatten()[:] = values.flatten()
+
+
+# %% exercise="overwrite" verdict="refused" mistake="asks_for_a_flat_view"
+def overwrite(h, values, noticed):
+    if noticed:
+        with torch.no_grad():
+            h.copy_(values)
+    else:
+        h.data.view(-1)[:] = values.view(-1)
+
+
+# %% exercise="overwrite" verdict="refused" mistake="rounds_the_values"
+def overwrite(h, values, noticed):
+    if noticed:
+        with torch.no_grad():
+            h.copy_(values.float())
+    else:
+        h.data.copy_(values.float())
+
+
+# %% exercise="overwrite" verdict="refused" mistake="flattens"
+def overwrite(h, values, noticed):
+    with torch.no_grad():
+        target = h if noticed else h.data
+        target.reshape(-1)[:] = values.reshape(-1)
+
+
+# %% exercise="overwrite" verdict="refused" mistake="rebinds_the_name"
+def overwrite(h, values, noticed):
+    if noticed:
+        h.detach().add_(0)
+    else:
+        h.data.copy_(values)
+
+
+# %% exercise="update" verdict="refused" mistake="only_clears"
+def update(weights, lr):
+    with torch.no_grad():
+        for w in weights:
+            if w.grad is not None:
+                w.grad -= lr * w
+
+
+# %% exercise="snapshot" verdict="refused" mistake="multiplies_by_one"
+def snapshot(x):
+    return x.detach() * 1.0
+
+
+# %% exercise="snapshot" verdict="refused" mistake="adds_zero"
+def snapshot(x):
+    return x.detach() + 0
+
+
+# %% exercise="snapshot" verdict="refused" mistake="loses_an_empty_shape"
+def snapshot(x):
+    return torch.tensor(x.tolist(), dtype=x.dtype)
+
+
+# %% exercise="snapshot" verdict="refused"
+def snapshot(x, cache={}):
+    if id(x) not in cache:
+        cache[id(x)] = x.detach().clone()
+    return cache[id(x)]
+
+
+# %% exercise="sum_gradients" verdict="refused" mistake="unpacks_the_shape"
+def sum_gradients(losses, w):
+    total = torch.zeros(*w.shape, dtype=w.dtype)
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+# %% exercise="sum_gradients" verdict="refused" mistake="starts_from_one_dimension"
+def sum_gradients(losses, w):
+    total = torch.zeros(1, dtype=w.dtype)
+    for loss in losses:
+        total = total + torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+# %% exercise="sum_gradients" verdict="refused" mistake="fills_the_old_constructor"
+def sum_gradients(losses, w):
+    total = torch.Tensor(*w.shape).zero_()
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)[0]
+    return total.to(w.dtype)

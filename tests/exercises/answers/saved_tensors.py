@@ -1,13 +1,21 @@
 # %%
+import math
 import os
 import tempfile
 import uuid
+import weakref
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 from autograder.measure import saved_bytes
+
+
+def run_all(layers, h):
+    for layer in layers:
+        h = layer(h)
+    return h
 
 
 class SelfDeletingTempFile:
@@ -699,4 +707,263 @@ def fix_threshold(f, x, threshold):
         return torch.load(tensor_or_file.name)
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="checkpointed" verdict="refused" mistake="draws_anew_in_longer_segments"
+def checkpointed(layers, x):
+    size = math.ceil(math.sqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False, preserve_rng_state=False)
+    return x
+
+
+# %% exercise="checkpointed" verdict="refused" mistake="runs_in_eval"
+def checkpointed(layers, x):
+    size = math.ceil(math.sqrt(len(layers)))
+    for layer in layers:
+        layer.eval()
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
+    return x
+
+
+# %% exercise="checkpointed" verdict="refused" mistake="draws_anew"
+class _SegmentNoRng(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, layers, x, *parameters):
+        ctx.layers = layers
+        ctx.save_for_backward(x)
+        for layer in layers:
+            x = layer(x)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        h = y = x.detach().requires_grad_(ctx.needs_input_grad[1])
+        with torch.enable_grad():
+            for layer in ctx.layers:
+                y = layer(y)
+        params = [p for layer in ctx.layers for p in layer.parameters()]
+        wanted = [t for t, need in zip([h, *params], ctx.needs_input_grad[1:]) if need]
+        grads = iter(torch.autograd.grad(y, wanted, g))
+        return (None, *(next(grads) if need else None for need in ctx.needs_input_grad[1:]))
+def checkpointed(layers, x):
+    size = max(1, round(math.sqrt(len(layers))))
+    for start in range(0, len(layers), size):
+        part = list(layers[start : start + size])
+        x = _SegmentNoRng.apply(part, x, *[p for layer in part for p in layer.parameters()])
+    return x
+
+
+# %% exercise="checkpointed" verdict="refused" mistake="runs_copies"
+class _Lost(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, layers):
+        ctx.layers = layers
+        ctx.save_for_backward(x)
+        return run_all(layers, x)
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        h = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = run_all(ctx.layers, h)
+        return torch.autograd.grad(y, h, g)[0], None
+def checkpointed(layers, x):
+    size = math.ceil(math.sqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        x = _Lost.apply(x, layers[start : start + size])
+    return x
+
+
+# %% exercise="count_saved" verdict="refused" mistake="overlooks_tuples"
+def count_saved(f, x, parameters):
+    y = f(x)
+    known = {p.untyped_storage().data_ptr() for p in parameters}
+    sizes, seen, todo, keep = {}, set(), [y.grad_fn], []
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        todo += [n for n, _ in node.next_functions]
+        for name in dir(node):
+            if name.startswith("_saved_"):
+                t = getattr(node, name)
+                if isinstance(t, torch.Tensor):
+                    keep.append(t)
+                    if t.untyped_storage().data_ptr() not in known:
+                        sizes[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+    return sum(sizes.values())
+
+
+# %% exercise="count_saved" verdict="refused" mistake="sees_nothing"
+def count_saved(f, x, parameters):
+    with saved_bytes(parameters) as saved:
+        y = f(x)
+        y.sum().backward()
+    return saved.now
+
+
+# %% exercise="count_saved" verdict="refused" mistake="counts_parameters_alive"
+def count_saved(f, x, parameters):
+    with saved_bytes() as saved:
+        y = f(x)
+    return saved.now
+
+
+# %% exercise="notice_edits" verdict="refused" mistake="unpacks_once"
+def notice_edits(f, x):
+    def unpack(p):
+        t, v = p
+        if v != t._version or t.grad_fn is not None:
+            raise RuntimeError("edited")
+        p[1] = -1
+        return t
+    with saved_tensors_hooks(lambda t: [t.detach(), t._version], unpack):
+        return f(x)
+
+
+# %% exercise="notice_edits" verdict="refused" mistake="keeps_the_tensor_itself"
+_saved = []
+def notice_edits(f, x):
+    def pack(t):
+        _saved.append((t.detach(), t._version))
+        return len(_saved) - 1
+    def unpack(i):
+        t, version = _saved[i]
+        if t._version != version:
+            raise RuntimeError("edited")
+        return t
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused"
+def save_in_half(f, x):
+    def pack(t):
+        return (t.dtype, t.to(torch.float16)) if t.dtype == torch.float64 or t.dtype == torch.float32 and t.numel() > 1 else (None, t.detach())
+    with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused" mistake="leaves_single_numbers"
+def save_in_half(f, x):
+    def pack(t):
+        if t.numel() > 1 and t.dtype in (torch.float32, torch.float64):
+            return t.dtype, t.half()
+        return None, t.detach()
+    with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused" mistake="unpacks_the_pair"
+def save_in_half(f, x):
+    def pack(t):
+        return (t.dtype, t.half()) if t.dtype in (torch.float32, torch.float64) else (None, t.detach())
+    with saved_tensors_hooks(pack, lambda p: p):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused" mistake="defines_the_hooks_only"
+def save_in_half(f, x):
+    with torch.autocast("cpu", dtype=torch.float16):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="compares_the_storage"
+def fix_threshold(f, x, threshold):
+    def pack_hook(t):
+        if t.untyped_storage().nbytes() // t.element_size() < threshold:
+            return t.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(t, temp_file.name)
+        return temp_file
+    def unpack_hook(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="leaves_the_files"
+_files = []
+def fix_threshold(f, x, threshold):
+    def pack_hook(t):
+        if t.numel() < threshold:
+            return t.detach()
+        temp_file = SelfDeletingTempFile()
+        _files.append(temp_file)
+        torch.save(t, temp_file.name)
+        return temp_file
+    def unpack_hook(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="compares_with_ten"
+def fix_threshold(f, x, threshold):
+    def pack_hook(t):
+        if t.numel() < 10:
+            return t.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(t, temp_file.name)
+        return temp_file
+    def unpack_hook(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="keeps_the_outer_x"
+def fix_threshold(f, x, threshold):
+    def pack_hook(tensor):
+        if x.numel() < threshold:
+            return x
+        temp_file = SelfDeletingTempFile()
+        torch.save(tensor, temp_file.name)
+        return temp_file
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        return torch.load(tensor_or_file.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="keeps_dropped_files"
+def save_on_disk(f, x, parameters, folder):
+    known = {p.untyped_storage().data_ptr() for p in parameters}
+    files = []
+    class Stored:
+        def __init__(self, t):
+            self.name = os.path.join(folder, str(uuid.uuid4()))
+            torch.save(t.detach().clone(), self.name)
+        def __del__(self):
+            os.remove(self.name)
+    def pack(t):
+        if t.untyped_storage().data_ptr() in known:
+            return t.detach()
+        files.append(Stored(t))
+        return len(files) - 1
+    def unpack(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(files[p].name)
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="keeps_dropped_files"
+def save_on_disk(f, x, parameters, folder):
+    known = {p.untyped_storage().data_ptr() for p in parameters}
+    sub = tempfile.TemporaryDirectory(dir=folder)
+    def pack(t):
+        if t.untyped_storage().data_ptr() in known:
+            return t.detach()
+        name = os.path.join(sub.name, uuid.uuid4().hex)
+        torch.save(t.detach().clone(), name)
+        return name
+    def unpack(p):
+        return p if isinstance(p, torch.Tensor) else torch.load(os.path.join(sub.name, os.path.basename(p)))
+    with saved_tensors_hooks(pack, unpack):
         return f(x)
