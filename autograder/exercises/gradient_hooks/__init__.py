@@ -1,0 +1,7 @@
+"""The exercises of lesson 08, hooks on gradients, in order."""
+
+EXERCISES = (
+    "predict_hook_order",
+    "arriving_gradients",
+    "damp",
+)
