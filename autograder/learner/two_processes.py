@@ -128,7 +128,7 @@ def _work(folder: Path, rank: int, name: str, seconds: float) -> None:
 
     threading.Thread(target=end_with_the_notebook, daemon=True).start()
     torch.set_num_threads(1)
-    store = torch.distributed.FileStore(str(folder / "store"), 2)
+    store = torch.distributed.FileStore(str(folder / "store"), 2)  # type: ignore[attr-defined]
     timeout = datetime.timedelta(seconds=seconds)
     torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=timeout)
     file = folder / "worker.py"

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=21
+# %% [markdown] tags=["en"] reading=20
 # # Hooks on gradients
 #
 # Two processes train one model, each on its own half of the data. In one pass a layer is not used. Nothing happens. In the next pass the training stops: `Expected to have finished reduction in the prior iteration before starting a new one`. Why does the error come one pass late, and what did the first pass do?
@@ -130,6 +130,8 @@ for bad, said in ((lambda g: g.double(), "changed the type"), (lambda g: g.expan
 h = 3 * w
 h.register_hook(lambda g: 1.0)
 assert "expected Variable, but hook returned 'float'" in refusal(h.backward)
+
+
 # %% [markdown] tags=["en"]
 # A second kind of hook belongs to leaves: `register_post_accumulate_grad_hook(f)` calls `f(parameter)` after the gradient has been added to `.grad`. So a leaf has a moment before and a moment after the addition. Here is everything in one function. Read it; do not call it yet.
 # %% [markdown] tags=["ru"] of="c41b7449"
@@ -282,6 +284,8 @@ layer.load_state_dict(copy.deepcopy(layer).state_dict())
 assert len(layer.weight._backward_hooks) == 3
 layer.load_state_dict(copy.deepcopy(layer).state_dict(), assign=True)
 assert not layer.weight._backward_hooks
+
+
 # %% [markdown] tags=["en"]
 # The gradient should be 0.5 in each step; it is 0.5, 0.25, 0.125. So keep the handle and remove the hook, also when something goes wrong in between: `try: ... finally: ...`.
 #
@@ -420,6 +424,8 @@ def sum_of_two(hook, last):
 
 
 assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
+
+
 # %% [markdown] tags=["en"]
 # In place, $h$ got 8: $4 + 4$. An addition passes *the same tensor* to both of its inputs, so the edit halves the other path as well. It even halves the tensor that the caller gave to `backward`. And it is a matter of luck: backward reaches first what was computed last, and if the other branch comes first, nothing is wrong. After a `sum()` there is an error instead, because all entries of that gradient share one place in memory.
 #
@@ -474,3 +480,606 @@ def damp(tensor, factor):
 from autograder import check
 
 check("damp")
+
+
+# %% [markdown] tags=["en"]
+# ## A hook that clips
+#
+# This function is in a published project, and in many answers on forums:
+#
+# ```python
+# def gradient_clipper(model, val):
+#     for parameter in model.parameters():
+#         parameter.register_hook(lambda grad: grad.clamp_(-val, val))
+#     return model
+# ```
+#
+# It edits its argument. It also bounds each entry on its own, while clipping by norm shortens the whole gradient and leaves its direction. Take two parameters with the gradients 3 and 4, together of norm 5, and clip to 1:
+#
+# | | first | second | ratio |
+# |---|---|---|---|
+# | the gradient | 3 | 4 | 0.75 |
+# | each on its own | 1 | 1 | 1 |
+# | all together | 0.6 | 0.8 | 0.75 |
+#
+# The factor 1/5 needs both gradients. A hook on one parameter sees one.
+#
+# ### Exercise `clip_globally`: a hook that clips
+# *find the bug · ●●○ · 8 minutes · 3 points*
+#
+# Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A relative error of $10^{-6}$ does not matter.
+#
+# At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter, and nothing is returned.
+# %% [markdown] tags=["ru"] of="f084b7e6"
+# ## Хук, который отсекает градиент
+#
+# Такая функция есть в опубликованном проекте и во многих ответах на форумах:
+#
+# ```python
+# def gradient_clipper(model, val):
+#     for parameter in model.parameters():
+#         parameter.register_hook(lambda grad: grad.clamp_(-val, val))
+#     return model
+# ```
+#
+# Хук здесь меняет свой аргумент. Кроме того, каждый элемент ограничен сам по себе, тогда как отсечение по норме укорачивает весь градиент и сохраняет его направление. Возьмём два параметра с градиентами 3 и 4, общая норма равна 5, и ограничим её единицей:
+#
+# | | первый | второй | отношение |
+# |---|---|---|---|
+# | градиент | 3 | 4 | 0.75 |
+# | каждый сам по себе | 1 | 1 | 1 |
+# | все вместе | 0.6 | 0.8 | 0.75 |
+#
+# Для множителя 1/5 нужны оба градиента, а хук на одном параметре видит только свой.
+#
+# ### Упражнение `clip_globally`: хук, который отсекает градиент
+# *найти ошибку · ●●○ · 8 минут · 3 балла*
+#
+# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она делает один обратный проход от `loss` и оставляет в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент уменьшается до этой нормы, иначе остаётся как есть. Относительная погрешность $10^{-6}$ не важна.
+#
+# В начале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся, функция ничего не возвращает.
+# %% answer="clip_globally"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% given="clip_globally"
+def clip_globally(model, loss, max_norm):
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_hook(lambda grad: grad.clamp_(-max_norm, max_norm))
+    loss.backward()
+
+
+# %% alternative="clip_globally"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = sum(g.square().sum() for g in gradients).sqrt()
+    if norm > max_norm:
+        for gradient in gradients:
+            gradient *= max_norm / norm
+
+
+# %% alternative="clip_globally"
+def clip_globally(model, loss, max_norm):
+    used = [p for p in model.parameters() if p.requires_grad]
+    gradients = torch.autograd.grad(loss, used, allow_unused=True)
+    norm = torch.cat([g.flatten() for g in gradients if g is not None]).norm()
+    for parameter, gradient in zip(used, gradients):
+        if gradient is not None:
+            parameter.grad = gradient * min(1.0, max_norm / norm.item())
+
+
+# %% alternative="clip_globally"
+def clip_globally(model, loss, max_norm):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    norms = []
+
+    def all_there(gradients):
+        norms.append(torch.stack([g.norm() for g in gradients if g is not None]).norm())
+
+    with torch.autograd.graph.register_multi_grad_hook(trained, all_there):
+        loss.backward()
+    for parameter in trained:
+        if parameter.grad is not None:
+            parameter.grad.mul_((max_norm / norms[0]).clamp(max=1.0))
+
+
+# %% check="clip_globally"
+from autograder import check
+
+check("clip_globally")
+
+
+# %% tags=["fact"]
+def clipped(*hooks):
+    p, q = (nn.Parameter(torch.tensor(1.0)) for _ in "pq")
+    handles = [x.register_hook(hook) for hook in hooks for x in (p, q)]
+    (3 * p + 4 * q).backward()
+    if not handles:
+        torch.nn.utils.clip_grad_norm_([p, q], 1.0)
+    return [round(x.grad.item(), 4) for x in (p, q)]
+
+
+assert clipped() == [0.6, 0.8]
+assert clipped(lambda g: g.clamp(-1, 1)) == clipped(lambda g: g * (1 / g.norm()).clamp(max=1)) == [1, 1]
+seen = []
+p, q, r = (nn.Parameter(torch.tensor(1.0)) for _ in "pqr")
+handle = torch.autograd.graph.register_multi_grad_hook([p, q, r], seen.append)
+(3 * p + 4 * q).backward()
+assert [None if g is None else g.item() for g in seen[0]] == [3, 4, None]
+handle.remove()
+handle = torch.autograd.graph.register_multi_grad_hook([p, q], lambda gs: tuple(0 * g for g in gs))
+p.grad = q.grad = None
+(3 * p + 4 * q).backward()
+assert (p.grad.item(), q.grad.item()) == (3, 4)
+handle.remove()
+filled = []
+p.grad = q.grad = r.grad = None
+handle = torch.autograd.graph.register_multi_grad_hook(
+    [p, q, r], lambda gs: filled.append(p.grad is None or q.grad is None or r.grad is None)
+)
+(p * q * r).backward()
+assert filled == [True]
+# %% [markdown] tags=["en"]
+# There is a hook for several tensors: `torch.autograd.graph.register_multi_grad_hook(tensors, f)` calls `f` once per pass, with the list of all their gradients, as soon as the last one has come. A tensor that the loss does not depend on has None in the list. What it returns is ignored, and some of the gradients may already be in `.grad`, others not: it is a place to look, not to change.
+#
+# ## The step inside the backward pass
+#
+# An ordinary step needs all gradients in memory at once. Does it have to? As soon as one parameter's gradient is in `.grad`, its step can be made, and the gradient let go, while the pass goes on to the layers before it. That is what a post-accumulate hook is for. The cell measures the bytes of all new tensors for eight layers of 256 × 256 numbers in float32, 262,144 bytes each.
+# %% [markdown] tags=["ru"] of="e172b945"
+# Есть и хук для нескольких тензоров: `torch.autograd.graph.register_multi_grad_hook(tensors, f)` вызывает `f` один раз за проход, со списком всех градиентов, как только пришёл последний. Если функция потерь от тензора не зависит, на его месте в списке стоит None. Возвращённое значение ни на что не влияет, причём часть градиентов к этому моменту может уже лежать в `.grad`, а часть — ещё нет: такой хук годится, чтобы смотреть, но не чтобы менять.
+#
+# ## Шаг внутри обратного прохода
+#
+# Для обычного шага в памяти должны лежать сразу все градиенты. Обязательно ли это? Как только градиент одного параметра попал в `.grad`, можно сделать по нему шаг и освободить его память, пока обратный проход идёт дальше, к предыдущим слоям. Для этого и нужен хук post-accumulate. В ячейке измеряется, сколько байтов занимают все новые тензоры для восьми слоёв по 256 × 256 чисел float32, то есть по 262 144 байта.
+# %%
+from autograder.measure import live_bytes
+
+
+def deep():
+    return nn.Sequential(*[nn.Linear(256, 256, bias=False) for _ in range(8)])
+
+
+def ordinary_step(net, x):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, foreach=False)
+    net(x).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def step_in_hooks(net, x):
+    def hook(parameter):
+        with torch.no_grad():
+            parameter -= 0.01 * parameter.grad
+        parameter.grad = None
+
+    handles = [parameter.register_post_accumulate_grad_hook(hook) for parameter in net.parameters()]
+    net(x).square().mean().backward()
+    for handle in handles:
+        handle.remove()
+
+
+for how in ordinary_step, step_in_hooks:
+    net, x = deep(), torch.ones(4, 256)
+    with live_bytes() as live:
+        how(net, x)
+    print(f"{how.__name__:14} peak {live.peak:9,} B")
+# %% tags=["fact"]
+peaks = {}
+for how in ordinary_step, step_in_hooks:
+    net, x = deep(), torch.ones(4, 256)
+    with live_bytes() as live:
+        how(net, x)
+    peaks[how.__name__] = live.peak
+print(peaks)
+assert peaks["ordinary_step"] > 8 * 262_144 and peaks["step_in_hooks"] < 2.3 * 262_144
+# %% [markdown] tags=["en"]
+# Where do the bytes go? In the first picture eight steps are climbed and come down together. In the second each gradient goes before the next one comes.
+# %% [markdown] tags=["ru"] of="f08a72eb"
+# Куда уходят байты? На первой кривой восемь ступеней растут одна за другой и исчезают разом. На второй каждый градиент исчезает раньше, чем придёт следующий.
+# %% tags=["picture"]
+from autograder import plot_memory
+
+first, second = deep(), deep()
+
+
+def ordinary(x):
+    ordinary_step(first, x)
+
+
+def in_hooks(x):
+    step_in_hooks(second, x)
+
+
+plot_memory(torch.ones(4, 256), ordinary, in_hooks)
+# %% [markdown] tags=["en"]
+# It has a price. Three things that an ordinary loop does no longer fit:
+#
+# * **A window of micro-batches.** The step is made in every pass, so nothing accumulates. With $w = 1$ and the gradients 1 and 3, a window at a learning rate of 0.1 ends at $1 - 0.1 \cdot 4 = 0.6$. With the step inside, the second gradient is computed at the changed weight.
+# * **Clipping by the norm of all.** When the first step is made, the other gradients do not exist yet.
+# * **A second pass through the same graph.** `retain_graph=True` keeps the graph, but the weights saved in it have been changed: torch refuses with its error about an in-place operation.
+# %% [markdown] tags=["ru"] of="aee3a4c8"
+# За это приходится платить. Три вещи, обычные для простого цикла, здесь уже не работают:
+#
+# * **Окно микробатчей.** Шаг делается в каждом проходе, и ничего не накапливается. При $w = 1$, градиентах 1 и 3 и скорости обучения 0.1 вес в конце окна равен $1 - 0.1 \cdot 4 = 0.6$. А если шаг внутри прохода, второй градиент вычисляется уже при изменённом весе.
+# * **Отсечение по общей норме.** Когда делается первый шаг, остальных градиентов ещё нет.
+# * **Второй проход по тому же графу.** Граф сохраняется благодаря `retain_graph=True`, но веса, которые в нём сохранены, уже изменены: torch сообщает об ошибке, связанной с изменением на месте.
+# %% tags=["fact"]
+net = deep()
+for parameter in net.parameters():
+
+    def step_now(parameter):
+        with torch.no_grad():
+            parameter -= 0.01 * parameter.grad
+        parameter.grad = None
+
+    parameter.register_post_accumulate_grad_hook(step_now)
+loss = net(torch.ones(1, 256)).square().mean()
+loss.backward(retain_graph=True)
+assert "modified by an inplace operation" in refusal(loss.backward)
+
+
+def one_window(inside):
+    """Two micro-batches, with the losses w and 1.5 w²; at w = 1 their gradients are 1 and 3."""
+    w = nn.Parameter(torch.tensor(1.0))
+    if inside:
+
+        def hook(p):
+            with torch.no_grad():
+                p -= 0.1 * p.grad
+            p.grad = None
+
+        w.register_post_accumulate_grad_hook(hook)
+    for loss in (lambda: 1 * w, lambda: 1.5 * w**2):
+        loss().backward()
+    if not inside:
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+    return round(w.item(), 4)
+
+
+assert one_window(False) == 0.6 and one_window(True) == 0.63
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `step_in_backward`: the step inside backward
+# *design · ●●● · 18 minutes · 5 points*
+#
+# Write `step_in_backward(model, make_optimizer)`. `make_optimizer(parameters)` gets a list of parameters and returns a new optimizer for them, such as `torch.optim.Adam(parameters)`. After the call of `step_in_backward`, each `loss.backward()` trains the model. After it, the parameters are those of the ordinary loop: one optimizer for all, made once; in each pass `backward()`, `step()`, `zero_grad()`.
+#
+# * All `.grad` are None at the start, and again after each pass.
+# * Frozen parameters may occur, a parameter that only some of the passes use, and one that the model uses in two places.
+# * Of eight equal layers, the gradients of at most two are in memory at the same time.
+# * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter.
+# %% [markdown] tags=["ru"] of="64e64d96"
+# ### Упражнение `step_in_backward`: шаг внутри обратного прохода
+# *спроектировать · ●●● · 18 минут · 5 баллов*
+#
+# Напишите функцию `step_in_backward(model, make_optimizer)`. Функция `make_optimizer(parameters)` получает список параметров и возвращает новый оптимизатор для них, например `torch.optim.Adam(parameters)`. После вызова `step_in_backward` каждый `loss.backward()` обучает модель: параметры после него такие же, как в обычном цикле, где оптимизатор один на все параметры и создан один раз, а в каждом проходе выполняются `backward()`, `step()`, `zero_grad()`.
+#
+# * Во всех полях `.grad` вначале лежит None, и после каждого прохода — снова None.
+# * Бывают замороженные параметры, параметр, который участвует не во всех проходах, и параметр, который модель использует в двух местах.
+# * Из восьми одинаковых слоёв в памяти одновременно находятся градиенты не больше чем двух.
+# * Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет.
+# %% answer="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    """Make each backward pass take the optimizer step; return a function that ends this."""
+    ### BEGIN SOLUTION
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+
+    def hook(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    handles = [parameter.register_post_accumulate_grad_hook(hook) for parameter in optimizers]
+
+    def stop():
+        for handle in handles:
+            handle.remove()
+
+    return stop
+    ### END SOLUTION
+
+
+# %% alternative="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(trained)
+
+    def hook(parameter):
+        # every other `.grad` is None, and a step leaves such parameters alone
+        optimizer.step()
+        parameter.grad = None
+
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in trained]
+    return lambda: [handle.remove() for handle in handles]
+
+
+# %% alternative="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    from functools import partial
+
+    working = [True]
+
+    def hook(optimizer, parameter):
+        if working:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(partial(hook, make_optimizer([parameter])))
+    return working.clear
+
+
+# %% alternative="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    class Stepper:
+        def __init__(self, parameter):
+            self.optimizer = make_optimizer([parameter])
+            self.handle = parameter.register_post_accumulate_grad_hook(self)
+
+        def __call__(self, parameter):
+            self.optimizer.step()
+            parameter.grad = None
+
+    steppers = [Stepper(p) for p in filter(lambda p: p.requires_grad, model.parameters())]
+
+    def stop():
+        while steppers:
+            steppers.pop().handle.remove()
+
+    return stop
+
+
+# %% check="step_in_backward"
+from autograder import check
+
+check("step_in_backward")
+
+
+# %% [markdown] tags=["en"]
+# ## Why distributed training waits
+#
+# Back to the two processes. Each computes gradients on its own data, and both have to step with the mean. The exchange is called *all-reduce*: each process gives its gradients, each gets the mean of both. To send each gradient alone would be slow, and to send all after the pass would leave the network idle until then. So `DistributedDataParallel` packs gradients into *buckets* and sends a bucket while the pass is still at work on the layers before it.
+#
+# When may a bucket go? When every parameter in it has had its hook. And it may not overtake: an all-reduce of one process meets the all-reduce that the other process starts at the same place in the order. If one sent bucket 1 first and the other bucket 0, numbers of different layers would be added. So all processes send the buckets in the same order, even if a later one is complete earlier.
+#
+# Now the unused layer: its hook never comes, its bucket never goes, and nor do the buckets behind it. The pass itself ends as usual. That nothing was averaged is noticed when the next pass begins, one pass late.
+#
+# ### Exercise `watch_buckets`: buckets
+# *design · ●●● · 18 minutes · 5 points*
+#
+# Write `watch_buckets(buckets, all_reduce, unused=())`. `buckets` is a list of lists of parameters, each parameter in one bucket. From now on, in every backward pass, `all_reduce(i)` is called once for each bucket `i` (0, 1, ...), as soon as both hold:
+#
+# * each parameter of the bucket that is not in `unused` has its gradient from this pass in `.grad`, where earlier gradients may have been before;
+# * `all_reduce` has been called in this pass for all buckets before it in the list.
+#
+# `unused` holds parameters that no pass reaches; each bucket has at least one other.
+#
+# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`. In either case the next pass begins anew.
+#
+# A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
+# %% [markdown] tags=["ru"] of="8d4d759e"
+# ## Чего ждёт распределённое обучение
+#
+# Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправить все после прохода, сеть до этого простаивала бы. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
+#
+# Когда корзину можно отправлять? Когда у каждого её параметра уже сработал хук. И обгонять корзинам нельзя: вызов all-reduce в одном процессе встречается с тем вызовом другого процесса, который стоит на том же месте по порядку. Если один процесс сначала отправит корзину 1, а другой — корзину 0, сложатся числа разных слоёв. Поэтому все процессы отправляют корзины в одном порядке, даже если более поздняя готова раньше.
+#
+# А теперь слой, который не участвует: его хук не сработает, его корзина не уйдёт, и те, что за ней, тоже. Сам проход при этом заканчивается как обычно. То, что ничего не усреднено, обнаруживается в начале следующего прохода, то есть с опозданием на один.
+#
+# ### Упражнение `watch_buckets`: корзины
+# *спроектировать · ●●● · 18 минут · 5 баллов*
+#
+# Напишите функцию `watch_buckets(buckets, all_reduce, unused=())`. Здесь `buckets` — список списков параметров, каждый параметр лежит в одной корзине. Начиная с этого момента в каждом обратном проходе для каждой корзины `i` (0, 1, ...) один раз вызывается `all_reduce(i)`, как только выполнены оба условия:
+#
+# * у каждого параметра корзины, кроме перечисленных в `unused`, градиент этого прохода уже находится в `.grad`, где до этого могли лежать и прежние градиенты;
+# * в этом проходе функция `all_reduce` уже вызвана для всех корзин, которые стоят в списке раньше.
+#
+# В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один другой.
+#
+# `watch_buckets` возвращает функцию `finish()`, которую вызывают без аргументов после каждого прохода. Если в этом проходе какая-то корзина не отправлена, `finish()` вызывает ошибку `RuntimeError`. В любом случае следующий проход начинается заново.
+#
+# Замечание о Python: выражение `parameter in some_list` сравнивает числа, и для тензоров это ошибка. По тождеству сравнивают `set`, словарь или `is`.
+# %% answer="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    """Call `all_reduce(i)` when bucket `i` and those before it are complete; return `finish`."""
+    ### BEGIN SOLUTION
+    where = {parameter: index for index, bucket in enumerate(buckets) for parameter in bucket}
+    counts = [len(set(bucket) - set(unused)) for bucket in buckets]
+    missing, reduced = list(counts), 0
+
+    def hook(parameter):
+        nonlocal reduced
+        missing[where[parameter]] -= 1
+        while reduced < len(buckets) and missing[reduced] == 0:
+            all_reduce(reduced)
+            reduced += 1
+
+    def finish():
+        nonlocal reduced
+        complete = reduced == len(buckets)
+        missing[:], reduced = counts, 0
+        if not complete:
+            raise RuntimeError("a bucket was not reduced: a parameter has had no gradient in this pass")
+
+    for parameter in where:
+        parameter.register_post_accumulate_grad_hook(hook)
+    return finish
+    ### END SOLUTION
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skipped = {id(p) for p in unused}
+    arrived, sent = set(), []
+
+    def complete(bucket):
+        return all(id(p) in arrived or id(p) in skipped for p in bucket)
+
+    def hook(parameter):
+        arrived.add(id(parameter))
+        for index in range(len(sent), len(buckets)):
+            if not complete(buckets[index]):
+                break
+            sent.append(index)
+            all_reduce(index)
+
+    def finish():
+        missing = len(buckets) - len(sent)
+        arrived.clear()
+        sent.clear()
+        if missing:
+            raise RuntimeError(f"{missing} buckets were not reduced")
+
+    [p.register_post_accumulate_grad_hook(hook) for bucket in buckets for p in bucket]
+    return finish
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    class Reducer:
+        def __init__(self):
+            self.begin()
+
+        def begin(self):
+            self.waiting = [[p for p in bucket if not any(p is u for u in unused)] for bucket in buckets]
+            self.next = 0
+
+        def __call__(self, parameter):
+            self.waiting = [[p for p in bucket if p is not parameter] for bucket in self.waiting]
+            while self.next < len(buckets) and not self.waiting[self.next]:
+                self.next += 1
+                all_reduce(self.next - 1)
+
+        def finish(self):
+            done = self.next == len(buckets)
+            self.begin()
+            if not done:
+                raise RuntimeError
+
+    reducer = Reducer()
+    for bucket in buckets:
+        for parameter in bucket:
+            parameter.register_post_accumulate_grad_hook(reducer)
+    return reducer.finish
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    def one_pass():
+        wanted = [{p for p in bucket} - set(unused) for bucket in buckets]
+        for index, want in enumerate(wanted):
+            while not want <= here:
+                yield
+            all_reduce(index)
+        done.append(True)
+        while True:
+            yield
+
+    here, done, passes = set(), [], []
+
+    def begin():
+        here.clear()
+        done.clear()
+        passes[:] = [one_pass()]
+        next(passes[0])
+
+    def hook(parameter):
+        here.add(parameter)
+        next(passes[0])
+
+    def finish():
+        failed = not done
+        begin()
+        if failed:
+            raise RuntimeError("not reduced")
+
+    begin()
+    for parameter in [p for bucket in buckets for p in bucket]:
+        parameter.register_post_accumulate_grad_hook(hook)
+    return finish
+
+
+# %% check="watch_buckets"
+from autograder import check
+
+check("watch_buckets")
+# %% [markdown] tags=["en"]
+# Does the real one do the same? Two processes again. The first model has four layers of 360,000 bytes, in buckets of half a mebibyte. The second uses one layer twice, each time under its own checkpoint, an old one (`use_reentrant=True`) and a new one. The third has a post-accumulate hook of ours.
+# %% [markdown] tags=["ru"] of="efea7459"
+# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — полмебибайта. Во второй один слой использован дважды, каждый раз со своей контрольной точкой: в старом варианте (`use_reentrant=True`) и в новом. В третьей стоит наш хук post-accumulate.
+# %% tags=["picture"]
+from autograder import two_processes
+
+
+def real_buckets(rank):
+    import torch
+    from torch import distributed
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.utils.checkpoint import checkpoint
+
+    seen, passes = {}, []
+    net = torch.nn.Sequential(*[torch.nn.Linear(300, 300, bias=False) for _ in range(4)])
+    model = DistributedDataParallel(net, bucket_cap_mb=0.5)
+
+    def mean(_, bucket):
+        layers = [i for i in reversed(range(4)) if any(net[i].weight is p for p in bucket.parameters())]
+        seen[f"pass {passes[-1]}, bucket {bucket.index()}"] = f"layers {layers}"
+        work = distributed.all_reduce(bucket.buffer().div_(2), async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    model.register_comm_hook(None, mean)
+    for number in (1, 2):
+        passes.append(number)
+        model(torch.ones(1, 300)).sum().backward()
+
+    class Twice(torch.nn.Module):
+        def __init__(self, old):
+            super().__init__()
+            self.old = old
+            self.first, self.layer = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
+
+        def forward(self, x):
+            x = self.first(x)
+            for _ in range(2):
+                x = checkpoint(self.layer, x, use_reentrant=self.old)
+            return x
+
+    x = torch.tensor([[1.0 + rank]])
+    for old in (True, False):
+        try:
+            DistributedDataParallel(Twice(old))(x).sum().backward()
+            seen[f"use_reentrant={old}"] = "accepted"
+        except RuntimeError as error:
+            seen[f"use_reentrant={old}"] = str(error)[:42] + "..."
+
+    layer = torch.nn.Linear(1, 1, bias=False)
+    model = DistributedDataParallel(layer)
+    layer.weight.register_post_accumulate_grad_hook(lambda p: seen.update({"in our hook": p.grad.item()}))
+    model(x).sum().backward()
+    seen["after backward"] = layer.weight.grad.item()
+    return seen
+
+
+two_processes(real_buckets)
+# %% [markdown] tags=["en"]
+# * In the first pass there is a single bucket. `DistributedDataParallel` watches in which order the gradients come, and from the second pass on the buckets follow it: the last layers first.
+# * Under the old checkpoint each block runs a backward pass of its own inside the big one, so the hook of the layer comes twice in one pass: `Expected to mark a variable ready only once`. With `use_reentrant=False` there is one pass, and the hook comes once.
+# * Our post-accumulate hook saw 1.0 and 2.0, the gradients of each process alone. Only afterwards were they averaged to 1.5. A step in such a hook, as in the exercise before, would let the two copies drift apart.
+#
+# And `find_unused_parameters=True`: before each backward pass it walks through the graph and marks the parameters that it does not meet as ready. That is your argument `unused`, found anew for each pass.
+#
+# This ends the core of the lesson. What follows is extra and gives no points toward the grade.
+# %% [markdown] tags=["ru"] of="d39e1d15"
+# * В первом проходе корзина одна. Класс `DistributedDataParallel` запоминает, в каком порядке приходят градиенты, и со второго прохода раскладывает их по корзинам в этом порядке: последние слои первыми.
+# * При старом варианте контрольных точек каждый блок запускает внутри большого прохода свой собственный, поэтому хук слоя срабатывает за один проход дважды: `Expected to mark a variable ready only once`. С `use_reentrant=False` проход один, и хук срабатывает один раз.
+# * Наш хук post-accumulate увидел 1.0 и 2.0, то есть градиенты каждого процесса в отдельности. Усреднены они были только потом, получилось 1.5. Если делать шаг в таком хуке, как в предыдущем упражнении, две копии модели разойдутся.
+#
+# А что делает `find_unused_parameters=True`? Перед каждым обратным проходом класс обходит граф и отмечает как готовые те параметры, которых в нём нет. Это и есть ваш аргумент `unused`, только он каждый раз находится заново.
+#
+# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.

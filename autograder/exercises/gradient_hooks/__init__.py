@@ -4,4 +4,7 @@ EXERCISES = (
     "predict_hook_order",
     "arriving_gradients",
     "damp",
+    "clip_globally",
+    "step_in_backward",
+    "watch_buckets",
 )

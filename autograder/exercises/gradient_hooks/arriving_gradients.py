@@ -172,7 +172,7 @@ def all_in_one_place(loss: Tensor, tensors: list[Tensor]) -> Gradients:
     found: Gradients = [None] * len(tensors)
     handles = []
     for index, tensor in enumerate(tensors):
-        handles.append(tensor.register_hook(lambda grad: found.__setitem__(index, grad)))
+        handles.append(tensor.register_hook(lambda grad: found.__setitem__(index, grad)))  # noqa: B023 (the mistake)
     try:
         loss.backward()
     finally:

@@ -22,7 +22,7 @@ from .common import Branches, gradients, hooks_on, linear
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=9,
+    minutes=8,
     aspects=[
         aspect(
             "gradients",

@@ -172,8 +172,8 @@ def last_optimizer_for_all(model: nn.Module, make_optimizer: MakeOptimizer) -> A
             optimizer = make_optimizer([parameter])
 
             def hook(_: Tensor) -> None:
-                optimizer.step()
-                optimizer.zero_grad()
+                optimizer.step()  # noqa: B023 (the mistake)
+                optimizer.zero_grad()  # noqa: B023
 
             handles.append(parameter.register_post_accumulate_grad_hook(hook))
     return lambda: [handle.remove() for handle in handles]
@@ -280,7 +280,7 @@ def steps_once(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
 
         return hook
 
-    parameters = [p for p in model.parameters() if p.requires_grad]
+    parameters: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
     handles = {p: p.register_post_accumulate_grad_hook(hook_for(p)) for p in parameters}
     return lambda: [handle.remove() for handle in handles.values()]
 
