@@ -1083,3 +1083,820 @@ two_processes(real_buckets)
 # А что делает `find_unused_parameters=True`? Перед каждым обратным проходом класс обходит граф и отмечает как готовые те параметры, которых в нём нет. Это и есть ваш аргумент `unused`, только он каждый раз находится заново.
 #
 # На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
+
+
+# %% [markdown] tags=["en"]
+# ## A hook in the loop
+#
+# Above, three hooks were on one weight after three steps. The same in a training loop:
+#
+# ### Extra exercise `train_damped`: a hook in the loop
+# *find the bug · ●○○ · 6 minutes · 2 points · extra*
+#
+# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. Afterwards no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
+# %% [markdown] tags=["ru"] of="2e0952db"
+# ## Хук в цикле
+#
+# Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
+#
+# ### Дополнительное упражнение `train_damped`: хук в цикле
+# *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
+#
+# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. В конце ваших хуков на модели не остаётся. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
+# %% answer="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    handle = model.weight.register_hook(lambda gradient: factor * gradient)
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    handle.remove()
+
+
+# %% given="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        model.weight.register_hook(lambda gradient: factor * gradient)
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+# %% alternative="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        with model.weight.register_hook(lambda gradient: factor * gradient):
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+
+
+# %% alternative="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        model.weight.grad *= factor
+        optimizer.step()
+
+
+# %% alternative="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    def damp_sum(parameter):
+        parameter.grad *= factor
+
+    handle = model.weight.register_post_accumulate_grad_hook(damp_sum)
+    try:
+        for x, y in batches:
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    finally:
+        handle.remove()
+
+
+# %% check="train_damped"
+from autograder import check
+
+check("train_damped")
+
+
+# %% [markdown] tags=["en"]
+# ## A window, with the step inside
+#
+# With a window of several passes the hook has to wait for the last one. Somebody must tell it which pass that is: a hook cannot know. Until then all gradients are in memory, as in the ordinary loop.
+#
+# ### Extra exercise `accumulate_in_backward`: steps at the end of a window
+# *design · ●●● · 15 minutes · 4 points · extra*
+#
+# Write `accumulate_in_backward(model, make_optimizer)`, with `make_optimizer` as in `step_in_backward`. It returns a function `backward(loss, last)`, which runs the backward pass of `loss`.
+#
+# * If `last` is False, the gradients are added to `.grad`, and no parameter changes.
+# * If `last` is True, the window ends. Each parameter is stepped inside this pass, as soon as its gradient is complete: when the pass reaches the first layer, the last one has already been changed.
+# * After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once, and every `.grad` is None. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not.
+#
+# Windows may have different lengths, frozen parameters may occur, and the model may use a parameter twice. At the start every `.grad` is None.
+# %% [markdown] tags=["ru"] of="28fc86a2"
+# ## Окно и шаг внутри прохода
+#
+# Если в окне несколько проходов, хук должен дождаться последнего. Какой проход последний, ему нужно сообщить: сам хук этого не знает. До тех пор все градиенты находятся в памяти, как и в обычном цикле.
+#
+# ### Дополнительное упражнение `accumulate_in_backward`: шаги в конце окна
+# *спроектировать · ●●● · 15 минут · 4 балла · дополнительно*
+#
+# Напишите функцию `accumulate_in_backward(model, make_optimizer)`, где `make_optimizer` — то же, что в `step_in_backward`. Она возвращает функцию `backward(loss, last)`, которая выполняет обратный проход от `loss`.
+#
+# * Если `last` равно False, градиенты прибавляются к `.grad`, а параметры не меняются.
+# * Если `last` равно True, окно закончено. Шаг по каждому параметру делается внутри этого прохода, как только его градиент готов: когда проход доходит до первого слоя, последний уже изменён.
+# * После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз, а во всех полях `.grad` лежит None. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем.
+#
+# Длина окон бывает разной, встречаются замороженные параметры, и модель может использовать параметр дважды. В начале во всех полях `.grad` лежит None.
+# %% answer="accumulate_in_backward"
+def accumulate_in_backward(model, make_optimizer):
+    """Return `backward(loss, last)`, which steps inside the last pass of a window."""
+    ### BEGIN SOLUTION
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    ending = False
+
+    def step(parameter):
+        optimizers[parameter].step()
+        parameter.grad = None
+
+    def hook(parameter):
+        if ending:
+            step(parameter)
+
+    for parameter in optimizers:
+        parameter.register_post_accumulate_grad_hook(hook)
+
+    def backward(loss, last):
+        nonlocal ending
+        ending = last
+        loss.backward()
+        if last:
+            for parameter in optimizers:
+                if parameter.grad is not None:
+                    step(parameter)
+
+    return backward
+    ### END SOLUTION
+
+
+# %% alternative="accumulate_in_backward"
+def accumulate_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizers = [make_optimizer([p]) for p in trained]
+
+    def backward(loss, last):
+        handles = []
+        for parameter, optimizer in zip(trained, optimizers):
+
+            def hook(parameter, optimizer=optimizer):
+                optimizer.step()
+                optimizer.zero_grad()
+
+            if last:
+                handles.append(parameter.register_post_accumulate_grad_hook(hook))
+        try:
+            loss.backward()
+        finally:
+            for handle in handles:
+                handle.remove()
+        if last:
+            for optimizer in optimizers:  # a step without a gradient does nothing
+                optimizer.step()
+                optimizer.zero_grad()
+
+    return backward
+
+
+# %% alternative="accumulate_in_backward"
+def accumulate_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(trained)
+    kept = {}
+
+    def hook(parameter):
+        # put the other gradients aside, so that the step finds this one alone
+        for other in trained:
+            if other is not parameter:
+                kept[other], other.grad = other.grad, None
+        optimizer.step()
+        parameter.grad = None
+        for other, gradient in kept.items():
+            other.grad = gradient
+        kept.clear()
+
+    def backward(loss, last):
+        handles = [p.register_post_accumulate_grad_hook(hook) for p in trained] if last else []
+        loss.backward()
+        for handle in handles:
+            handle.remove()
+        if last:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return backward
+
+
+# %% alternative="accumulate_in_backward"
+class Windows:
+    def __init__(self, model, make_optimizer):
+        self.last, self.optimizers = False, {}
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                self.optimizers[parameter] = make_optimizer([parameter])
+                parameter.register_post_accumulate_grad_hook(self.arrived)
+
+    def arrived(self, parameter):
+        if self.last:
+            self.optimizers[parameter].step()
+            self.optimizers[parameter].zero_grad()
+
+    def __call__(self, loss, last):
+        self.last = last
+        loss.backward()
+        for parameter in self.optimizers if last else ():
+            self.arrived(parameter)
+
+
+def accumulate_in_backward(model, make_optimizer):
+    return Windows(model, make_optimizer)
+
+
+# %% check="accumulate_in_backward"
+from autograder import check
+
+check("accumulate_in_backward")
+
+
+# %% [markdown] tags=["en"]
+# ## Who would be waited for in vain
+#
+# `find_unused_parameters=True` costs a walk through the graph in every pass. It is better to know which parameters are unused, and why: a layer that nobody calls, a branch taken for some batches only, a result that was detached. One process is enough to find out.
+#
+# ### Extra exercise `unused_parameters`: who would be waited for in vain
+# *complete · ●●○ · 10 minutes · 3 points · extra*
+#
+# Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
+#
+# Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, and `loss.backward()` can be called afterwards.
+# %% [markdown] tags=["ru"] of="0838aa75"
+# ## Кого ждали бы напрасно
+#
+# С `find_unused_parameters=True` граф обходится в каждом проходе, и за это приходится платить временем. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
+#
+# ### Дополнительное упражнение `unused_parameters`: кого ждали бы напрасно
+# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
+#
+# Ничего не меняется: поля `.grad` всех параметров, где может лежать прежний градиент, и `requires_grad` остаются прежними, а `loss.backward()` потом можно вызвать.
+# %% answer="unused_parameters"
+def unused_parameters(model, loss):
+    """The names of the trainable parameters to which `loss` brings no gradient."""
+    ### BEGIN SOLUTION
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    found = torch.autograd.grad(loss, list(trained.values()), retain_graph=True, allow_unused=True)
+    return [name for name, gradient in zip(trained, found) if gradient is None]
+    ### END SOLUTION
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    # what DistributedDataParallel does: walk through the graph, without a backward pass
+    reached, waiting = set(), [loss.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in reached:
+            reached.add(node)
+            waiting += [child for child, _ in node.next_functions]
+    leaves = {node.variable for node in reached if hasattr(node, "variable")}
+    return [name for name, p in model.named_parameters() if p.requires_grad and p not in leaves]
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    names = {p: name for name, p in model.named_parameters() if p.requires_grad}
+    arrived = set()
+    handles = [p.register_hook(lambda _, p=p: arrived.add(p)) for p in names]
+    before = {p: None if p.grad is None else p.grad.clone() for p in names}
+    loss.backward(retain_graph=True)
+    for handle, (parameter, gradient) in zip(handles, before.items()):
+        handle.remove()
+        parameter.grad = gradient
+    return [name for p, name in names.items() if p not in arrived]
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    unused = []
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            (gradient,) = torch.autograd.grad(loss, parameter, retain_graph=True, allow_unused=True)
+            if gradient is None:
+                unused.append(name)
+    return unused
+
+
+# %% check="unused_parameters"
+from autograder import check
+
+check("unused_parameters")
+
+
+# %% [markdown] tags=["en"]
+# ## Hooks on modules
+#
+# `module.register_full_backward_hook(f)` calls `f(module, grad_input, grad_output)`: two tuples, the gradients with respect to the module's inputs and outputs. An older method, `register_backward_hook`, has the same signature and is still there. Here both look at $2x + 3y$.
+# %% [markdown] tags=["ru"] of="de19c414"
+# ## Хуки на модулях
+#
+# Метод `module.register_full_backward_hook(f)` вызывает `f(module, grad_input, grad_output)`: два кортежа, градиенты по входам и по выходам модуля. Есть и более старый метод, `register_backward_hook`, с такой же сигнатурой. Ниже оба смотрят на $2x + 3y$.
+# %%
+import warnings
+
+
+class Mix(nn.Module):
+    def forward(self, x, y):
+        return 2 * x + 3 * y
+
+
+def grad_inputs(register):
+    """What a hook on `Mix` gets as `grad_input`. `register` is the name of the method."""
+    module, seen = Mix(), []
+    x, y = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
+    getattr(module, register)(lambda module, grad_input, grad_output: seen.extend(g.item() for g in grad_input))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the old method warns
+        module(x, y).backward()
+    return seen
+
+
+for register in "register_backward_hook", "register_full_backward_hook":
+    print(f"{register:27}", grad_inputs(register))
+# %% tags=["fact"]
+assert grad_inputs("register_backward_hook") == [1, 1] and grad_inputs("register_full_backward_hook") == [2, 3]
+
+
+def returned_by(register, value):
+    """Whether the gradients of input and weight change if a module's hook returns `value`."""
+    layer = nn.Linear(1, 1, bias=False)
+    x = torch.ones(1, 1, requires_grad=True)
+    layer(x).backward()
+    plain = x.grad.item(), layer.weight.grad.item()
+    x.grad = layer.weight.grad = None
+    getattr(layer, register)(value)
+    layer(x).backward()
+    return [round(new / old) for new, old in zip((x.grad.item(), layer.weight.grad.item()), plain)]
+
+
+assert returned_by("register_full_backward_hook", lambda m, g_in, g_out: (10 * g_in[0],)) == [10, 1]
+assert returned_by("register_full_backward_pre_hook", lambda m, g_out: (10 * g_out[0],)) == [10, 10]
+
+
+def moments(x):
+    layer, seen = nn.Linear(1, 1, bias=False), []
+    layer.register_full_backward_hook(lambda m, g_in, g_out: seen.append((g_in, m.weight.grad is not None)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        layer(x).sum().backward()
+    return seen
+
+
+assert moments(torch.ones(1, 1)) == [((None,), False)]
+((g_in, complete),) = moments(torch.ones(1, 1, requires_grad=True))
+assert g_in[0] is not None and complete
+net = nn.Sequential(nn.Linear(1, 1), nn.ReLU(inplace=True))
+net[0].register_full_backward_hook(lambda *_: None)
+assert "is a view and is being modified inplace" in refusal(lambda: net(torch.ones(1, 1)))
+
+
+class Labelled(nn.Linear):
+    def forward(self, x):
+        return {"y": super().forward(x)}
+
+
+labelled = Labelled(1, 1)
+labelled.register_full_backward_hook(lambda *_: seen.append("ran"))
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    seen = []
+    labelled(torch.ones(1, 1))["y"].backward()
+assert seen == [] and "module output should be a Tensor or a tuple of Tensors" in str(warned[0].message)
+
+
+# %% [markdown] tags=["en"]
+# The old hook says 1 and 1. It sits on the last operation only, the addition, and shows *its* inputs, $2x$ and $3y$. The full hook says 2 and 3. It wraps the whole module, at a price:
+#
+# * What it returns replaces the gradient of the input. The gradients of the module's parameters stay as they are. To change both, return a new `grad_output` from a `register_full_backward_pre_hook`.
+# * If no input requires grad, as in the first layer, it still runs, with `grad_input` of None and a warning. It runs then before the weight's gradient is in `.grad`; otherwise after that.
+# * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
+# * If the module returns a dict, it does not run at all. There is only a warning.
+#
+# A tensor hook has none of these limits. Register it on the output, in a forward hook.
+#
+# ### Extra exercise `output_gradients`: gradients of outputs
+# *complete · ●●● · 12 minutes · 3 points · extra*
+#
+# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. For each module of class `nn.Linear` in the model, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty.
+#
+# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters is as after an ordinary pass, and no hook of yours stays.
+# %% [markdown] tags=["ru"] of="8f09c494"
+# Старый хук говорит: 1 и 1. Он стоит только на последней операции, на сложении, и показывает *её* входы, $2x$ и $3y$. Полный хук говорит: 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
+#
+# * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
+# * Если ни один вход не требует градиента, как у первого слоя, хук всё равно срабатывает: в `grad_input` тогда None, и появляется предупреждение. В этом случае он срабатывает раньше, чем градиент веса попал в `.grad`, а в остальных — позже.
+# * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
+# * Если модуль возвращает словарь, хук не срабатывает вообще. Появляется только предупреждение.
+#
+# У хука на тензоре таких ограничений нет. Поставьте его на выход, в прямом хуке.
+#
+# ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
+# *дописать · ●●● · 12 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Ключи — имена всех модулей класса `nn.Linear` из `model.named_modules()`, включая вложенные. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст.
+#
+# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров такие же, как после обычного прохода, и ваших хуков не остаётся.
+# %% answer="output_gradients"
+def output_gradients(model, x):
+    """Run `model(x).sum().backward()`; return the gradients of the outputs of all linear layers."""
+    ### BEGIN SOLUTION
+    places = {name: [] for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+    handles = []
+
+    def hook_for(name):
+        def forward_hook(module, inputs, output):
+            place = []
+            places[name].append(place)
+            output.register_hook(place.append)
+
+        return forward_hook
+
+    for name in places:
+        handles.append(model.get_submodule(name).register_forward_hook(hook_for(name)))
+    try:
+        model(x).sum().backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return {name: [gradient for place in found for gradient in place] for name, found in places.items()}
+    ### END SOLUTION
+
+
+# %% alternative="output_gradients"
+def output_gradients(model, x):
+    # an edge of the graph leads to the value before the in-place change
+    edges = {name: [] for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+    handles = [
+        model.get_submodule(name).register_forward_hook(
+            lambda module, inputs, output, found=found: found.append(torch.autograd.graph.get_gradient_edge(output))
+        )
+        for name, found in edges.items()
+    ]
+    loss = model(x).sum()
+    for handle in handles:
+        handle.remove()
+    result = {
+        name: [torch.autograd.grad(loss, e, retain_graph=True)[0] for e in found] for name, found in edges.items()
+    }
+    loss.backward()
+    return result
+
+
+# %% alternative="output_gradients"
+def output_gradients(model, x):
+    kept = {}
+    handles = []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            kept[name] = []
+
+            def keep(module, inputs, output, name=name):
+                output.retain_grad()
+                kept[name].append(output)
+                return output.clone()  # the in-place change meets the clone
+
+            handles.append(module.register_forward_hook(keep))
+    model(x).sum().backward()
+    [handle.remove() for handle in handles]
+    return {name: [output.grad for output in outputs] for name, outputs in kept.items()}
+
+
+# %% alternative="output_gradients"
+def output_gradients(model, x):
+    from contextlib import ExitStack
+
+    found, calls = {}, []
+    with ExitStack() as stack:
+        for name, module in model.named_modules():
+            if isinstance(module, nn.Linear):
+                found[name] = []
+
+                def forward_hook(module, inputs, output, name=name):
+                    index = len(calls)
+                    calls.append((name, []))
+                    output.register_hook(lambda gradient: calls[index][1].append(gradient.clone()))
+
+                stack.enter_context(module.register_forward_hook(forward_hook))
+        model(x).sum().backward()
+    for name, gradients in calls:
+        found[name] += gradients
+    return found
+
+
+# %% check="output_gradients"
+from autograder import check
+
+check("output_gradients")
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `silent_hook`: a hook that stays silent
+# *write the counter-example · ●●● · 8 minutes · 2 points · extra*
+#
+# “A full backward hook runs for every module that learns.” Return a pair `(model, x)` for which that is wrong. `model` has a module `model.layer` with at least one parameter. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`; `model(x)` is a tensor. Then every parameter of `model.layer` has a gradient that is not all zeros, and the hook has not run.
+# %% [markdown] tags=["ru"] of="05dc4f40"
+# ### Дополнительное упражнение `silent_hook`: хук, который молчит
+# *построить контрпример · ●●● · 8 минут · 2 балла · дополнительно*
+#
+# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару `(model, x)`, для которой это неверно. У модели `model` есть модуль `model.layer` хотя бы с одним параметром. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`; `model(x)` — тензор. После этого у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули, а хук не сработал.
+# %% answer="silent_hook"
+def silent_hook():
+    """A model and an input: `model.layer` gets a gradient, and its full backward hook does not run."""
+
+    ### BEGIN SOLUTION
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Embedding(3, 2)
+
+        def forward(self, x):
+            return x @ self.layer.weight.T  # the weights of the embedding, used once more as a head
+
+    return Tied(), torch.tensor([[1.0, 2.0]])
+    ### END SOLUTION
+
+
+# %% alternative="silent_hook"
+def silent_hook():
+    class Direct(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.layer.forward(x)
+
+    return Direct(), torch.ones(1, 2)
+
+
+# %% alternative="silent_hook"
+def silent_hook():
+    class ReturnsDict(nn.Linear):
+        def forward(self, x):
+            return {"y": super().forward(x)}
+
+    class Unpacked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = ReturnsDict(2, 1)
+
+        def forward(self, x):
+            return self.layer(x)["y"]
+
+    return Unpacked(), torch.ones(1, 2)
+
+
+# %% alternative="silent_hook"
+def silent_hook():
+    model = nn.Sequential(nn.Linear(2, 2, bias=False))
+    model.layer = nn.Linear(2, 2, bias=False)
+    model.layer.weight = model[0].weight
+    model.forward = lambda x: model[0](x)
+    return model, torch.ones(1, 2, requires_grad=True)
+
+
+# %% check="silent_hook"
+from autograder import check
+
+check("silent_hook")
+
+
+# %% [markdown] tags=["en"]
+# ## Checkpoints, `no_grad` and threads
+#
+# A function under a checkpoint runs twice, so a `register_hook` in it runs twice, too; the hook itself is called once. Under the old checkpoint (`use_reentrant=True`) the first run is made under `no_grad`: the results do not require grad, and `register_hook` raises an error.
+#
+# `no_grad` does not stop hooks. On a tensor that requires grad a hook may be registered inside it. In a hook, recording is off, except with `create_graph=True`.
+#
+# A published notebook says that hooks “do not go through DataParallel”. It means hooks of saved tensors: they belong to a thread. A hook on a gradient belongs to its tensor, and runs whichever thread starts the pass.
+# %% [markdown] tags=["ru"] of="9b7de45c"
+# ## Контрольные точки, `no_grad` и потоки выполнения
+#
+# Функция под контрольной точкой выполняется дважды, поэтому дважды выполняется и `register_hook` внутри неё; сам хук вызывается один раз. При старом варианте (`use_reentrant=True`) первый раз она выполняется под `no_grad`: результаты не требуют градиента, и `register_hook` завершается ошибкой.
+#
+# На срабатывание хуков `no_grad` не влияет. На тензор, который требует градиента, хук можно поставить и внутри такого блока. В самом хуке отслеживание выключено, кроме случая `create_graph=True`.
+#
+# В одной опубликованной тетради сказано, что хуки «не проходят через DataParallel». Речь там о хуках сохранённых тензоров: они принадлежат потоку выполнения. А хук градиента принадлежит тензору и срабатывает, из какого бы потока ни начался проход.
+# %%
+from torch.utils.checkpoint import checkpoint
+
+
+def watched(x):
+    h = 2 * x
+    print("  forward, h.requires_grad:", h.requires_grad)
+    h.register_hook(lambda gradient: print("  hook on h:", gradient.item()))
+    return h.tanh()
+
+
+for old in (False, True):
+    print(f"use_reentrant={old}")
+    try:
+        checkpoint(watched, torch.tensor(0.0, requires_grad=True), use_reentrant=old).backward()
+    except RuntimeError as error:
+        print("  RuntimeError:", error)
+# %% tags=["fact"]
+import threading
+
+runs = []
+
+
+def counted(x):
+    h = 2 * x
+    runs.append("forward")
+    h.register_hook(lambda gradient: runs.append("hook"))
+    return h.tanh()
+
+
+checkpoint(counted, torch.tensor(0.0, requires_grad=True), use_reentrant=False).backward()
+assert runs == ["forward", "forward", "hook"]
+assert refusal(lambda: checkpoint(counted, torch.tensor(0.0, requires_grad=True), use_reentrant=True)) == (
+    "cannot register a hook on a tensor that doesn't require gradient"
+)
+w = torch.tensor(2.0, requires_grad=True)
+recording = []
+with torch.no_grad():
+    w.register_hook(lambda gradient: recording.append(torch.is_grad_enabled()))
+(w * w).backward()
+torch.autograd.grad(w * w, w, create_graph=True)
+assert recording == [False, True]
+threads = []
+w.register_hook(lambda gradient: threads.append(threading.get_ident()))
+worker = threading.Thread(target=(w * w).backward)
+worker.start()
+worker.join()
+assert len(threads) == 1 and threads[0] != threading.get_ident()
+for old, calls in (False, 1), (True, 2):
+    layer, times = nn.Linear(1, 1), []
+    layer.weight.register_hook(times.append)
+    x = torch.ones(1, 1, requires_grad=True)
+    checkpoint(layer, checkpoint(layer, x, use_reentrant=old), use_reentrant=old).backward()
+    assert len(times) == calls
+
+
+# %% [markdown] tags=["en"]
+# ## Write the test
+#
+# To train only some rows of a matrix, one puts a hook on it that sets the gradient of the others to 0. Many ways of writing this are wrong in a way that one look at `.grad` does not show.
+#
+# ### Extra exercise `is_right_mask`: write the test
+# *write the test · ●●● · 15 minutes · 4 points · extra*
+#
+# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
+#
+# Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
+# %% [markdown] tags=["ru"] of="2e1994f3"
+# ## Напишите тест
+#
+# Чтобы обучать только некоторые строки матрицы, на неё ставят хук, который обнуляет градиент остальных. Написать его можно по-разному, и многие варианты неверны, хотя по одному взгляду на `.grad` этого не заметить.
+#
+# ### Дополнительное упражнение `is_right_mask`: напишите тест
+# *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
+#
+# Напишите функцию `is_right_mask(attach)`. На вход приходит функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор из bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент, в котором на местах, где в маске False, стоит 0. Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
+#
+# Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
+# %% answer="is_right_mask"
+def is_right_mask(attach):
+    """Is `attach(parameter, mask)` right?"""
+    ### BEGIN SOLUTION
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    q = torch.tensor([3.0, 4.0], requires_grad=True)
+    p.grad = torch.tensor([100.0, 100.0])  # from an earlier pass
+    handle = attach(p, torch.tensor([True, False]))
+    given = torch.tensor([5.0, 7.0])
+    for _ in range(2):
+        (p + q).backward(given)
+    masked = p.grad.tolist() == [110, 100] and q.grad.tolist() == [10, 14]
+    unchanged = given.tolist() == [5, 7] and p.tolist() == [1, 2]
+    handle.remove()
+    p.grad = None
+    (p + q).backward(given)
+    return masked and unchanged and p.grad.tolist() == [5, 7]
+    ### END SOLUTION
+
+
+# %% alternative="is_right_mask"
+def is_right_mask(attach):
+    w = torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[True, False, True], [False, True, False]])
+    w.grad = torch.full_like(w, 0.5)
+    handle = attach(w, mask)
+    seed = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3)
+    copy = seed.clone()
+    for number in (1, 2, 3):
+        w.backward(seed)
+        assert torch.equal(w.grad, 0.5 + number * copy * mask)
+        assert torch.equal(seed, copy)
+    assert torch.equal(w.detach(), torch.ones_like(w))
+    handle.remove()
+    (before,) = [w.grad.clone()]
+    w.backward(seed)
+    assert torch.equal(w.grad, before + copy)
+    return True
+
+
+# %% alternative="is_right_mask"
+def is_right_mask(attach):
+    def run(with_hook):
+        a, b = (torch.tensor([2.0, -1.0, 3.0], requires_grad=True) for _ in "ab")
+        a.grad = torch.tensor([9.0, 9.0, 9.0])
+        handle = attach(a, torch.tensor([False, True, False])) if with_hook else None
+        trace = []
+        for step in range(4):
+            if step == 2 and handle is not None:
+                handle.remove()
+            weights = torch.tensor([1.0, 2.0, 4.0])
+            (a + b).backward(weights)
+            trace.append((a.grad.clone(), b.grad.clone(), weights, a.detach().clone()))
+        return trace
+
+    plain, hooked = run(False), run(True)
+    for step, (p, h) in enumerate(zip(plain, hooked)):
+        skipped = torch.tensor([1.0, 0.0, 4.0]) * min(step + 1, 2)
+        if not torch.equal(h[0], p[0] - skipped):
+            return False
+        if not all(torch.equal(x, y) for x, y in zip(p[1:], h[1:])):
+            return False
+    return True
+
+
+# %% alternative="is_right_mask"
+def is_right_mask(attach):
+    p = torch.tensor([1.0, 1.0, 1.0], requires_grad=True)
+    value = p.detach().clone()
+    attached = attach(p, torch.tensor([True, True, False]))
+    kept = torch.tensor([1.0, 10.0, 100.0])
+    checks = []
+    p.grad = torch.ones(3)
+    p.backward(kept)
+    checks.append(p.grad.tolist() == [2, 11, 1])
+    p.backward(kept)
+    checks.append(p.grad.tolist() == [3, 21, 1])
+    attached.remove()
+    p.backward(kept)
+    checks.append(p.grad.tolist() == [4, 31, 101])
+    checks.append(kept.tolist() == [1, 10, 100])
+    checks.append(torch.equal(p.detach(), value))
+    return all(checks)
+
+
+# %% check="is_right_mask"
+from autograder import check
+
+check("is_right_mask")
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# The rules are the same on a GPU, but the backward pass runs in a thread of its own there, and a hook with it. If this machine has a GPU, the cell says in which thread a hook runs, and shows the peaks of an ordinary step and of steps inside the pass.
+# %% [markdown] tags=["ru"] of="7b6003b1"
+# ## На GPU
+#
+# Правила на GPU те же, но обратный проход идёт там в отдельном потоке выполнения, и хук вместе с ним. Если на вашей машине есть GPU, ячейка скажет, в каком потоке сработал хук, и покажет пиковый расход памяти при обычном шаге и при шагах внутри прохода.
+# %%
+import threading
+
+from autograder import gpu_peak, on_gpu
+
+
+def hooks_on_gpu():
+    threads = []
+    w = torch.ones(2, device="cuda", requires_grad=True)
+    w.register_hook(lambda gradient: threads.append(threading.get_ident()))
+    (2 * w).sum().backward()
+    first, second, x = deep().cuda(), deep().cuda(), torch.ones(4, 256, device="cuda")
+    return {
+        "a hook runs in the calling thread": threads == [threading.get_ident()],
+        "peak bytes, ordinary step": gpu_peak(lambda: ordinary_step(first, x)),
+        "peak bytes, steps in hooks": gpu_peak(lambda: step_in_hooks(second, x)),
+    }
+
+
+on_gpu(hooks_on_gpu)
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A tensor hook runs before the addition to `.grad` and may replace the gradient by what it returns. A post-accumulate hook runs after the addition.
+# * Never edit the gradient that a hook is given. Somebody else may hold the same tensor.
+# * A hook belongs to a value, not to a name. On a parameter it stays until `handle.remove()`: register it outside the loop.
+# * One hook sees one gradient. What needs all of them, such as a norm, comes after the pass.
+# * A step inside the pass saves the memory of the gradients, and excludes windows, clipping by norm and a second pass through the graph.
+# * A bucket goes when each of its parameters has had its hook. An unused parameter has none: name it, or let the graph be searched.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="849187c0"
+# ## Что стоит запомнить
+#
+# * Хук тензора выполняется до прибавления к `.grad` и может заменить градиент тем, что вернёт. Хук post-accumulate выполняется после прибавления.
+# * Никогда не меняйте на месте градиент, который получил хук. Тот же тензор может быть нужен кому-то ещё.
+# * Хук привязан к значению, а не к имени. На параметре он остаётся до вызова `handle.remove()`: ставьте его вне цикла.
+# * Один хук видит один градиент. То, для чего нужны все, например норма, вычисляется после прохода.
+# * Шаг внутри прохода экономит память под градиенты, но исключает окна накопления, отсечение по норме и второй проход по тому же графу.
+# * Корзина уходит, когда у каждого её параметра сработал хук. У параметра, который не участвует, хук не сработает: назовите его заранее или поручите искать его в графе.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()

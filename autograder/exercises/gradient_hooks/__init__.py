@@ -7,4 +7,10 @@ EXERCISES = (
     "clip_globally",
     "step_in_backward",
     "watch_buckets",
+    "train_damped",
+    "accumulate_in_backward",
+    "unused_parameters",
+    "output_gradients",
+    "silent_hook",
+    "is_right_mask",
 )

@@ -121,11 +121,11 @@ def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-_ADAM = Formula(
+ADAM = Formula(
     "lambda parameters: torch.optim.Adam(parameters, lr=0.1, weight_decay=0.5)",
     lambda parameters: torch.optim.Adam(parameters, lr=0.1, weight_decay=0.5),  # type: ignore[arg-type, return-value]
 )
-_SGD = Formula(
+SGD = Formula(
     "lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9)",
     lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9),  # type: ignore[arg-type, return-value]
 )
@@ -134,8 +134,8 @@ _SGD = Formula(
 @step_in_backward.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     model = nn.Sequential(linear(rng, 2, 3, bias=True), nn.Tanh(), linear(rng, 3, 1))
-    yield Case(model=model, make_optimizer=_SGD, batches=[signed(rng, 2, 2) for _ in range(3)])
-    yield Case(model=Branches(rng), make_optimizer=_ADAM, batches=[signed(rng, n, 3) for n in (3, 2, 3)])
+    yield Case(model=model, make_optimizer=SGD, batches=[signed(rng, 2, 2) for _ in range(3)])
+    yield Case(model=Branches(rng), make_optimizer=ADAM, batches=[signed(rng, n, 3) for n in (3, 2, 3)])
 
 
 def _on(model: nn.Module, hook_for: Callable[[Tensor], Callable[[Tensor], object]]) -> Callable[[], None]:
