@@ -1052,8 +1052,9 @@ def real_buckets(rank):
 
     x = torch.tensor([[1.0 + rank]])
     for old in (True, False):
+        model = DistributedDataParallel(Twice(old))
         try:
-            DistributedDataParallel(Twice(old))(x).sum().backward()
+            model(x).sum().backward()
             seen[f"use_reentrant={old}"] = "accepted"
         except RuntimeError as error:
             seen[f"use_reentrant={old}"] = str(error)[:42] + "..."

@@ -18,7 +18,10 @@ from .step_in_backward import ADAM, SGD, MakeOptimizer
 
 
 class _Window(nn.Module):
-    """A model that an answer gets, with a look at its last layer when backward reaches its first one."""
+    """A watcher of the moment at which parameters are stepped.
+
+    Looks at the last parameter when a backward pass reaches the first one.
+    """
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

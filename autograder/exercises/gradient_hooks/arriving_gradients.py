@@ -1,4 +1,4 @@
-"""Core exercise: read the gradients of a backward pass with hooks that are taken off again."""
+"""Core exercise: read gradients by hooks, and take these off again."""
 
 from __future__ import annotations
 

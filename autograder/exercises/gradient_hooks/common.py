@@ -39,9 +39,9 @@ def linear(rng: torch.Generator, inputs: int, outputs: int, bias: bool = False) 
 
 
 class Branches(nn.Module):
-    """A model with a parameter that is used twice, a frozen one, and one that only long batches use.
+    """A model with parameters of several kinds.
 
-    A batch is long if it has more than two rows.
+    One is used twice, one is frozen, one is used by long batches only. A batch is long if it has more than two rows.
     """
 
     def __init__(self, rng: torch.Generator) -> None:

@@ -1,4 +1,4 @@
-"""Extra exercise: write a test for functions that put a hook on a parameter."""
+"""Extra exercise: write a test for functions that register a hook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: the gradients of what layers return, although the next layer edits it in place."""
+"""Extra exercise: the gradients of outputs that are changed in place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Found = dict[str, list[Tensor]]
 
 
 class Twice(nn.Module):
-    """A model with in-place activations, a layer that is called twice, and one that is not called."""
+    """A model with in-place activations.
+
+    One layer is called twice, one is not called.
+    """
 
     def __init__(self, rng: torch.Generator) -> None:
         super().__init__()
@@ -216,5 +219,5 @@ def takes_the_inputs(model: nn.Module, x: Tensor) -> Found:
 def takes_every_module(model: nn.Module, x: Tensor) -> Found:
     found: dict[str, list[list[Tensor]]] = {}
     _watched(model, x, _insert, found)  # type: ignore[arg-type]
-    every = {name: [] for name, _ in model.named_modules()}
+    every: Found = {name: [] for name, _ in model.named_modules()}
     return every | {name: [grad for (grad,) in each] for name, each in found.items()}  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Extra exercise: a module that learns, and whose full backward hook never runs."""
+"""Extra exercise: a module that learns without its full backward hook."""
 
 from __future__ import annotations
 

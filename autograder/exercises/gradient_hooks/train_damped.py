@@ -1,4 +1,4 @@
-"""Extra exercise: a hook that is registered in every step of a loop."""
+"""Extra exercise: a hook registered in every step of a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: the parameters for which a distributed pass would wait in vain."""
+"""Extra exercise: parameters for which a bucket would wait in vain."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .common import gradients, linear
 
 
 class Parts(nn.Module):
-    """A model with a frozen parameter, one that is multiplied by 0, one that is detached, and a spare layer.
+    """A model with parameters that are used in several ways.
 
-    The zero has a gradient of zeros; the detached parameter and the spare layer have none.
+    `zero` has a gradient of zeros. `detached` and the layer `spare` have none, `rare` has one on request.
     """
 
     def __init__(self, rng: torch.Generator) -> None:

@@ -1,4 +1,4 @@
-"""Core exercise: reduce the gradients of a bucket as soon as all its parameters have theirs."""
+"""Core exercise: reduce a bucket when all its gradients are there."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Buckets = list[list[Tensor]]
 
 
 class Stages(nn.Module):
-    """Linear layers in a row. A pass skips the layer number `aside` on request.
+    """Linear layers in a row, of which a pass may skip one.
 
-    A backward pass reaches the parameters from the last to the first.
+    The layer number `aside` is skipped on request. A backward pass reaches the parameters from the last to the first.
     """
 
     def __init__(self, rng: torch.Generator, count: int, aside: int) -> None:
@@ -38,7 +38,10 @@ class Stages(nn.Module):
 
 
 class _Watched:
-    """A copy of a case's model under an answer, with a log of the calls of `all_reduce`."""
+    """A copy of a case's model under an answer.
+
+    `log` holds the calls of `all_reduce`.
+    """
 
     def __init__(self, answer: Any, case: Case, told: bool) -> None:
         self.model, self.x = copy.deepcopy(case.model), case.x
