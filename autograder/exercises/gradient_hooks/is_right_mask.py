@@ -155,7 +155,7 @@ def _accepts(answer: Any, function: Callable[..., Any]) -> bool:
 def is_right_mask(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         accepts, refuses = case.others.tried(lambda function, _: _accepts(answer, function))
-    return {"accepts_right": all(accepts), **refuses, "accepted": accepts}
+    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
 
 
 @is_right_mask.cases
@@ -206,6 +206,14 @@ def one_pass(attach: Callable[..., Any]) -> bool:
     return bool(_found(attach, passes=0, old=None)["masked"] == [5, 0])
 
 
+@is_right_mask.mistake(*is_right_mask.mistakes["one_pass"].says)
+def one_pass_of_a_sum(attach: Callable[..., Any]) -> bool:
+    p = torch.ones(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    p.sum().backward()
+    return p.grad.tolist() == [1, 0]  # type: ignore[union-attr]
+
+
 @is_right_mask.mistake(
     en="The handle is not tried: nothing is looked at after `remove()`.",
     ru="Дескриптор не проверен: после `remove()` тест ни на что не смотрит.",
@@ -235,8 +243,10 @@ def only_fresh_gradients(attach: Callable[..., Any]) -> bool:
 
 
 @is_right_mask.mistake(
-    en="The parameter itself is not looked at: a function that changes it passes.",
-    ru="Сам параметр не проверяется: функция, которая его меняет, проходит тест.",
+    en="A function that changes the parameter itself passes: the test does not look at it, or it holds zeros where "
+    "the mask is False.",
+    ru="Функция, которая меняет сам параметр, проходит тест: параметр не проверяется, или на местах, где в маске "
+    "False, в нём и так нули.",
 )
 def forgets_the_value(attach: Callable[..., Any]) -> bool:
     seen = _found(attach)
