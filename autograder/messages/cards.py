@@ -255,6 +255,10 @@ MESSAGES: dict[str, Text] = {
         "Global module hooks were left registered; they were removed.",
         "Остались зарегистрированные глобальные хуки модулей; они сняты.",
     ),
+    "note.left.optimizer_hooks": Text(
+        "Global hooks of optimizers were left registered; they were removed.",
+        "Остались зарегистрированные глобальные хуки оптимизаторов; они сняты.",
+    ),
     # -- the learner's commands ---------------------------------------------------------------------------------
     "start.ready": Text(
         "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
