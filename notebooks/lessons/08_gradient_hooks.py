@@ -87,13 +87,13 @@ two_processes(skip_a_layer)
 #
 # `tensor.register_hook(f)` asks the backward pass to call `f(gradient)` when the gradient with respect to `tensor` is complete. What `f` returns takes the gradient's place from there on; if it returns None, the gradient goes on as it is. `register_hook` returns a *handle*, and `handle.remove()` takes the hook off. Here $h = 3w$ with $w = 2$, and the loss is $5h$.
 # %% [markdown] tags=["ru"] of="1abef70d"
-# Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Только второй проход обнаруживает, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
+# Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
 #
 # К концу урока вы сами напишете этот механизм, на одних хуках и в одном процессе.
 #
 # ## Хук на тензоре
 #
-# Вызов `tensor.register_hook(f)` просит обратный проход вызвать `f(gradient)`, когда градиент по тензору `tensor` полностью готов. То, что вернула функция `f`, занимает место градиента на всём дальнейшем пути; если она вернула None, градиент идёт дальше без изменений. Метод `register_hook` возвращает *дескриптор*, и вызов `handle.remove()` снимает хук. Ниже $h = 3w$ при $w = 2$, а функция потерь равна $5h$.
+# После `tensor.register_hook(f)` обратный проход вызовет `f(gradient)`, когда градиент по тензору `tensor` будет полностью готов. То, что вернула функция `f`, занимает место градиента на всём дальнейшем пути; если она вернула None, градиент идёт дальше без изменений. Метод `register_hook` возвращает *дескриптор*, и вызов `handle.remove()` снимает хук. Ниже $h = 3w$ при $w = 2$, а функция потерь равна $5h$.
 # %%
 w = torch.tensor(2.0, requires_grad=True)
 h = 3 * w
@@ -254,8 +254,8 @@ hook_table()
 #
 # ## Handles, and hooks that stay
 #
-# A hook on an intermediate tensor goes when the graph goes. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] of="ea22e371"
+# A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
+# %% [markdown] tags=["ru"] of="98a43165"
 # В этой таблице видны четыре правила.
 #
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
@@ -265,7 +265,7 @@ hook_table()
 #
 # ## Дескрипторы и забытые хуки
 #
-# Хук на промежуточном тензоре исчезает вместе с графом. Хук на параметре живёт столько же, сколько параметр, и удерживает всё, на что ссылается его функция. Если ставить хук на каждой итерации цикла, через тысячу итераций их будет тысяча. В примере ниже каждый умножает градиент на 0.5:
+# Хук на промежуточном тензоре исчезает вместе с этим тензором и его графом. Хук на параметре живёт столько же, сколько параметр, и удерживает всё, на что ссылается его функция. Если ставить хук на каждой итерации цикла, через тысячу итераций их будет тысяча. В примере ниже каждый умножает градиент на 0.5:
 # %%
 layer = nn.Linear(1, 1, bias=False)
 for step in (1, 2, 3):
@@ -427,14 +427,14 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 
 
 # %% [markdown] tags=["en"]
-# In place, $h$ got 8: $4 + 4$. An addition passes *the same tensor* to both of its inputs, so the edit halves the other path as well. It even halves the tensor that the caller gave to `backward`. And it is a matter of luck: backward reaches first what was computed last, and if the other branch comes first, nothing is wrong. After a `sum()` there is an error instead, because all entries of that gradient share one place in memory.
+# In place, $h$ got 8: $4 + 4$. An addition passes *the same tensor* to both of its inputs, so the edit halves the other path as well. It even halves the tensor that the caller gave to `backward`. And it is a matter of luck: backward reaches first what was computed last, and if the other branch comes first, its gradient is right. After a `sum()` there is an error instead, because all entries of that gradient share one place in memory.
 #
 # ### Exercise `damp`: a hook that edits its argument
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
 # Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
-# %% [markdown] tags=["ru"] of="4edb9ba6"
-# При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому изменение уменьшает вдвое и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом это дело случая: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, всё будет верно. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
+# %% [markdown] tags=["ru"] of="56bea3a8"
+# При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому изменение уменьшает вдвое и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом это дело случая: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 #
 # ### Упражнение `damp`: хук, который меняет свой аргумент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
@@ -485,7 +485,7 @@ check("damp")
 # %% [markdown] tags=["en"]
 # ## A hook that clips
 #
-# This function is in a published project, and in many answers on forums:
+# This function is in a published project:
 #
 # ```python
 # def gradient_clipper(model, val):
@@ -510,10 +510,10 @@ check("damp")
 # Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A relative error of $10^{-6}$ does not matter.
 #
 # At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter, and nothing is returned.
-# %% [markdown] tags=["ru"] of="f084b7e6"
+# %% [markdown] tags=["ru"] of="fba44a77"
 # ## Хук, который отсекает градиент
 #
-# Такая функция есть в опубликованном проекте и во многих ответах на форумах:
+# Такая функция есть в одном опубликованном проекте:
 #
 # ```python
 # def gradient_clipper(model, val):
@@ -674,12 +674,12 @@ for how in ordinary_step, step_in_hooks:
     with live_bytes() as live:
         how(net, x)
     peaks[how.__name__] = live.peak
-print(peaks)
+assert round(peaks["ordinary_step"] / 1e6, 1) == 2.1 and round(peaks["step_in_hooks"] / 1e6, 2) == 0.55
 assert peaks["ordinary_step"] > 8 * 262_144 and peaks["step_in_hooks"] < 2.3 * 262_144
 # %% [markdown] tags=["en"]
-# Where do the bytes go? In the first picture eight steps are climbed and come down together. In the second each gradient goes before the next one comes.
-# %% [markdown] tags=["ru"] of="f08a72eb"
-# Куда уходят байты? На первой кривой восемь ступеней растут одна за другой и исчезают разом. На второй каждый градиент исчезает раньше, чем придёт следующий.
+# The peak falls from 2.1 to 0.55 million bytes. Where do the bytes go? In the first picture eight steps are climbed and come down together. In the second each gradient goes before the next one comes.
+# %% [markdown] tags=["ru"] of="0cfee2b2"
+# Пик уменьшился с 2.1 до 0.55 миллиона байтов. Куда уходят байты? На первой кривой восемь ступеней растут одна за другой и исчезают разом. На второй каждый градиент исчезает раньше, чем придёт следующий.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -884,7 +884,7 @@ check("step_in_backward")
 #
 # `watch_buckets` возвращает функцию `finish()`, которую вызывают без аргументов после каждого прохода. Если в этом проходе какая-то корзина не отправлена, `finish()` вызывает ошибку `RuntimeError`. В любом случае следующий проход начинается заново.
 #
-# Замечание о Python: выражение `parameter in some_list` сравнивает числа, и для тензоров это ошибка. По тождеству сравнивают `set`, словарь или `is`.
+# Замечание о Python: выражение `parameter in some_list` сравнивает числа, и для тензоров это ошибка. Тот ли это объект, проверяют `set`, словарь или оператор `is`.
 # %% answer="watch_buckets"
 def watch_buckets(buckets, all_reduce, unused=()):
     """Call `all_reduce(i)` when bucket `i` and those before it are complete; return `finish`."""
@@ -1010,9 +1010,9 @@ from autograder import check
 
 check("watch_buckets")
 # %% [markdown] tags=["en"]
-# Does the real one do the same? Two processes again. The first model has four layers of 360,000 bytes, in buckets of half a mebibyte. The second uses one layer twice, each time under its own checkpoint, an old one (`use_reentrant=True`) and a new one. The third has a post-accumulate hook of ours.
-# %% [markdown] tags=["ru"] of="efea7459"
-# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — полмебибайта. Во второй один слой использован дважды, каждый раз со своей контрольной точкой: в старом варианте (`use_reentrant=True`) и в новом. В третьей стоит наш хук post-accumulate.
+# Does the real one do the same? Two processes again. The first model has four layers of 360,000 bytes, in buckets of 0.5 MiB. The second uses one layer twice, each time under its own checkpoint, an old one (`use_reentrant=True`) and a new one. The third has a post-accumulate hook of ours.
+# %% [markdown] tags=["ru"] of="9397c8a8"
+# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — 0.5 МиБ. Во второй один слой использован дважды, каждый раз со своей контрольной точкой: в старом варианте (`use_reentrant=True`) и в новом. В третьей стоит наш хук post-accumulate.
 # %% tags=["picture"]
 from autograder import two_processes
 
@@ -1468,7 +1468,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 
 
 # %% [markdown] tags=["en"]
-# The old hook says 1 and 1. It sits on the last operation only, the addition, and shows *its* inputs, $2x$ and $3y$. The full hook says 2 and 3. It wraps the whole module, at a price:
+# The old hook gets 1 and 1. It sits on the last operation only, the addition, and sees the gradients of *its* inputs, $2x$ and $3y$. The full hook gets 2 and 3. It wraps the whole module, at a price:
 #
 # * What it returns replaces the gradient of the input. The gradients of the module's parameters stay as they are. To change both, return a new `grad_output` from a `register_full_backward_pre_hook`.
 # * If no input requires grad, as in the first layer, it still runs, with `grad_input` of None and a warning. It runs then before the weight's gradient is in `.grad`; otherwise after that.
@@ -1483,8 +1483,8 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. For each module of class `nn.Linear` in the model, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty.
 #
 # The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters is as after an ordinary pass, and no hook of yours stays.
-# %% [markdown] tags=["ru"] of="8f09c494"
-# Старый хук говорит: 1 и 1. Он стоит только на последней операции, на сложении, и показывает *её* входы, $2x$ и $3y$. Полный хук говорит: 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
+# %% [markdown] tags=["ru"] of="8bcc91a5"
+# Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и видит градиенты по *её* входам, $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
 # * Если ни один вход не требует градиента, как у первого слоя, хук всё равно срабатывает: в `grad_input` тогда None, и появляется предупреждение. В этом случае он срабатывает раньше, чем градиент веса попал в `.grad`, а в остальных — позже.
