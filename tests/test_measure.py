@@ -174,6 +174,17 @@ def test_calls_made_by_torch_func_and_under_vmap_are_counted():
     assert square.times == 2  # one batched call counts once
 
 
+def test_live_bytes_see_what_an_optimizer_frees():
+    weights = [torch.ones(1000, requires_grad=True) for _ in range(4)]
+    for weight in weights:
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        weight.register_post_accumulate_grad_hook(lambda _, optimizer=optimizer: optimizer.zero_grad())
+    with live_bytes() as live:
+        sum((2 * weight).sum() for weight in weights).backward()
+        assert live.now < 4000
+    assert 4000 <= live.peak < 12_000
+
+
 def test_live_bytes_have_the_profiler_for_themselves():
     with torch.profiler.profile(), pytest.raises(ProfilerInterfered), live_bytes():
         pass

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import time_ns
+from typing import Any
 
 import torch
 from torch._C._autograd import _disable_profiler, _enable_profiler, _prepare_profiler, _profiler_enabled
@@ -100,7 +101,7 @@ class LiveBytes:
         earliest, latest = self._started
         if not earliest - _CLOCKS <= recorded.trace_start_ns() <= latest + _CLOCKS:
             raise ProfilerInterfered
-        for event in recorded.experimental_event_tree():
+        for event in _in_order(recorded.experimental_event_tree()):
             allocation = event.extra_fields
             if not isinstance(allocation, _ExtraFields_Allocation):
                 continue
@@ -111,6 +112,21 @@ class LiveBytes:
                 self._peak = max(self._peak, self._now)
             elif size < 0:
                 self._now -= self._alive.pop(key, 0)
+
+
+def _in_order(events: list[Any]) -> list[Any]:
+    """Return a profiler's events in the order of their time, with those inside named scopes.
+
+    `Optimizer.step` and `Optimizer.zero_grad` are such scopes: what they free is recorded as a child of the scope.
+    """
+    if not any(event.children for event in events):
+        return events
+    found, waiting = [], list(events)
+    while waiting:
+        event = waiting.pop()
+        found.append(event)
+        waiting += event.children
+    return sorted(found, key=lambda event: event.start_time_ns)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import signal
+import sys
 import tempfile
 import threading
 import warnings
@@ -60,7 +61,16 @@ _SWITCHES = {
         lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on), False
     ),
 }
-_MODULE_HOOKS = tuple(name for name in vars(torch.nn.modules.module) if re.fullmatch(r"_global_\w+_hooks", name))
+# Modules of torch that keep hooks for all modules, or for all optimizers, with the note on hooks that were left there.
+_GLOBAL_HOOKS = {
+    name: (place, note)
+    for place, note in (
+        (torch.nn.modules.module, "note.left.module_hooks"),
+        (sys.modules[torch.optim.Optimizer.__module__], "note.left.optimizer_hooks"),
+    )
+    for name in vars(place)
+    if re.fullmatch(r"_global_\w+_hooks", name)
+}
 
 
 @contextmanager
@@ -115,7 +125,7 @@ def putting_back(notes: list[Note]) -> Iterator[None]:
     """
     before = {name: switch.read() for name, switch in _SWITCHES.items()}
     level, packing = forward_ad._current_level, _top_saved_tensors_hooks(False)
-    module_hooks = {name: dict(getattr(torch.nn.modules.module, name)) for name in _MODULE_HOOKS}
+    global_hooks = {name: dict(getattr(place, name)) for name, (place, _) in _GLOBAL_HOOKS.items()}
     threads = set(threading.enumerate())
     try:
         yield
@@ -135,25 +145,25 @@ def putting_back(notes: list[Note]) -> Iterator[None]:
             notes.append(Note("note.left.saved_tensors_hooks", {}))
         while _top_saved_tensors_hooks(False) not in (None, packing):
             _pop_saved_tensors_hooks()
-        if _drop_module_hooks(module_hooks):
-            notes.append(Note("note.left.module_hooks", {}))
+        notes += [Note(note, {}) for note in _drop_global_hooks(global_hooks)]
         for thread in set(threading.enumerate()) - threads:
             if thread.is_alive():
                 notes.append(Note("note.left.threads", {"value": thread.name}))
 
 
-def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
-    """Remove the global module hooks that are not in `before`, and return whether any hook was removed.
+def _drop_global_hooks(before: dict[str, dict[Any, Any]]) -> list[str]:
+    """Remove the global hooks that are not in `before`; return the ids of the notes on what was removed.
 
-    `before` maps the name of each registry in `torch.nn.modules.module` to its earlier content.
+    `before` maps the name of each registry in `_GLOBAL_HOOKS` to its earlier content.
     """
-    found = False
+    found: dict[str, None] = {}
     for name, hooks in before.items():
-        registered = getattr(torch.nn.modules.module, name)
+        place, note = _GLOBAL_HOOKS[name]
+        registered = getattr(place, name)
         for key in registered.keys() - hooks.keys():
             del registered[key]
-            found = True
-    return found
+            found[note] = None
+    return list(found)
 
 
 def _said(value: object) -> str:

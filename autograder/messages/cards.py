@@ -262,6 +262,10 @@ MESSAGES: dict[str, Text] = {
         "Global module hooks were left registered; they were removed.",
         "Остались зарегистрированные глобальные хуки модулей; они сняты.",
     ),
+    "note.left.optimizer_hooks": Text(
+        "Global hooks of optimizers were left registered; they were removed.",
+        "Остались зарегистрированные глобальные хуки оптимизаторов; они сняты.",
+    ),
     # -- the learner's commands ---------------------------------------------------------------------------------
     "start.ready": Text(
         "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
@@ -403,6 +407,26 @@ MESSAGES: dict[str, Text] = {
     "gpu.nowhere": Text(
         "No GPU here, and nobody has recorded this on one yet.",
         "Здесь нет GPU, и на другой машине этого пока никто не записал.",
+    ),
+    "processes.title": Text(
+        "Two processes on this machine, joined by gloo, torch {torch}",
+        "Два процесса на этой машине, связанные через gloo, torch {torch}",
+    ),
+    "processes.one": Text("process {rank}", "процесс {rank}"),
+    "processes.graded": Text(
+        "Two processes are not started in a run for grading.", "При проверке работы два процесса не запускаются."
+    ),
+    "processes.nowhere": Text(
+        "This build of torch has no gloo, so two processes cannot be started here. The text below says what they show.",
+        "В этой сборке torch нет gloo, поэтому запустить здесь два процесса нельзя. Что они показывают, сказано ниже.",
+    ),
+    "processes.slow": Text(
+        "The two processes were ended after {seconds} seconds. The text below says what they show.",
+        "Через {seconds} с оба процесса были остановлены. Что они показывают, сказано ниже.",
+    ),
+    "processes.failed": Text(
+        "The two processes could not run here. The text below says what they show. The error was:",
+        "Два процесса здесь не заработали. Что они показывают, сказано ниже. Текст ошибки:",
     ),
     "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
     # -- kinds of values ----------------------------------------------------------------------------------------

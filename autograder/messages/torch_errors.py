@@ -450,4 +450,33 @@ EXPLANATIONS = (
         "Gradients are accumulated in leaves only. On a non-leaf use `register_hook`.",
         "Градиенты накапливаются только в листовых тензорах. Для нелистового возьмите `register_hook`.",
     ),
+    _means(
+        r"Output \d+ of BackwardHookFunction\w* is a view and is being modified inplace",
+        "08_gradient_hooks",
+        "A full backward hook of a module and an in-place change of what the module takes or returns exclude each "
+        "other. Write `inplace=False`, or register a tensor hook on the output in a forward hook.",
+        "Полный обратный хук модуля несовместим с изменением его входа или выхода на месте. Напишите `inplace=False` "
+        "или поставьте хук на выходной тензор в прямом хуке.",
+    ),
+    _means(
+        r"Cannot use both regular backward hooks and full backward hooks",
+        "08_gradient_hooks",
+        "This module already has a hook of the other kind. Use `register_full_backward_hook` for all.",
+        "У этого модуля уже есть хук другого вида. Для всех используйте `register_full_backward_hook`.",
+    ),
+    _means(
+        r"Expected to have finished reduction in the prior iteration",
+        "08_gradient_hooks",
+        "In the pass before this one some parameter got no gradient, so its bucket was never sent and gradients were "
+        "not averaged. Find the parameter, or pass `find_unused_parameters=True`.",
+        "В прошлом проходе какой-то параметр не получил градиента, поэтому его корзина не отправлена и градиенты не "
+        "усреднены. Найдите этот параметр или укажите `find_unused_parameters=True`.",
+    ),
+    _means(
+        r"Expected to mark a variable ready only once",
+        "08_gradient_hooks",
+        "The hook of one parameter ran twice in one pass, often because of checkpoints: write `use_reentrant=False`.",
+        "Хук одного параметра сработал за один проход дважды, часто из-за контрольных точек: напишите "
+        "`use_reentrant=False`.",
+    ),
 )

@@ -6,6 +6,7 @@ import time
 
 import pytest
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from autograder.checking.containment import as_in_a_fresh_process, putting_back
 from autograder.learner import commands as notebook
@@ -27,6 +28,7 @@ LEFT = {
     "dual_level": torch.autograd.forward_ad.enter_dual_level,
     "saved_tensors_hooks": lambda: torch.autograd.graph.saved_tensors_hooks(torch.detach, torch.detach).__enter__(),
     "module_hooks": lambda: torch.nn.modules.module.register_module_forward_hook(lambda *_: None),
+    "optimizer_hooks": lambda: register_optimizer_step_post_hook(lambda *_: None),
     "threads": lambda: threading.Thread(target=FINISH.wait).start(),
 }
 

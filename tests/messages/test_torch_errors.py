@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from torch import distributed
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
@@ -455,6 +456,56 @@ def hook_that_returns_a_number():
 @raises("08_gradient_hooks")
 def post_accumulate_hook_on_a_non_leaf():
     (leaf() * 2).register_post_accumulate_grad_hook(print)
+
+
+@raises("08_gradient_hooks")
+def full_backward_hook_before_an_in_place_layer():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(inplace=True))
+    net[0].register_full_backward_hook(lambda *_: None)
+    net(torch.rand(1, 2))
+
+
+@raises("08_gradient_hooks")
+def two_kinds_of_backward_hooks():
+    layer = torch.nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda *_: None)
+    layer.register_backward_hook(lambda *_: None)
+
+
+def alone(module, passes):
+    """Run backward passes of a model under `DistributedDataParallel` in a group of one process."""
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        model = torch.nn.parallel.DistributedDataParallel(module)
+        for _ in range(passes):
+            model(torch.rand(1, 2)).sum().backward()
+    finally:
+        distributed.destroy_process_group()
+
+
+class SharedUnderCheckpoints(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.layer, self.unused = (torch.nn.Linear(2, 2) for _ in range(3))
+        self.old = True
+
+    def forward(self, x):
+        x = self.first(x)
+        for _ in range(2):
+            x = checkpoint(self.layer, x, use_reentrant=self.old)
+        return x
+
+
+@raises("08_gradient_hooks")
+def parameter_that_a_distributed_pass_does_not_use():
+    module = SharedUnderCheckpoints()
+    module.old = False
+    alone(module, passes=2)
+
+
+@raises("08_gradient_hooks")
+def parameter_that_is_ready_twice():
+    alone(SharedUnderCheckpoints(), passes=1)
 
 
 def raised_text(raiser):

@@ -1,0 +1,253 @@
+"""Extra exercise: write a test for functions that register a hook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Aspect, Case, aspect, exercise
+from autograder.checking.inputs import Lineup, nameless
+from autograder.checking.observe import AnswerRaised, using_answer
+from autograder.language import Text
+
+# The learner's test runs on functions `attach(parameter, mask)`. No other exercise has this signature.
+
+
+def _by_product(parameter: Tensor, mask: Tensor) -> Any:
+    return parameter.register_hook(lambda grad: grad * mask)
+
+
+def _by_choice(parameter: Tensor, mask: Tensor) -> Any:
+    def hook(grad: Tensor) -> Tensor:
+        return torch.where(mask, grad, torch.zeros_like(grad))
+
+    return parameter.register_hook(hook)
+
+
+def _by_copy(parameter: Tensor, mask: Tensor) -> Any:
+    off = ~mask
+
+    def hook(grad: Tensor) -> Tensor:
+        copy = grad.clone()
+        copy[off] = 0
+        return copy
+
+    return parameter.register_hook(hook)
+
+
+def _wrong_edits(parameter: Tensor, mask: Tensor) -> Any:
+    def hook(grad: Tensor) -> None:
+        grad.data[~mask] = 0
+
+    return parameter.register_hook(hook)
+
+
+def _wrong_drops(parameter: Tensor, mask: Tensor) -> Any:
+    def hook(grad: Tensor) -> None:
+        grad = grad * mask
+
+    return parameter.register_hook(hook)
+
+
+def _wrong_sum(parameter: Tensor, mask: Tensor) -> Any:
+    def hook(leaf: Tensor) -> None:
+        leaf.grad = leaf.grad * mask  # type: ignore[operator]
+
+    return parameter.register_post_accumulate_grad_hook(hook)
+
+
+def _wrong_once(parameter: Tensor, mask: Tensor) -> Any:
+    def hook(grad: Tensor) -> Tensor:
+        handle.remove()
+        return grad * mask
+
+    handle = parameter.register_hook(hook)
+    return handle
+
+
+def _wrong_handle(parameter: Tensor, mask: Tensor) -> Any:
+    parameter.register_hook(lambda grad: grad * mask)
+    return parameter.register_hook(lambda grad: None)
+
+
+def _wrong_value(parameter: Tensor, mask: Tensor) -> Any:
+    with torch.no_grad():
+        parameter.mul_(mask)
+    return parameter.register_hook(lambda grad: grad * mask)
+
+
+RIGHT = tuple(nameless(function, "attach") for function in (_by_product, _by_choice, _by_copy))
+WRONG = {
+    "catches_dropped": nameless(_wrong_drops, "attach"),
+    "catches_edited": nameless(_wrong_edits, "attach"),
+    "catches_masked_sum": nameless(_wrong_sum, "attach"),
+    "catches_once": nameless(_wrong_once, "attach"),
+    "catches_handle": nameless(_wrong_handle, "attach"),
+    "catches_value": nameless(_wrong_value, "attach"),
+}
+
+
+def _refusal(name: str, en: str, ru: str) -> Aspect:
+    return aspect(name, 0.5, en=f"A function {en} is refused.", ru=f"Функция, {ru}, отвергается.")
+
+
+def _accepts(answer: Any, function: Callable[..., Any]) -> bool:
+    """Return whether the learner's test accepts `function`. A failed assertion means that it does not."""
+    try:
+        return bool(answer.is_right_mask(function))
+    except AnswerRaised as raised:
+        if isinstance(raised.__cause__, AssertionError):
+            return False
+        raise
+
+
+@exercise(
+    title=Text("Write the test", "Напишите тест"),
+    kind="write the test",
+    difficulty=3,
+    minutes=15,
+    aspects=[
+        aspect(
+            "accepts_right",
+            1,
+            en="Every right function is accepted, however it is written.",
+            ru="Любая правильная функция принимается, как бы она ни была написана.",
+        ),
+        _refusal("catches_dropped", "whose hook changes nothing", "хук которой ничего не меняет"),
+        _refusal(
+            "catches_edited",
+            "whose hook edits the gradient that it is given",
+            "хук которой меняет полученный градиент на месте",
+        ),
+        _refusal(
+            "catches_masked_sum",
+            "that masks the sum in `.grad`, with what was there before",
+            "которая обнуляет элементы суммы в `.grad` вместе с тем, что лежало там раньше",
+        ),
+        _refusal(
+            "catches_once", "whose hook works in the first pass only", "хук которой работает только в первом проходе"
+        ),
+        _refusal("catches_handle", "whose handle does not take the hook off", "дескриптор которой не снимает хук"),
+        _refusal("catches_value", "that changes the parameter itself", "которая меняет сам параметр"),
+    ],
+    hints=[
+        Text(
+            "Which parts of the contract does one pass with an empty `.grad` not see at all?",
+            "Каких частей условия вообще не видно за один проход с пустым полем `.grad`?",
+        ),
+        Text(
+            "Two passes, something in `.grad` before, then `remove()` and a third pass. And keep the tensor that you "
+            "give to `backward`.",
+            "Два прохода, в `.grad` что-то уже лежит, затем `remove()` и третий проход. И сохраните тензор, который "
+            "передаёте в `backward`.",
+        ),
+        Text(
+            "p = torch.tensor([1.0, 2.0], requires_grad=True)\np.grad = ...\nhandle = attach(p, torch.tensor([True, False]))\n"
+            "given = ...\n(p + q).backward(given)\n...  # p.grad, q.grad, given, p itself",
+            "p = torch.tensor([1.0, 2.0], requires_grad=True)\np.grad = ...\nhandle = attach(p, torch.tensor([True, False]))\n"
+            "given = ...\n(p + q).backward(given)\n...",
+        ),
+    ],
+)
+def is_right_mask(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        accepts, refuses = case.others.tried(lambda function, _: _accepts(answer, function))
+    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+
+
+@is_right_mask.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))
+
+
+def _found(attach: Callable[..., Any], passes: int = 2, old: float | None = 100.0) -> dict[str, Any]:
+    """Return what a test could look at after some passes with a hook, and after one without."""
+    p, q = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
+    p.grad = None if old is None else torch.full_like(p, old)
+    handle = attach(p, torch.tensor([True, False]))
+    given = torch.tensor([5.0, 7.0])
+    for _ in range(passes):
+        (p + q).backward(given.clone())
+    (p + q).backward(given)
+    seen = {"given": given.tolist(), "value": p.tolist(), "masked": p.grad.tolist()}  # type: ignore[union-attr]
+    p.grad = None
+    handle.remove()
+    (2 * p).backward(torch.ones(2))
+    return {**seen, "after": p.grad.tolist()}  # type: ignore[attr-defined]
+
+
+_EXPECTED = {"given": [5, 7], "value": [1, 2], "masked": [115, 100], "after": [2, 2]}
+
+
+@is_right_mask.mistake(
+    en="The test accepts everything.",
+    ru="Тест принимает всё.",
+)
+def accepts_everything(attach: Callable[..., Any]) -> bool:
+    return bool(_found(attach))
+
+
+@is_right_mask.mistake(
+    en="The test refuses everything, the right functions as well.",
+    ru="Тест отвергает всё, в том числе правильные функции.",
+)
+def refuses_everything(attach: Callable[..., Any]) -> bool:
+    return not _found(attach)
+
+
+@is_right_mask.mistake(
+    en="The test makes one pass and looks at nothing but `.grad`, which was empty before.",
+    ru="В тесте один проход, и проверяется только поле `.grad`, которое до этого было пустым.",
+)
+def one_pass(attach: Callable[..., Any]) -> bool:
+    return bool(_found(attach, passes=0, old=None)["masked"] == [5, 0])
+
+
+@is_right_mask.mistake(*is_right_mask.mistakes["one_pass"].says)
+def one_pass_of_a_sum(attach: Callable[..., Any]) -> bool:
+    p = torch.ones(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    p.sum().backward()
+    return p.grad.tolist() == [1, 0]  # type: ignore[union-attr]
+
+
+@is_right_mask.mistake(
+    en="The handle is not tried: nothing is looked at after `remove()`.",
+    ru="Дескриптор не проверен: после `remove()` тест ни на что не смотрит.",
+)
+def forgets_the_handle(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("given", "value", "masked"))
+
+
+@is_right_mask.mistake(
+    en="Only the masked parameter is looked at. A hook that edits its argument also changes other tensors.",
+    ru="Тест смотрит только на сам параметр. А хук, который меняет свой аргумент, портит и другие тензоры.",
+)
+def forgets_the_others(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("value", "masked", "after"))
+
+
+@is_right_mask.mistake(
+    en="`.grad` is always empty when a pass begins, so nobody sees whether an earlier gradient is masked, too.",
+    ru="В начале прохода поле `.grad` всегда пусто, поэтому не видно, не обнуляется ли и прежний градиент.",
+)
+def only_fresh_gradients(attach: Callable[..., Any]) -> bool:
+    seen, again = _found(attach, passes=0, old=None), _found(attach)
+    checked = seen["masked"] == [5, 0] and again["masked"][0] == 115 and again["masked"][1] in (0, 100)
+    return checked and all(again[name] == _EXPECTED[name] for name in ("given", "value", "after"))
+
+
+@is_right_mask.mistake(
+    en="A function that changes the parameter itself passes: the test does not look at it, or it holds zeros where "
+    "the mask is False.",
+    ru="Функция, которая меняет сам параметр, проходит тест: параметр не проверяется, или на местах, где в маске "
+    "False, в нём и так нули.",
+)
+def forgets_the_value(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("given", "masked", "after"))

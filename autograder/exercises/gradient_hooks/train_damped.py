@@ -1,0 +1,145 @@
+"""Extra exercise: a hook registered in every step of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+from autograder.measure import weights_after_steps
+
+from .common import hooks_on, linear
+
+Batches = list[tuple[Tensor, Tensor]]
+
+
+@exercise(
+    title=Text("A hook in the loop", "Хук в цикле"),
+    kind="find the bug",
+    difficulty=1,
+    minutes=6,
+    aspects=[
+        aspect(
+            "weights",
+            1,
+            en="In every step the gradient of `model.weight` is multiplied by `factor`, that of the bias is not.",
+            ru="На каждом шаге градиент параметра `model.weight` умножен на `factor`, а градиент смещения — нет.",
+        ),
+        aspect(
+            "hooks_left",
+            1,
+            en="No hook of yours stays; somebody else's does.",
+            ru="Ни одного вашего хука не остаётся, а чужой остаётся.",
+            after=(),
+        ),
+    ],
+    hints=[
+        Text(
+            "Print `len(model.weight._backward_hooks)` in the loop. What does the second step do with two hooks?",
+            "Напечатайте в цикле `len(model.weight._backward_hooks)`. Что на втором шаге делают два хука?",
+        ),
+        Text(
+            "One hook is enough for all steps. Where does it begin, and where does it end?",
+            "На все шаги хватит одного хука. Где он начинается и где заканчивается?",
+        ),
+        Text(
+            "handle = model.weight.register_hook(...)\nfor x, y in batches:\n    ...\nhandle...",
+            "handle = model.weight.register_hook(...)\nfor x, y in batches:\n    ...\nhandle...",
+        ),
+    ],
+)
+def train_damped(answer: Any, case: Case) -> dict[str, object]:
+    others: list[float] = []
+    case.model.weight.register_hook(lambda grad: others.append(grad.sum().item()))
+    with weights_after_steps(case.optimizer) as weights:
+        answer.train_damped(case.model, case.optimizer, case.batches, case.factor)
+    with using_answer():
+        left = hooks_on(case.model.parameters()) - 1
+    return {"weights": weights, "hooks_left": [left, len(others)]}
+
+
+@train_damped.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for factor, momentum in ((0.5, 0.0), (-2.0, 0.9)):
+        model = linear(rng, 2, 1, bias=True)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=momentum)
+        batches = [(signed(rng, 3, 2), signed(rng, 3, 1)) for _ in range(4)]
+        yield Case(model=model, optimizer=optimizer, batches=batches, factor=factor)
+
+
+def _train(model: Any, optimizer: Any, batches: Batches) -> None:
+    for x, y in batches:
+        optimizer.zero_grad()
+        mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+@train_damped.mistake(
+    en="A hook is still registered in every step. All are taken off at the end, but until then they multiply.",
+    ru="Хук по-прежнему ставится на каждом шаге. В конце все они сняты, но до того умножают один за другим.",
+)
+def removes_all_at_the_end(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    handles = []
+    for batch in batches:
+        handles.append(model.weight.register_hook(lambda grad: factor * grad))
+        _train(model, optimizer, [batch])
+    for handle in handles:
+        handle.remove()
+
+
+@train_damped.mistake(
+    en="There is one hook now, but it stays after the function: the next training will be damped, too.",
+    ru="Хук теперь один, но после функции он остаётся: следующее обучение тоже будет ослаблено.",
+)
+def never_removes(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    model.weight.register_hook(lambda grad: factor * grad)
+    _train(model, optimizer, batches)
+
+
+@train_damped.mistake(
+    en="All hooks of the parameter were cleared, somebody else's as well. A handle takes off one hook only.",
+    ru="Убраны все хуки параметра, в том числе чужой. Дескриптор снимает только один хук.",
+)
+def clears_all_hooks(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for batch in batches:
+        model.weight._backward_hooks.clear()
+        model.weight.register_hook(lambda grad: factor * grad)
+        _train(model, optimizer, [batch])
+    model.weight._backward_hooks.clear()
+
+
+@train_damped.mistake(
+    en="The hook is taken off after the first step: the later steps are not damped.",
+    ru="Хук снят после первого шага: следующие шаги не ослаблены.",
+)
+def damps_the_first_step(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    handle = model.weight.register_hook(lambda grad: factor * grad)
+    for batch in batches:
+        _train(model, optimizer, [batch])
+        handle.remove()
+
+
+@train_damped.mistake(
+    en="The gradient of the bias is multiplied as well.",
+    ru="Умножается и градиент смещения.",
+)
+def damps_everything(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    handles = [parameter.register_hook(lambda grad: factor * grad) for parameter in model.parameters()]
+    _train(model, optimizer, batches)
+    for handle in handles:
+        handle.remove()
+
+
+@train_damped.mistake(
+    en="Nothing is damped: the steps are those of training without a hook.",
+    ru="Ничего не ослаблено: шаги такие же, как при обучении без хука.",
+)
+def damps_nothing(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    _train(model, optimizer, batches)

@@ -1,0 +1,176 @@
+"""Extra exercise: parameters for which a bucket would wait in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import gradients, linear
+
+
+class Parts(nn.Module):
+    """A model with parameters that are used in several ways.
+
+    `zero` has a gradient of zeros. `detached` and the layer `spare` have none, `rare` has one on request.
+    """
+
+    def __init__(self, rng: torch.Generator) -> None:
+        super().__init__()
+        self.spare = linear(rng, 2, 2, bias=True)
+        self.layer = linear(rng, 2, 2, bias=True)
+        self.zero = nn.Parameter(signed(rng, 2))
+        self.detached = nn.Parameter(signed(rng, 2))
+        self.frozen = nn.Parameter(signed(rng, 2), requires_grad=False)
+        self.head = linear(rng, 2, 1)
+        self.rare = linear(rng, 1, 1)
+
+    def forward(self, x: Tensor, rare: bool) -> Any:
+        h = self.layer(x) * self.frozen + 0 * self.zero + self.detached.detach()
+        y = self.head(h.tanh())
+        return self.rare(y) if rare else y
+
+
+@exercise(
+    title=Text("Who would be waited for in vain", "Кого ждали бы напрасно"),
+    kind="complete",
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "names",
+            2,
+            en="The list holds the names of the trainable parameters that get no gradient, in the model's order.",
+            ru="В списке — имена обучаемых параметров, к которым градиент не придёт, в порядке модели.",
+        ),
+        aspect(
+            "untouched",
+            1,
+            en="Every `.grad` is as it was, and `loss.backward()` can still be called.",
+            ru="Все поля `.grad` прежние, и `loss.backward()` по-прежнему можно вызвать.",
+        ),
+    ],
+    hints=[
+        Text(
+            "A gradient of zeros and no gradient: which function tells the two apart without filling `.grad`?",
+            "Нулевой градиент и отсутствие градиента: какая функция различает их и не заполняет `.grad`?",
+        ),
+        Text(
+            "`torch.autograd.grad` has the argument `allow_unused`. Frozen parameters it does not accept. And what "
+            "happens to the graph?",
+            "У функции `torch.autograd.grad` есть аргумент `allow_unused`. Замороженных параметров она не принимает. "
+            "А что станет с графом?",
+        ),
+        Text(
+            "trained = {name: p for name, p in model.named_parameters() if ...}\n"
+            "found = torch.autograd.grad(loss, ..., allow_unused=True, retain_graph=...)\nreturn [...]",
+            "trained = {name: p for name, p in model.named_parameters() if ...}\n"
+            "found = torch.autograd.grad(loss, ..., allow_unused=True, retain_graph=...)\nreturn [...]",
+        ),
+    ],
+)
+def unused_parameters(answer: Any, case: Case) -> dict[str, object]:
+    parameters = list(case.model.parameters())
+    before = gradients(parameters)
+    names = answer.unused_parameters(case.model, case.loss)
+    with using_answer():
+        after = gradients(parameters)
+        flags = [parameter.requires_grad for parameter in parameters]
+        try:
+            case.loss.backward()
+            alive = True
+        except RuntimeError:
+            alive = False
+    return {"names": list(names) if isinstance(names, tuple) else names, "untouched": [before, after, flags, alive]}
+
+
+@unused_parameters.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for rare in (False, True):
+        model = Parts(rng)
+        for parameter in (model.spare.weight, model.layer.weight):
+            parameter.grad = torch.full_like(parameter, 3.0)
+        yield Case(model=model, loss=model(signed(rng, 3, 2), rare).square().mean())
+
+
+def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
+    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+
+
+def _found(model: nn.Module, loss: Tensor) -> dict[str, Tensor | None]:
+    trained = _trained(model)
+    return dict(zip(trained, torch.autograd.grad(loss, list(trained.values()), retain_graph=True, allow_unused=True)))
+
+
+@unused_parameters.mistake(
+    en="A gradient of zeros is taken for no gradient. The hook of such a parameter does run.",
+    ru="Нулевой градиент принят за отсутствие градиента. Но хук у такого параметра срабатывает.",
+)
+def takes_zero_for_none(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name for name, grad in _found(model, loss).items() if grad is None or not grad.any()]
+
+
+@unused_parameters.mistake(
+    en="Frozen parameters are in the list. Nobody waits for them: they never have a hook.",
+    ru="В списке есть замороженные параметры. Их никто не ждёт: хука у них не бывает.",
+)
+def lists_the_frozen(model: nn.Module, loss: Tensor) -> list[str]:
+    found = _found(model, loss)
+    return [name for name, _ in model.named_parameters() if found.get(name) is None]
+
+
+@unused_parameters.mistake(
+    en="The list holds the parameters that do get a gradient.",
+    ru="В списке — параметры, к которым градиент как раз приходит.",
+)
+def lists_the_used(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name for name, grad in _found(model, loss).items() if grad is not None]
+
+
+@unused_parameters.mistake(
+    en="The pass frees the graph, and `loss.backward()` cannot be called any more: `retain_graph=True` is missing.",
+    ru="Проход освобождает граф, и `loss.backward()` вызвать уже нельзя: не хватает `retain_graph=True`.",
+)
+def frees_the_graph(model: nn.Module, loss: Tensor) -> list[str]:
+    trained = _trained(model)
+    found = torch.autograd.grad(loss, list(trained.values()), allow_unused=True)
+    return [name for name, grad in zip(trained, found) if grad is None]
+
+
+@unused_parameters.mistake(
+    en="`backward()` was called: it adds to `.grad`, which has to stay as it was.",
+    ru="Вызван `backward()`: он прибавляет градиент к полям `.grad`, а они должны остаться прежними.",
+)
+def fills_the_gradients(model: nn.Module, loss: Tensor) -> list[str]:
+    unused = [name for name, grad in _found(model, loss).items() if grad is None]
+    loss.backward(retain_graph=True)
+    return unused
+
+
+@unused_parameters.mistake(
+    en="`.grad` was looked at after a pass. A parameter without a gradient in this pass may hold one from before.",
+    ru="После прохода просмотрены поля `.grad`. Но там может лежать прежний градиент, хотя в этом проходе ничего не "
+    "пришло.",
+)
+def reads_old_gradients(model: nn.Module, loss: Tensor) -> list[str]:
+    loss.backward(retain_graph=True)
+    return [name for name, parameter in _trained(model).items() if parameter.grad is None]
+
+
+@unused_parameters.mistake(
+    en="The gradients were cleared to see which are filled. What `.grad` held is lost.",
+    ru="Градиенты обнулены, чтобы увидеть, какие поля заполнятся. То, что лежало в `.grad`, пропало.",
+)
+def clears_the_gradients(model: nn.Module, loss: Tensor) -> list[str]:
+    model.zero_grad()
+    loss.backward(retain_graph=True)
+    unused = [name for name, parameter in _trained(model).items() if parameter.grad is None]
+    model.zero_grad()
+    return unused

@@ -1,0 +1,1903 @@
+# %% [markdown] tags=["en"] reading=20
+# # Hooks on gradients
+#
+# Two processes train one model, each on its own half of the data. In one pass a layer is not used. Nothing happens. In the next pass the training stops: `Expected to have finished reduction in the prior iteration before starting a new one`. Why does the error come one pass late, and what did the first pass do?
+#
+# A *hook* is a function of yours that the backward pass calls when a gradient is ready. It may look at the gradient, replace it, take the optimizer step right there, or tell another process that it is ready. Distributed training is built on hooks. After this lesson you can:
+#
+# * say which hook runs when, and what it sees;
+# * read and replace a gradient without spoiling another one, and take the hook off again;
+# * take the optimizer step inside the backward pass, and say what that saves;
+# * rebuild the part of `DistributedDataParallel` that stopped above.
+#
+# You need lesson 03: what `.grad` holds, and when it is cleared.
+# %% [markdown] tags=["ru"] of="a61382b4"
+# # Хуки градиентов
+#
+# Два процесса обучают одну модель, каждый на своей половине данных. В одном из проходов какой-то слой не участвует, и ничего не происходит. А на следующем проходе обучение останавливается с ошибкой: `Expected to have finished reduction in the prior iteration before starting a new one`. Почему ошибка опоздала на один проход и что тогда сделал первый?
+#
+# *Хук* — это ваша функция, которую обратный проход вызывает, когда градиент готов. В ней можно посмотреть на градиент, заменить его, тут же сделать шаг оптимизатора или сообщить о готовности другому процессу. На хуках построено распределённое обучение. После урока вы сможете:
+#
+# * сказать, какой хук когда выполняется и что он видит;
+# * прочитать или заменить градиент, не испортив соседний, и снять за собой хук;
+# * сделать шаг оптимизатора внутри обратного прохода и объяснить, что это экономит;
+# * воспроизвести ту часть `DistributedDataParallel`, в которой возникла ошибка.
+#
+# Понадобится урок 03: что лежит в `.grad` и когда градиенты обнуляют.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("gradient_hooks", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("gradient_hooks", language="ru")
+# %%
+import torch
+from torch import nn
+
+
+# %% [markdown] tags=["en"]
+# ## An error that comes one pass late
+#
+# The next cell starts two real processes on this computer and ends them again; it takes some seconds. Each has a copy of the model and one sample: $x = 1$ in process 0, $x = 2$ in process 1. The model is $w_2 w_1 x$, but here `skip=True` leaves $w_2$ out, so the gradient of $w_1$ is $x$. `DistributedDataParallel` is there to average the gradients of the two. The table shows the gradient of $w_1$ after each pass, or the error.
+# %% [markdown] tags=["ru"] of="420c9cc9"
+# ## Ошибка, которая опоздала на один проход
+#
+# Следующая ячейка запускает на этом компьютере два настоящих процесса и сама их завершает; на это уходит несколько секунд. У каждого — копия модели и один пример: $x = 1$ у процесса 0 и $x = 2$ у процесса 1. Модель вычисляет $w_2 w_1 x$, но здесь из-за `skip=True` вес $w_2$ не участвует, поэтому градиент по $w_1$ равен $x$. Класс `DistributedDataParallel` нужен для того, чтобы усреднить градиенты двух процессов. В таблице стоит градиент по $w_1$ после каждого прохода или текст ошибки.
+# %% tags=["picture"]
+from autograder import two_processes
+
+
+def skip_a_layer(rank):
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = torch.nn.Linear(1, 1, bias=False)
+            self.second = torch.nn.Linear(1, 1, bias=False)
+
+        def forward(self, x, skip):
+            x = self.first(x)
+            return x if skip else self.second(x)
+
+    x = torch.tensor([[1.0 + rank]])
+    seen = {}
+    for name, setting in ("plain", {}), ("find_unused_parameters", {"find_unused_parameters": True}):
+        model = DistributedDataParallel(Net(), **setting)
+        for number in (1, 2):
+            model.zero_grad()
+            try:
+                model(x, skip=True).sum().backward()
+                seen[f"{name}, pass {number}"] = model.module.first.weight.grad.item()
+            except RuntimeError as error:
+                seen[f"{name}, pass {number}"] = str(error)[:42] + "..."
+    return seen
+
+
+two_processes(skip_a_layer)
+# %% [markdown] tags=["en"]
+# The first pass is not innocent. Its gradients are 1.0 and 2.0: nothing was averaged, the two copies would step apart, and there is no message. Only the second pass notices that the first one was never finished. With `find_unused_parameters=True` both processes have 1.5.
+#
+# By the end of the lesson you will have written the mechanism that does this, on hooks alone and in one process.
+#
+# ## A hook on a tensor
+#
+# `tensor.register_hook(f)` asks the backward pass to call `f(gradient)` when the gradient with respect to `tensor` is complete. What `f` returns takes the gradient's place from there on; if it returns None, the gradient goes on as it is. `register_hook` returns a *handle*, and `handle.remove()` takes the hook off. Here $h = 3w$ with $w = 2$, and the loss is $5h$.
+# %% [markdown] tags=["ru"] of="1abef70d"
+# Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
+#
+# К концу урока вы сами напишете этот механизм, на одних хуках и в одном процессе.
+#
+# ## Хук на тензоре
+#
+# После `tensor.register_hook(f)` обратный проход вызовет `f(gradient)`, когда градиент по тензору `tensor` будет полностью готов. То, что вернула функция `f`, занимает место градиента на всём дальнейшем пути; если она вернула None, градиент идёт дальше без изменений. Метод `register_hook` возвращает *дескриптор*, и вызов `handle.remove()` снимает хук. Ниже $h = 3w$ при $w = 2$, а функция потерь равна $5h$.
+# %%
+w = torch.tensor(2.0, requires_grad=True)
+h = 3 * w
+handle = h.register_hook(lambda gradient: print("h gets", gradient.item()))
+w.register_hook(lambda gradient: print("w gets", gradient.item()))
+(5 * h).backward()
+print("w.grad:", w.grad.item())
+# %% tags=["fact"]
+assert not h.is_leaf and not h.retains_grad and w.grad.item() == 15
+seen = []
+h = 3 * w
+h.register_hook(seen.append)
+h.backward(torch.tensor(5.0), retain_graph=True)
+assert [s.item() for s in seen] == [5]
+other = (3 * w).register_hook(lambda g: None)
+other.remove()
+
+
+def refusal(action):
+    try:
+        action()
+    except (RuntimeError, TypeError) as error:
+        return str(error)
+    raise SystemError("no error")
+
+
+assert refusal(lambda: torch.ones(1).register_hook(print)) == (
+    "cannot register a hook on a tensor that doesn't require gradient"
+)
+for bad, said in ((lambda g: g.double(), "changed the type"), (lambda g: g.expand(2), "changed the size")):
+    h = 3 * w
+    h.register_hook(bad)
+    assert said in refusal(h.backward)
+h = 3 * w
+h.register_hook(lambda g: 1.0)
+assert "expected Variable, but hook returned 'float'" in refusal(h.backward)
+
+
+# %% [markdown] tags=["en"]
+# A second kind of hook belongs to leaves: `register_post_accumulate_grad_hook(f)` calls `f(parameter)` after the gradient has been added to `.grad`. So a leaf has a moment before and a moment after the addition. Here is everything in one function. Read it; do not call it yet.
+# %% [markdown] tags=["ru"] of="c41b7449"
+# Хук второго вида бывает только у листьев: `register_post_accumulate_grad_hook(f)` вызывает `f(parameter)` после того, как градиент прибавлен к `.grad`. Значит, у листа есть момент до сложения и момент после. В следующей функции собрано всё сразу. Прочтите её, но пока не вызывайте.
+# %%
+def hook_table():
+    seen, calls = {}, []
+    w = torch.tensor(2.0, requires_grad=True)
+    w.grad = torch.tensor(100.0)  # from an earlier pass
+    h = 3 * w
+    h.retain_grad()
+
+    def ten_times(gradient):
+        seen["first hook on h"] = gradient.item()
+        return 10 * gradient
+
+    def watch(gradient):
+        seen["second hook on h"] = gradient.item()
+
+    def before(gradient):
+        calls.append("before")
+        seen["hook on w"] = gradient.item()
+        seen["w.grad in the hook on w"] = w.grad.item()
+
+    def after(parameter):
+        calls.append("after")
+        seen["w.grad in the post-accumulate hook"] = parameter.grad.item()
+
+    h.register_hook(ten_times)
+    h.register_hook(watch)
+    w.register_hook(before)
+    w.register_post_accumulate_grad_hook(after)
+    (5 * h).backward()
+    table = {**seen, "h.grad": h.grad.item()}
+
+    calls.clear()
+    (2 * w + 3 * w).backward()
+    table["calls of the hook on w, used twice"] = calls.count("before")
+
+    calls.clear()
+    torch.autograd.grad(2 * w, w)
+    table["hook on w runs in autograd.grad"] = "before" in calls
+    table["post-accumulate hook runs in autograd.grad"] = "after" in calls
+
+    h = 1 * w
+    h.register_hook(lambda gradient: table.update({"hook before h.mul_(4)": gradient.item()}))
+    h.mul_(4)
+    h.register_hook(lambda gradient: table.update({"hook after h.mul_(4)": gradient.item()}))
+    h.backward()
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_hook_order`: when a hook sees what
+# *predict · ●●○ · 10 minutes · 1 point*
+#
+# Put what `hook_table()` returns in place of each `...`: numbers, in the two entries on `autograd.grad` True or False.
+# %% [markdown] tags=["ru"] of="bb3b1fef"
+# ### Упражнение `predict_hook_order`: когда и что видит хук
+# *предсказать · ●●○ · 10 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `hook_table()`: числа, а в двух строках про `autograd.grad` — True или False.
+# %% answer="predict_hook_order"
+predict_hook_order = {
+    "first hook on h": 5.0,
+    "second hook on h": 50.0,
+    "hook on w": 150.0,
+    "w.grad in the hook on w": 100.0,
+    "w.grad in the post-accumulate hook": 250.0,
+    "h.grad": 50.0,
+    "calls of the hook on w, used twice": 1,
+    "hook on w runs in autograd.grad": True,
+    "post-accumulate hook runs in autograd.grad": False,
+    "hook before h.mul_(4)": 4.0,
+    "hook after h.mul_(4)": 1.0,
+}
+# %% given="predict_hook_order"
+predict_hook_order = {
+    "first hook on h": ...,
+    "second hook on h": ...,
+    "hook on w": ...,
+    "w.grad in the hook on w": ...,
+    "w.grad in the post-accumulate hook": ...,
+    "h.grad": ...,
+    "calls of the hook on w, used twice": ...,
+    "hook on w runs in autograd.grad": ...,
+    "post-accumulate hook runs in autograd.grad": ...,
+    "hook before h.mul_(4)": ...,
+    "hook after h.mul_(4)": ...,
+}
+# %% check="predict_hook_order"
+from autograder import check
+
+check("predict_hook_order")
+# %% tags=["fact"]
+assert {name: value for name, value in hook_table().items()} == predict_hook_order
+order = []
+w = torch.tensor(2.0, requires_grad=True)
+h = 3 * w
+h.grad_fn.register_prehook(lambda g: order.append("node, before"))
+h.grad_fn.register_hook(lambda g_in, g_out: order.append("node, after"))
+h.register_hook(lambda g: order.append("tensor"))
+w.register_post_accumulate_grad_hook(lambda p: order.append("post-accumulate"))
+w.register_hook(lambda g: order.append("leaf"))
+(5 * h).backward()
+assert order == ["tensor", "node, before", "node, after", "leaf", "post-accumulate"]
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+hook_table()
+# %% [markdown] tags=["en"]
+# Four rules are in that table.
+#
+# * Hooks of one tensor run in the order of their registration, and each gets what the one before it returned. `h.grad` holds what is left after all of them, even though `retain_grad()` was called first.
+# * A tensor hook runs before the addition to `.grad`, a post-accumulate hook after it. The first gets the gradient of this pass, the second finds the sum in `.grad`.
+# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out.
+# * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
+#
+# ## Handles, and hooks that stay
+#
+# A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
+# %% [markdown] tags=["ru"] of="98a43165"
+# В этой таблице видны четыре правила.
+#
+# * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
+# * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
+# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Его вызывает и `autograd.grad`; опускается только то, что связано с `.grad`.
+# * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
+#
+# ## Дескрипторы и забытые хуки
+#
+# Хук на промежуточном тензоре исчезает вместе с этим тензором и его графом. Хук на параметре живёт столько же, сколько параметр, и удерживает всё, на что ссылается его функция. Если ставить хук на каждой итерации цикла, через тысячу итераций их будет тысяча. В примере ниже каждый умножает градиент на 0.5:
+# %%
+layer = nn.Linear(1, 1, bias=False)
+for step in (1, 2, 3):
+    layer.weight.register_hook(lambda gradient: 0.5 * gradient)
+    layer.zero_grad()
+    layer(torch.ones(1, 1)).sum().backward()
+    print(f"step {step}: {len(layer.weight._backward_hooks)} hooks, gradient {layer.weight.grad.item()}")
+# %% tags=["fact"]
+assert len(layer.weight._backward_hooks) == 3 and layer.weight.grad.item() == 0.125
+import copy
+
+assert copy.deepcopy(layer).weight._backward_hooks is None
+layer.double()
+assert len(layer.weight._backward_hooks) == 3
+layer.load_state_dict(copy.deepcopy(layer).state_dict())
+assert len(layer.weight._backward_hooks) == 3
+layer.load_state_dict(copy.deepcopy(layer).state_dict(), assign=True)
+assert not layer.weight._backward_hooks
+
+
+# %% [markdown] tags=["en"]
+# The gradient should be 0.5 in each step; it is 0.5, 0.25, 0.125. So keep the handle and remove the hook, also when something goes wrong in between: `try: ... finally: ...`.
+#
+# The opposite happens, too: a hook gets lost. `load_state_dict(..., assign=True)` and `layer.weight = nn.Parameter(...)` put a new parameter in place of the one with the hook, and a `deepcopy` of a model has no hooks. After `layer.double()` and after an ordinary `load_state_dict` they are still there.
+#
+# ### Exercise `arriving_gradients`: gradients as they arrive
+# *complete · ●●○ · 8 minutes · 3 points*
+#
+# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If somebody else's hook on the tensor changes the gradient, the changed one is meant.
+#
+# `.grad` is as after an ordinary `loss.backward()`: in leaves the gradient is added to what was there, and intermediate tensors keep nothing. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
+# %% [markdown] tags=["ru"] of="b5b80201"
+# На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраните дескриптор и снимите хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
+#
+# Бывает и наоборот: хук теряется. При `load_state_dict(..., assign=True)` и `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После `layer.double()` и обычного `load_state_dict` хуки остаются.
+#
+# ### Упражнение `arriving_gradients`: градиенты в момент прихода
+# *дописать · ●●○ · 8 минут · 3 балла*
+#
+# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент на этом тензоре изменил чужой хук, нужен уже изменённый.
+#
+# Поля `.grad` должны быть такими же, как после обычного `loss.backward()`: у листьев градиент прибавлен к прежнему, у промежуточных тензоров ничего не остаётся. Ни одного вашего хука не остаётся, даже если `backward()` завершился ошибкой. Сама ошибка доходит до вызывающего кода.
+# %% answer="arriving_gradients"
+def arriving_gradients(loss, tensors):
+    """Call `loss.backward()`; return the gradient that came to each of `tensors`, or None."""
+    ### BEGIN SOLUTION
+    found = [None] * len(tensors)
+
+    def hook_for(index):
+        def hook(gradient):
+            found[index] = gradient
+
+        return hook
+
+    handles = [tensor.register_hook(hook_for(index)) for index, tensor in enumerate(tensors)]
+    try:
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+    ### END SOLUTION
+
+
+# %% alternative="arriving_gradients"
+def arriving_gradients(loss, tensors):
+    from contextlib import ExitStack
+    from functools import partial
+
+    found = {}
+
+    def keep(index, gradient):
+        found[index] = gradient.clone()
+
+    with ExitStack() as stack:
+        for index, tensor in enumerate(tensors):
+            stack.callback(tensor.register_hook(partial(keep, index)).remove)
+        loss.backward()
+    return [found.get(index) for index in range(len(tensors))]
+
+
+# %% alternative="arriving_gradients"
+def arriving_gradients(loss, tensors):
+    found = []
+    with torch.autograd.graph.register_multi_grad_hook(tensors, found.append):
+        loss.backward()
+    return list(found[0]) if found else [None] * len(tensors)
+
+
+# %% alternative="arriving_gradients"
+def arriving_gradients(loss, tensors):
+    boxes = [[] for _ in tensors]
+    handles = [tensor.register_hook(box.append) for tensor, box in zip(tensors, boxes)]
+    try:
+        torch.autograd.backward(loss)
+    finally:
+        [handle.remove() for handle in handles]
+    return [box[0] if box else None for box in boxes]
+
+
+# %% check="arriving_gradients"
+from autograder import check
+
+check("arriving_gradients")
+
+
+# %% [markdown] tags=["en"]
+# ## A hook that edits its argument
+#
+# A hook may return a new gradient. Why not change the given one in place and spare the memory? `half` below does so. It sits on the branch $f = wh$ of a residual connection $y = h + f$, with $w = h = 1$. The gradient of $y$ is 8. With half of it on the branch, $w$ should get 4, and $h$ should get $8 + 4 = 12$: the whole gradient past the branch, half of it through the branch.
+# %% [markdown] tags=["ru"] of="31c98d22"
+# ## Хук, который меняет свой аргумент
+#
+# Хук может вернуть новый градиент. А почему бы не изменить полученный на месте и не сэкономить память? Так поступает функция `half` ниже. Она стоит на ветви $f = wh$ остаточной связи $y = h + f$, где $w = h = 1$. Градиент по $y$ равен 8. Если на ветви он уменьшается вдвое, то $w$ должен получить 4, а $h$ — $8 + 4 = 12$: весь градиент в обход ветви и половину через ветвь.
+# %%
+def half(gradient):
+    gradient *= 0.5
+
+
+def residual(hook):
+    """The gradients of w and h in y = h + w * h, with `hook` on the branch; and the gradient given to backward."""
+    w, h = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    branch = w * h
+    branch.register_hook(hook)
+    given = torch.tensor([8.0, 8.0])
+    (h + branch).backward(given)
+    return w.grad.tolist(), h.grad.tolist(), given.tolist()
+
+
+print("in place:  ", residual(half))
+print("a new one: ", residual(lambda gradient: 0.5 * gradient))
+# %% tags=["fact"]
+assert residual(half) == ([4, 4], [8, 8], [4, 4])
+assert residual(lambda gradient: 0.5 * gradient) == ([4, 4], [12, 12], [8, 8])
+
+
+def hooked_sum():
+    a = torch.ones(2, requires_grad=True)
+    a.register_hook(half)
+    a.sum().backward()
+
+
+assert "more than one element of the written-to tensor" in refusal(hooked_sum)
+
+
+def sum_of_two(hook, last):
+    """The gradient of b in a + b, with the hook on a. `last` names the branch that was computed last."""
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    if last == "a":
+        right, left = 1 * b, 1 * a
+    else:
+        left, right = 1 * a, 1 * b
+    left.register_hook(hook)
+    (left + right).backward(torch.tensor([8.0, 8.0]))
+    return b.grad.tolist()
+
+
+assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
+
+
+# %% [markdown] tags=["en"]
+# In place, $h$ got 8: $4 + 4$. An addition passes *the same tensor* to both of its inputs, so the edit halves the other path as well. It even halves the tensor that the caller gave to `backward`. And it is a matter of luck: backward reaches first what was computed last, and if the other branch comes first, its gradient is right. After a `sum()` there is an error instead, because all entries of that gradient share one place in memory.
+#
+# ### Exercise `damp`: a hook that edits its argument
+# *find the bug · ●●○ · 8 minutes · 3 points*
+#
+# Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
+# %% [markdown] tags=["ru"] of="56bea3a8"
+# При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому изменение уменьшает вдвое и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом это дело случая: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
+#
+# ### Упражнение `damp`: хук, который меняет свой аргумент
+# *найти ошибку · ●●○ · 8 минут · 3 балла*
+#
+# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого `tensor`. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
+# %% answer="damp"
+def damp(tensor, factor):
+    def hook(gradient):
+        return gradient * factor
+
+    return tensor.register_hook(hook)
+
+
+# %% given="damp"
+def damp(tensor, factor):
+    def hook(gradient):
+        gradient *= factor
+
+    return tensor.register_hook(hook)
+
+
+# %% alternative="damp"
+def damp(tensor, factor):
+    return tensor.register_hook(lambda gradient: gradient.mul(factor))
+
+
+# %% alternative="damp"
+def damp(tensor, factor):
+    def hook(gradient):
+        gradient = gradient.clone()
+        gradient *= factor
+        return gradient
+
+    return tensor.register_hook(hook)
+
+
+# %% alternative="damp"
+def damp(tensor, factor):
+    return tensor.register_hook(lambda gradient: torch.lerp(torch.zeros_like(gradient), gradient, factor))
+
+
+# %% check="damp"
+from autograder import check
+
+check("damp")
+
+
+# %% [markdown] tags=["en"]
+# ## A hook that clips
+#
+# This function is in a published project:
+#
+# ```python
+# def gradient_clipper(model, val):
+#     for parameter in model.parameters():
+#         parameter.register_hook(lambda grad: grad.clamp_(-val, val))
+#     return model
+# ```
+#
+# It edits its argument. It also bounds each entry on its own, while clipping by norm shortens the whole gradient and leaves its direction. Take two parameters with the gradients 3 and 4, together of norm 5, and clip to 1:
+#
+# | | first | second | ratio |
+# |---|---|---|---|
+# | the gradient | 3 | 4 | 0.75 |
+# | each on its own | 1 | 1 | 1 |
+# | all together | 0.6 | 0.8 | 0.75 |
+#
+# The factor 1/5 needs both gradients. A hook on one parameter sees one.
+#
+# ### Exercise `clip_globally`: a hook that clips
+# *find the bug · ●●○ · 8 minutes · 3 points*
+#
+# Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A relative error of $10^{-6}$ does not matter.
+#
+# At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter, and nothing is returned.
+# %% [markdown] tags=["ru"] of="fba44a77"
+# ## Хук, который отсекает градиент
+#
+# Такая функция есть в одном опубликованном проекте:
+#
+# ```python
+# def gradient_clipper(model, val):
+#     for parameter in model.parameters():
+#         parameter.register_hook(lambda grad: grad.clamp_(-val, val))
+#     return model
+# ```
+#
+# Хук здесь меняет свой аргумент. Кроме того, каждый элемент ограничен сам по себе, тогда как отсечение по норме укорачивает весь градиент и сохраняет его направление. Возьмём два параметра с градиентами 3 и 4, общая норма равна 5, и ограничим её единицей:
+#
+# | | первый | второй | отношение |
+# |---|---|---|---|
+# | градиент | 3 | 4 | 0.75 |
+# | каждый сам по себе | 1 | 1 | 1 |
+# | все вместе | 0.6 | 0.8 | 0.75 |
+#
+# Для множителя 1/5 нужны оба градиента, а хук на одном параметре видит только свой.
+#
+# ### Упражнение `clip_globally`: хук, который отсекает градиент
+# *найти ошибку · ●●○ · 8 минут · 3 балла*
+#
+# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она делает один обратный проход от `loss` и оставляет в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент уменьшается до этой нормы, иначе остаётся как есть. Относительная погрешность $10^{-6}$ не важна.
+#
+# В начале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся, функция ничего не возвращает.
+# %% answer="clip_globally"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% given="clip_globally"
+def clip_globally(model, loss, max_norm):
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_hook(lambda grad: grad.clamp_(-max_norm, max_norm))
+    loss.backward()
+
+
+# %% alternative="clip_globally"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = sum(g.square().sum() for g in gradients).sqrt()
+    if norm > max_norm:
+        for gradient in gradients:
+            gradient *= max_norm / norm
+
+
+# %% alternative="clip_globally"
+def clip_globally(model, loss, max_norm):
+    used = [p for p in model.parameters() if p.requires_grad]
+    gradients = torch.autograd.grad(loss, used, allow_unused=True)
+    norm = torch.cat([g.flatten() for g in gradients if g is not None]).norm()
+    for parameter, gradient in zip(used, gradients):
+        if gradient is not None:
+            parameter.grad = gradient * min(1.0, max_norm / norm.item())
+
+
+# %% alternative="clip_globally"
+def clip_globally(model, loss, max_norm):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    norms = []
+
+    def all_there(gradients):
+        norms.append(torch.stack([g.norm() for g in gradients if g is not None]).norm())
+
+    with torch.autograd.graph.register_multi_grad_hook(trained, all_there):
+        loss.backward()
+    for parameter in trained:
+        if parameter.grad is not None:
+            parameter.grad.mul_((max_norm / norms[0]).clamp(max=1.0))
+
+
+# %% check="clip_globally"
+from autograder import check
+
+check("clip_globally")
+
+
+# %% tags=["fact"]
+def clipped(*hooks):
+    p, q = (nn.Parameter(torch.tensor(1.0)) for _ in "pq")
+    handles = [x.register_hook(hook) for hook in hooks for x in (p, q)]
+    (3 * p + 4 * q).backward()
+    if not handles:
+        torch.nn.utils.clip_grad_norm_([p, q], 1.0)
+    return [round(x.grad.item(), 4) for x in (p, q)]
+
+
+assert clipped() == [0.6, 0.8]
+assert clipped(lambda g: g.clamp(-1, 1)) == clipped(lambda g: g * (1 / g.norm()).clamp(max=1)) == [1, 1]
+seen = []
+p, q, r = (nn.Parameter(torch.tensor(1.0)) for _ in "pqr")
+handle = torch.autograd.graph.register_multi_grad_hook([p, q, r], seen.append)
+(3 * p + 4 * q).backward()
+assert [None if g is None else g.item() for g in seen[0]] == [3, 4, None]
+handle.remove()
+handle = torch.autograd.graph.register_multi_grad_hook([p, q], lambda gs: tuple(0 * g for g in gs))
+p.grad = q.grad = None
+(3 * p + 4 * q).backward()
+assert (p.grad.item(), q.grad.item()) == (3, 4)
+handle.remove()
+filled = []
+p.grad = q.grad = r.grad = None
+handle = torch.autograd.graph.register_multi_grad_hook(
+    [p, q, r], lambda gs: filled.append(p.grad is None or q.grad is None or r.grad is None)
+)
+(p * q * r).backward()
+assert filled == [True]
+# %% [markdown] tags=["en"]
+# There is a hook for several tensors: `torch.autograd.graph.register_multi_grad_hook(tensors, f)` calls `f` once per pass, with the list of all their gradients, as soon as the last one has come. A tensor that the loss does not depend on has None in the list. What it returns is ignored, and some of the gradients may already be in `.grad`, others not: it is a place to look, not to change.
+#
+# ## The step inside the backward pass
+#
+# An ordinary step needs all gradients in memory at once. Does it have to? As soon as one parameter's gradient is in `.grad`, its step can be made, and the gradient let go, while the pass goes on to the layers before it. That is what a post-accumulate hook is for. The cell measures the bytes of all new tensors for eight layers of 256 × 256 numbers in float32, 262,144 bytes each.
+# %% [markdown] tags=["ru"] of="e172b945"
+# Есть и хук для нескольких тензоров: `torch.autograd.graph.register_multi_grad_hook(tensors, f)` вызывает `f` один раз за проход, со списком всех градиентов, как только пришёл последний. Если функция потерь от тензора не зависит, на его месте в списке стоит None. Возвращённое значение ни на что не влияет, причём часть градиентов к этому моменту может уже лежать в `.grad`, а часть — ещё нет: такой хук годится, чтобы смотреть, но не чтобы менять.
+#
+# ## Шаг внутри обратного прохода
+#
+# Для обычного шага в памяти должны лежать сразу все градиенты. Обязательно ли это? Как только градиент одного параметра попал в `.grad`, можно сделать по нему шаг и освободить его память, пока обратный проход идёт дальше, к предыдущим слоям. Для этого и нужен хук post-accumulate. В ячейке измеряется, сколько байтов занимают все новые тензоры для восьми слоёв по 256 × 256 чисел float32, то есть по 262 144 байта.
+# %%
+from autograder.measure import live_bytes
+
+
+def deep():
+    return nn.Sequential(*[nn.Linear(256, 256, bias=False) for _ in range(8)])
+
+
+def ordinary_step(net, x):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, foreach=False)
+    net(x).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def step_in_hooks(net, x):
+    def hook(parameter):
+        with torch.no_grad():
+            parameter -= 0.01 * parameter.grad
+        parameter.grad = None
+
+    handles = [parameter.register_post_accumulate_grad_hook(hook) for parameter in net.parameters()]
+    net(x).square().mean().backward()
+    for handle in handles:
+        handle.remove()
+
+
+for how in ordinary_step, step_in_hooks:
+    net, x = deep(), torch.ones(4, 256)
+    with live_bytes() as live:
+        how(net, x)
+    print(f"{how.__name__:14} peak {live.peak:9,} B")
+# %% tags=["fact"]
+peaks = {}
+for how in ordinary_step, step_in_hooks:
+    net, x = deep(), torch.ones(4, 256)
+    with live_bytes() as live:
+        how(net, x)
+    peaks[how.__name__] = live.peak
+assert round(peaks["ordinary_step"] / 1e6, 1) == 2.1 and round(peaks["step_in_hooks"] / 1e6, 2) == 0.55
+assert peaks["ordinary_step"] > 8 * 262_144 and peaks["step_in_hooks"] < 2.3 * 262_144
+# %% [markdown] tags=["en"]
+# The peak falls from 2.1 to 0.55 million bytes. Where do the bytes go? In the first picture eight steps are climbed and come down together. In the second each gradient goes before the next one comes.
+# %% [markdown] tags=["ru"] of="0cfee2b2"
+# Пик уменьшился с 2.1 до 0.55 миллиона байтов. Куда уходят байты? На первой кривой восемь ступеней растут одна за другой и исчезают разом. На второй каждый градиент исчезает раньше, чем придёт следующий.
+# %% tags=["picture"]
+from autograder import plot_memory
+
+first, second = deep(), deep()
+
+
+def ordinary(x):
+    ordinary_step(first, x)
+
+
+def in_hooks(x):
+    step_in_hooks(second, x)
+
+
+plot_memory(torch.ones(4, 256), ordinary, in_hooks)
+# %% [markdown] tags=["en"]
+# It has a price. Three things that an ordinary loop does no longer fit:
+#
+# * **A window of micro-batches.** The step is made in every pass, so nothing accumulates. With $w = 1$ and the gradients 1 and 3, a window at a learning rate of 0.1 ends at $1 - 0.1 \cdot 4 = 0.6$. With the step inside, the second gradient is computed at the changed weight.
+# * **Clipping by the norm of all.** When the first step is made, the other gradients do not exist yet.
+# * **A second pass through the same graph.** `retain_graph=True` keeps the graph, but the weights saved in it have been changed: torch refuses with its error about an in-place operation.
+# %% [markdown] tags=["ru"] of="aee3a4c8"
+# За это приходится платить. Три вещи, обычные для простого цикла, здесь уже не работают:
+#
+# * **Окно микробатчей.** Шаг делается в каждом проходе, и ничего не накапливается. При $w = 1$, градиентах 1 и 3 и скорости обучения 0.1 вес в конце окна равен $1 - 0.1 \cdot 4 = 0.6$. А если шаг внутри прохода, второй градиент вычисляется уже при изменённом весе.
+# * **Отсечение по общей норме.** Когда делается первый шаг, остальных градиентов ещё нет.
+# * **Второй проход по тому же графу.** Граф сохраняется благодаря `retain_graph=True`, но веса, которые в нём сохранены, уже изменены: torch сообщает об ошибке, связанной с изменением на месте.
+# %% tags=["fact"]
+net = deep()
+for parameter in net.parameters():
+
+    def step_now(parameter):
+        with torch.no_grad():
+            parameter -= 0.01 * parameter.grad
+        parameter.grad = None
+
+    parameter.register_post_accumulate_grad_hook(step_now)
+loss = net(torch.ones(1, 256)).square().mean()
+loss.backward(retain_graph=True)
+assert "modified by an inplace operation" in refusal(loss.backward)
+
+
+def one_window(inside):
+    """Two micro-batches, with the losses w and 1.5 w²; at w = 1 their gradients are 1 and 3."""
+    w = nn.Parameter(torch.tensor(1.0))
+    if inside:
+
+        def hook(p):
+            with torch.no_grad():
+                p -= 0.1 * p.grad
+            p.grad = None
+
+        w.register_post_accumulate_grad_hook(hook)
+    for loss in (lambda: 1 * w, lambda: 1.5 * w**2):
+        loss().backward()
+    if not inside:
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+    return round(w.item(), 4)
+
+
+assert one_window(False) == 0.6 and one_window(True) == 0.63
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `step_in_backward`: the step inside backward
+# *design · ●●● · 18 minutes · 5 points*
+#
+# Write `step_in_backward(model, make_optimizer)`. `make_optimizer(parameters)` gets a list of parameters and returns a new optimizer for them, such as `torch.optim.Adam(parameters)`. After the call of `step_in_backward`, each `loss.backward()` trains the model. After it, the parameters are those of the ordinary loop: one optimizer for all, made once; in each pass `backward()`, `step()`, `zero_grad()`.
+#
+# * All `.grad` are None at the start, and again after each pass.
+# * Frozen parameters may occur, a parameter that only some of the passes use, and one that the model uses in two places.
+# * Of eight equal layers, the gradients of at most two are in memory at the same time.
+# * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter.
+# %% [markdown] tags=["ru"] of="64e64d96"
+# ### Упражнение `step_in_backward`: шаг внутри обратного прохода
+# *спроектировать · ●●● · 18 минут · 5 баллов*
+#
+# Напишите функцию `step_in_backward(model, make_optimizer)`. Функция `make_optimizer(parameters)` получает список параметров и возвращает новый оптимизатор для них, например `torch.optim.Adam(parameters)`. После вызова `step_in_backward` каждый `loss.backward()` обучает модель: параметры после него такие же, как в обычном цикле, где оптимизатор один на все параметры и создан один раз, а в каждом проходе выполняются `backward()`, `step()`, `zero_grad()`.
+#
+# * Во всех полях `.grad` вначале лежит None, и после каждого прохода — снова None.
+# * Бывают замороженные параметры, параметр, который участвует не во всех проходах, и параметр, который модель использует в двух местах.
+# * Из восьми одинаковых слоёв в памяти одновременно находятся градиенты не больше чем двух.
+# * Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет.
+# %% answer="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    """Make each backward pass take the optimizer step; return a function that ends this."""
+    ### BEGIN SOLUTION
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+
+    def hook(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    handles = [parameter.register_post_accumulate_grad_hook(hook) for parameter in optimizers]
+
+    def stop():
+        for handle in handles:
+            handle.remove()
+
+    return stop
+    ### END SOLUTION
+
+
+# %% alternative="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(trained)
+
+    def hook(parameter):
+        # every other `.grad` is None, and a step leaves such parameters alone
+        optimizer.step()
+        parameter.grad = None
+
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in trained]
+    return lambda: [handle.remove() for handle in handles]
+
+
+# %% alternative="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    from functools import partial
+
+    working = [True]
+
+    def hook(optimizer, parameter):
+        if working:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(partial(hook, make_optimizer([parameter])))
+    return working.clear
+
+
+# %% alternative="step_in_backward"
+def step_in_backward(model, make_optimizer):
+    class Stepper:
+        def __init__(self, parameter):
+            self.optimizer = make_optimizer([parameter])
+            self.handle = parameter.register_post_accumulate_grad_hook(self)
+
+        def __call__(self, parameter):
+            self.optimizer.step()
+            parameter.grad = None
+
+    steppers = [Stepper(p) for p in filter(lambda p: p.requires_grad, model.parameters())]
+
+    def stop():
+        while steppers:
+            steppers.pop().handle.remove()
+
+    return stop
+
+
+# %% check="step_in_backward"
+from autograder import check
+
+check("step_in_backward")
+
+
+# %% [markdown] tags=["en"]
+# ## Why distributed training waits
+#
+# Back to the two processes. Each computes gradients on its own data, and both have to step with the mean. The exchange is called *all-reduce*: each process gives its gradients, each gets the mean of both. To send each gradient alone would be slow, and to send all after the pass would leave the network idle until then. So `DistributedDataParallel` packs gradients into *buckets* and sends a bucket while the pass is still at work on the layers before it.
+#
+# When may a bucket go? When every parameter in it has had its hook. And it may not overtake: an all-reduce of one process meets the all-reduce that the other process starts at the same place in the order. If one sent bucket 1 first and the other bucket 0, numbers of different layers would be added. So all processes send the buckets in the same order, even if a later one is complete earlier.
+#
+# Now the unused layer: its hook never comes, its bucket never goes, and nor do the buckets behind it. The pass itself ends as usual. That nothing was averaged is noticed when the next pass begins, one pass late.
+#
+# ### Exercise `watch_buckets`: buckets
+# *design · ●●● · 18 minutes · 5 points*
+#
+# Write `watch_buckets(buckets, all_reduce, unused=())`. `buckets` is a list of lists of parameters, each parameter in one bucket. From now on, in every backward pass, `all_reduce(i)` is called once for each bucket `i` (0, 1, ...), as soon as both hold:
+#
+# * each parameter of the bucket that is not in `unused` has its gradient from this pass in `.grad`, where earlier gradients may have been before;
+# * `all_reduce` has been called in this pass for all buckets before it in the list.
+#
+# `unused` holds parameters that no pass reaches; each bucket has at least one other.
+#
+# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`. In either case the next pass begins anew.
+#
+# A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
+# %% [markdown] tags=["ru"] of="8d4d759e"
+# ## Чего ждёт распределённое обучение
+#
+# Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправить все после прохода, сеть до этого простаивала бы. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
+#
+# Когда корзину можно отправлять? Когда у каждого её параметра уже сработал хук. И обгонять корзинам нельзя: вызов all-reduce в одном процессе встречается с тем вызовом другого процесса, который стоит на том же месте по порядку. Если один процесс сначала отправит корзину 1, а другой — корзину 0, сложатся числа разных слоёв. Поэтому все процессы отправляют корзины в одном порядке, даже если более поздняя готова раньше.
+#
+# А теперь слой, который не участвует: его хук не сработает, его корзина не уйдёт, и те, что за ней, тоже. Сам проход при этом заканчивается как обычно. То, что ничего не усреднено, обнаруживается в начале следующего прохода, то есть с опозданием на один.
+#
+# ### Упражнение `watch_buckets`: корзины
+# *спроектировать · ●●● · 18 минут · 5 баллов*
+#
+# Напишите функцию `watch_buckets(buckets, all_reduce, unused=())`. Здесь `buckets` — список списков параметров, каждый параметр лежит в одной корзине. Начиная с этого момента в каждом обратном проходе для каждой корзины `i` (0, 1, ...) один раз вызывается `all_reduce(i)`, как только выполнены оба условия:
+#
+# * у каждого параметра корзины, кроме перечисленных в `unused`, градиент этого прохода уже находится в `.grad`, где до этого могли лежать и прежние градиенты;
+# * в этом проходе функция `all_reduce` уже вызвана для всех корзин, которые стоят в списке раньше.
+#
+# В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один другой.
+#
+# `watch_buckets` возвращает функцию `finish()`, которую вызывают без аргументов после каждого прохода. Если в этом проходе какая-то корзина не отправлена, `finish()` вызывает ошибку `RuntimeError`. В любом случае следующий проход начинается заново.
+#
+# Замечание о Python: выражение `parameter in some_list` сравнивает числа, и для тензоров это ошибка. Тот ли это объект, проверяют `set`, словарь или оператор `is`.
+# %% answer="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    """Call `all_reduce(i)` when bucket `i` and those before it are complete; return `finish`."""
+    ### BEGIN SOLUTION
+    where = {parameter: index for index, bucket in enumerate(buckets) for parameter in bucket}
+    counts = [len(set(bucket) - set(unused)) for bucket in buckets]
+    missing, reduced = list(counts), 0
+
+    def hook(parameter):
+        nonlocal reduced
+        missing[where[parameter]] -= 1
+        while reduced < len(buckets) and missing[reduced] == 0:
+            all_reduce(reduced)
+            reduced += 1
+
+    def finish():
+        nonlocal reduced
+        complete = reduced == len(buckets)
+        missing[:], reduced = counts, 0
+        if not complete:
+            raise RuntimeError("a bucket was not reduced: a parameter has had no gradient in this pass")
+
+    for parameter in where:
+        parameter.register_post_accumulate_grad_hook(hook)
+    return finish
+    ### END SOLUTION
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skipped = {id(p) for p in unused}
+    arrived, sent = set(), []
+
+    def complete(bucket):
+        return all(id(p) in arrived or id(p) in skipped for p in bucket)
+
+    def hook(parameter):
+        arrived.add(id(parameter))
+        for index in range(len(sent), len(buckets)):
+            if not complete(buckets[index]):
+                break
+            sent.append(index)
+            all_reduce(index)
+
+    def finish():
+        missing = len(buckets) - len(sent)
+        arrived.clear()
+        sent.clear()
+        if missing:
+            raise RuntimeError(f"{missing} buckets were not reduced")
+
+    [p.register_post_accumulate_grad_hook(hook) for bucket in buckets for p in bucket]
+    return finish
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    class Reducer:
+        def __init__(self):
+            self.begin()
+
+        def begin(self):
+            self.waiting = [[p for p in bucket if not any(p is u for u in unused)] for bucket in buckets]
+            self.next = 0
+
+        def __call__(self, parameter):
+            self.waiting = [[p for p in bucket if p is not parameter] for bucket in self.waiting]
+            while self.next < len(buckets) and not self.waiting[self.next]:
+                self.next += 1
+                all_reduce(self.next - 1)
+
+        def finish(self):
+            done = self.next == len(buckets)
+            self.begin()
+            if not done:
+                raise RuntimeError
+
+    reducer = Reducer()
+    for bucket in buckets:
+        for parameter in bucket:
+            parameter.register_post_accumulate_grad_hook(reducer)
+    return reducer.finish
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    def one_pass():
+        wanted = [{p for p in bucket} - set(unused) for bucket in buckets]
+        for index, want in enumerate(wanted):
+            while not want <= here:
+                yield
+            all_reduce(index)
+        done.append(True)
+        while True:
+            yield
+
+    here, done, passes = set(), [], []
+
+    def begin():
+        here.clear()
+        done.clear()
+        passes[:] = [one_pass()]
+        next(passes[0])
+
+    def hook(parameter):
+        here.add(parameter)
+        next(passes[0])
+
+    def finish():
+        failed = not done
+        begin()
+        if failed:
+            raise RuntimeError("not reduced")
+
+    begin()
+    for parameter in [p for bucket in buckets for p in bucket]:
+        parameter.register_post_accumulate_grad_hook(hook)
+    return finish
+
+
+# %% check="watch_buckets"
+from autograder import check
+
+check("watch_buckets")
+# %% [markdown] tags=["en"]
+# Does the real one do the same? Two processes again. The first model has four layers of 360,000 bytes, in buckets of 0.5 MiB. The second uses one layer twice, each time under its own checkpoint, an old one (`use_reentrant=True`) and a new one. The third has a post-accumulate hook of ours.
+# %% [markdown] tags=["ru"] of="9397c8a8"
+# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — 0.5 МиБ. Во второй один слой использован дважды, каждый раз со своей контрольной точкой: в старом варианте (`use_reentrant=True`) и в новом. В третьей стоит наш хук post-accumulate.
+# %% tags=["picture"]
+from autograder import two_processes
+
+
+def real_buckets(rank):
+    import torch
+    from torch import distributed
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.utils.checkpoint import checkpoint
+
+    seen, passes = {}, []
+    net = torch.nn.Sequential(*[torch.nn.Linear(300, 300, bias=False) for _ in range(4)])
+    model = DistributedDataParallel(net, bucket_cap_mb=0.5)
+
+    def mean(_, bucket):
+        layers = [i for i in reversed(range(4)) if any(net[i].weight is p for p in bucket.parameters())]
+        seen[f"pass {passes[-1]}, bucket {bucket.index()}"] = f"layers {layers}"
+        work = distributed.all_reduce(bucket.buffer().div_(2), async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    model.register_comm_hook(None, mean)
+    for number in (1, 2):
+        passes.append(number)
+        model(torch.ones(1, 300)).sum().backward()
+
+    class Twice(torch.nn.Module):
+        def __init__(self, old):
+            super().__init__()
+            self.old = old
+            self.first, self.layer = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
+
+        def forward(self, x):
+            x = self.first(x)
+            for _ in range(2):
+                x = checkpoint(self.layer, x, use_reentrant=self.old)
+            return x
+
+    x = torch.tensor([[1.0 + rank]])
+    for old in (True, False):
+        model = DistributedDataParallel(Twice(old))
+        try:
+            model(x).sum().backward()
+            seen[f"use_reentrant={old}"] = "accepted"
+        except RuntimeError as error:
+            seen[f"use_reentrant={old}"] = str(error)[:42] + "..."
+
+    layer = torch.nn.Linear(1, 1, bias=False)
+    model = DistributedDataParallel(layer)
+    layer.weight.register_post_accumulate_grad_hook(lambda p: seen.update({"in our hook": p.grad.item()}))
+    model(x).sum().backward()
+    seen["after backward"] = layer.weight.grad.item()
+    return seen
+
+
+two_processes(real_buckets)
+# %% [markdown] tags=["en"]
+# * In the first pass there is a single bucket. `DistributedDataParallel` watches in which order the gradients come, and from the second pass on the buckets follow it: the last layers first.
+# * Under the old checkpoint each block runs a backward pass of its own inside the big one, so the hook of the layer comes twice in one pass: `Expected to mark a variable ready only once`. With `use_reentrant=False` there is one pass, and the hook comes once.
+# * Our post-accumulate hook saw 1.0 and 2.0, the gradients of each process alone. Only afterwards were they averaged to 1.5. A step in such a hook, as in the exercise before, would let the two copies drift apart.
+#
+# And `find_unused_parameters=True`: before each backward pass it walks through the graph and marks the parameters that it does not meet as ready. That is your argument `unused`, found anew for each pass.
+#
+# This ends the core of the lesson. What follows is extra and gives no points toward the grade.
+# %% [markdown] tags=["ru"] of="d39e1d15"
+# * В первом проходе корзина одна. Класс `DistributedDataParallel` запоминает, в каком порядке приходят градиенты, и со второго прохода раскладывает их по корзинам в этом порядке: последние слои первыми.
+# * При старом варианте контрольных точек каждый блок запускает внутри большого прохода свой собственный, поэтому хук слоя срабатывает за один проход дважды: `Expected to mark a variable ready only once`. С `use_reentrant=False` проход один, и хук срабатывает один раз.
+# * Наш хук post-accumulate увидел 1.0 и 2.0, то есть градиенты каждого процесса в отдельности. Усреднены они были только потом, получилось 1.5. Если делать шаг в таком хуке, как в предыдущем упражнении, две копии модели разойдутся.
+#
+# А что делает `find_unused_parameters=True`? Перед каждым обратным проходом класс обходит граф и отмечает как готовые те параметры, которых в нём нет. Это и есть ваш аргумент `unused`, только он каждый раз находится заново.
+#
+# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
+
+
+# %% [markdown] tags=["en"]
+# ## A hook in the loop
+#
+# Above, three hooks were on one weight after three steps. The same in a training loop:
+#
+# ### Extra exercise `train_damped`: a hook in the loop
+# *find the bug · ●○○ · 6 minutes · 2 points · extra*
+#
+# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. Afterwards no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
+# %% [markdown] tags=["ru"] of="2e0952db"
+# ## Хук в цикле
+#
+# Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
+#
+# ### Дополнительное упражнение `train_damped`: хук в цикле
+# *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
+#
+# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. В конце ваших хуков на модели не остаётся. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
+# %% answer="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    handle = model.weight.register_hook(lambda gradient: factor * gradient)
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    handle.remove()
+
+
+# %% given="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        model.weight.register_hook(lambda gradient: factor * gradient)
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+# %% alternative="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        with model.weight.register_hook(lambda gradient: factor * gradient):
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+
+
+# %% alternative="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        model.weight.grad *= factor
+        optimizer.step()
+
+
+# %% alternative="train_damped"
+def train_damped(model, optimizer, batches, factor):
+    def damp_sum(parameter):
+        parameter.grad *= factor
+
+    handle = model.weight.register_post_accumulate_grad_hook(damp_sum)
+    try:
+        for x, y in batches:
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    finally:
+        handle.remove()
+
+
+# %% check="train_damped"
+from autograder import check
+
+check("train_damped")
+
+
+# %% [markdown] tags=["en"]
+# ## A window, with the step inside
+#
+# With a window of several passes the hook has to wait for the last one. Somebody must tell it which pass that is: a hook cannot know. Until then all gradients are in memory, as in the ordinary loop.
+#
+# ### Extra exercise `accumulate_in_backward`: steps at the end of a window
+# *design · ●●● · 15 minutes · 4 points · extra*
+#
+# Write `accumulate_in_backward(model, make_optimizer)`, with `make_optimizer` as in `step_in_backward`. It returns a function `backward(loss, last)`, which runs the backward pass of `loss`.
+#
+# * If `last` is False, the gradients are added to `.grad`, and no parameter changes.
+# * If `last` is True, the window ends. Each parameter is stepped inside this pass, as soon as its gradient is complete: when the pass reaches the first layer, the last one has already been changed.
+# * After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once, and every `.grad` is None. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not.
+#
+# Windows may have different lengths, frozen parameters may occur, and the model may use a parameter twice. At the start every `.grad` is None.
+# %% [markdown] tags=["ru"] of="28fc86a2"
+# ## Окно и шаг внутри прохода
+#
+# Если в окне несколько проходов, хук должен дождаться последнего. Какой проход последний, ему нужно сообщить: сам хук этого не знает. До тех пор все градиенты находятся в памяти, как и в обычном цикле.
+#
+# ### Дополнительное упражнение `accumulate_in_backward`: шаги в конце окна
+# *спроектировать · ●●● · 15 минут · 4 балла · дополнительно*
+#
+# Напишите функцию `accumulate_in_backward(model, make_optimizer)`, где `make_optimizer` — то же, что в `step_in_backward`. Она возвращает функцию `backward(loss, last)`, которая выполняет обратный проход от `loss`.
+#
+# * Если `last` равно False, градиенты прибавляются к `.grad`, а параметры не меняются.
+# * Если `last` равно True, окно закончено. Шаг по каждому параметру делается внутри этого прохода, как только его градиент готов: когда проход доходит до первого слоя, последний уже изменён.
+# * После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз, а во всех полях `.grad` лежит None. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем.
+#
+# Длина окон бывает разной, встречаются замороженные параметры, и модель может использовать параметр дважды. В начале во всех полях `.grad` лежит None.
+# %% answer="accumulate_in_backward"
+def accumulate_in_backward(model, make_optimizer):
+    """Return `backward(loss, last)`, which steps inside the last pass of a window."""
+    ### BEGIN SOLUTION
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    ending = False
+
+    def step(parameter):
+        optimizers[parameter].step()
+        parameter.grad = None
+
+    def hook(parameter):
+        if ending:
+            step(parameter)
+
+    for parameter in optimizers:
+        parameter.register_post_accumulate_grad_hook(hook)
+
+    def backward(loss, last):
+        nonlocal ending
+        ending = last
+        loss.backward()
+        if last:
+            for parameter in optimizers:
+                if parameter.grad is not None:
+                    step(parameter)
+
+    return backward
+    ### END SOLUTION
+
+
+# %% alternative="accumulate_in_backward"
+def accumulate_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizers = [make_optimizer([p]) for p in trained]
+
+    def backward(loss, last):
+        handles = []
+        for parameter, optimizer in zip(trained, optimizers):
+
+            def hook(parameter, optimizer=optimizer):
+                optimizer.step()
+                optimizer.zero_grad()
+
+            if last:
+                handles.append(parameter.register_post_accumulate_grad_hook(hook))
+        try:
+            loss.backward()
+        finally:
+            for handle in handles:
+                handle.remove()
+        if last:
+            for optimizer in optimizers:  # a step without a gradient does nothing
+                optimizer.step()
+                optimizer.zero_grad()
+
+    return backward
+
+
+# %% alternative="accumulate_in_backward"
+def accumulate_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(trained)
+    kept = {}
+
+    def hook(parameter):
+        # put the other gradients aside, so that the step finds this one alone
+        for other in trained:
+            if other is not parameter:
+                kept[other], other.grad = other.grad, None
+        optimizer.step()
+        parameter.grad = None
+        for other, gradient in kept.items():
+            other.grad = gradient
+        kept.clear()
+
+    def backward(loss, last):
+        handles = [p.register_post_accumulate_grad_hook(hook) for p in trained] if last else []
+        loss.backward()
+        for handle in handles:
+            handle.remove()
+        if last:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return backward
+
+
+# %% alternative="accumulate_in_backward"
+class Windows:
+    def __init__(self, model, make_optimizer):
+        self.last, self.optimizers = False, {}
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                self.optimizers[parameter] = make_optimizer([parameter])
+                parameter.register_post_accumulate_grad_hook(self.arrived)
+
+    def arrived(self, parameter):
+        if self.last:
+            self.optimizers[parameter].step()
+            self.optimizers[parameter].zero_grad()
+
+    def __call__(self, loss, last):
+        self.last = last
+        loss.backward()
+        for parameter in self.optimizers if last else ():
+            self.arrived(parameter)
+
+
+def accumulate_in_backward(model, make_optimizer):
+    return Windows(model, make_optimizer)
+
+
+# %% check="accumulate_in_backward"
+from autograder import check
+
+check("accumulate_in_backward")
+
+
+# %% [markdown] tags=["en"]
+# ## Who would be waited for in vain
+#
+# `find_unused_parameters=True` costs a walk through the graph in every pass. It is better to know which parameters are unused, and why: a layer that nobody calls, a branch taken for some batches only, a result that was detached. One process is enough to find out.
+#
+# ### Extra exercise `unused_parameters`: who would be waited for in vain
+# *complete · ●●○ · 10 minutes · 3 points · extra*
+#
+# Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
+#
+# Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, and `loss.backward()` can be called afterwards.
+# %% [markdown] tags=["ru"] of="0838aa75"
+# ## Кого ждали бы напрасно
+#
+# С `find_unused_parameters=True` граф обходится в каждом проходе, и за это приходится платить временем. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
+#
+# ### Дополнительное упражнение `unused_parameters`: кого ждали бы напрасно
+# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
+#
+# Ничего не меняется: поля `.grad` всех параметров, где может лежать прежний градиент, и `requires_grad` остаются прежними, а `loss.backward()` потом можно вызвать.
+# %% answer="unused_parameters"
+def unused_parameters(model, loss):
+    """The names of the trainable parameters to which `loss` brings no gradient."""
+    ### BEGIN SOLUTION
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    found = torch.autograd.grad(loss, list(trained.values()), retain_graph=True, allow_unused=True)
+    return [name for name, gradient in zip(trained, found) if gradient is None]
+    ### END SOLUTION
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    # what DistributedDataParallel does: walk through the graph, without a backward pass
+    reached, waiting = set(), [loss.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in reached:
+            reached.add(node)
+            waiting += [child for child, _ in node.next_functions]
+    leaves = {node.variable for node in reached if hasattr(node, "variable")}
+    return [name for name, p in model.named_parameters() if p.requires_grad and p not in leaves]
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    names = {p: name for name, p in model.named_parameters() if p.requires_grad}
+    arrived = set()
+    handles = [p.register_hook(lambda _, p=p: arrived.add(p)) for p in names]
+    before = {p: None if p.grad is None else p.grad.clone() for p in names}
+    loss.backward(retain_graph=True)
+    for handle, (parameter, gradient) in zip(handles, before.items()):
+        handle.remove()
+        parameter.grad = gradient
+    return [name for p, name in names.items() if p not in arrived]
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    unused = []
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            (gradient,) = torch.autograd.grad(loss, parameter, retain_graph=True, allow_unused=True)
+            if gradient is None:
+                unused.append(name)
+    return unused
+
+
+# %% check="unused_parameters"
+from autograder import check
+
+check("unused_parameters")
+
+
+# %% [markdown] tags=["en"]
+# ## Hooks on modules
+#
+# `module.register_full_backward_hook(f)` calls `f(module, grad_input, grad_output)`: two tuples, the gradients with respect to the module's inputs and outputs. An older method, `register_backward_hook`, has the same signature and is still there. Here both look at $2x + 3y$.
+# %% [markdown] tags=["ru"] of="de19c414"
+# ## Хуки на модулях
+#
+# Метод `module.register_full_backward_hook(f)` вызывает `f(module, grad_input, grad_output)`: два кортежа, градиенты по входам и по выходам модуля. Есть и более старый метод, `register_backward_hook`, с такой же сигнатурой. Ниже оба смотрят на $2x + 3y$.
+# %%
+import warnings
+
+
+class Mix(nn.Module):
+    def forward(self, x, y):
+        return 2 * x + 3 * y
+
+
+def grad_inputs(register):
+    """What a hook on `Mix` gets as `grad_input`. `register` is the name of the method."""
+    module, seen = Mix(), []
+    x, y = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
+    getattr(module, register)(lambda module, grad_input, grad_output: seen.extend(g.item() for g in grad_input))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the old method warns
+        module(x, y).backward()
+    return seen
+
+
+for register in "register_backward_hook", "register_full_backward_hook":
+    print(f"{register:27}", grad_inputs(register))
+# %% tags=["fact"]
+assert grad_inputs("register_backward_hook") == [1, 1] and grad_inputs("register_full_backward_hook") == [2, 3]
+
+
+def returned_by(register, value):
+    """Whether the gradients of input and weight change if a module's hook returns `value`."""
+    layer = nn.Linear(1, 1, bias=False)
+    x = torch.ones(1, 1, requires_grad=True)
+    layer(x).backward()
+    plain = x.grad.item(), layer.weight.grad.item()
+    x.grad = layer.weight.grad = None
+    getattr(layer, register)(value)
+    layer(x).backward()
+    return [round(new / old) for new, old in zip((x.grad.item(), layer.weight.grad.item()), plain)]
+
+
+assert returned_by("register_full_backward_hook", lambda m, g_in, g_out: (10 * g_in[0],)) == [10, 1]
+assert returned_by("register_full_backward_pre_hook", lambda m, g_out: (10 * g_out[0],)) == [10, 10]
+
+
+def moments(x):
+    layer, seen = nn.Linear(1, 1, bias=False), []
+    layer.register_full_backward_hook(lambda m, g_in, g_out: seen.append((g_in, m.weight.grad is not None)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        layer(x).sum().backward()
+    return seen
+
+
+assert moments(torch.ones(1, 1)) == [((None,), False)]
+((g_in, complete),) = moments(torch.ones(1, 1, requires_grad=True))
+assert g_in[0] is not None and complete
+net = nn.Sequential(nn.Linear(1, 1), nn.ReLU(inplace=True))
+net[0].register_full_backward_hook(lambda *_: None)
+assert "is a view and is being modified inplace" in refusal(lambda: net(torch.ones(1, 1)))
+
+
+class Labelled(nn.Linear):
+    def forward(self, x):
+        return {"y": super().forward(x)}
+
+
+labelled = Labelled(1, 1)
+labelled.register_full_backward_hook(lambda *_: seen.append("ran"))
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    seen = []
+    labelled(torch.ones(1, 1))["y"].backward()
+assert seen == [] and "module output should be a Tensor or a tuple of Tensors" in str(warned[0].message)
+
+
+# %% [markdown] tags=["en"]
+# The old hook gets 1 and 1. It sits on the last operation only, the addition, and sees the gradients of *its* inputs, $2x$ and $3y$. The full hook gets 2 and 3. It wraps the whole module, at a price:
+#
+# * What it returns replaces the gradient of the input. The gradients of the module's parameters stay as they are. To change both, return a new `grad_output` from a `register_full_backward_pre_hook`.
+# * If no input requires grad, as in the first layer, it still runs, with `grad_input` of None and a warning. It runs then before the weight's gradient is in `.grad`; otherwise after that.
+# * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
+# * If the module returns a dict, it does not run at all. There is only a warning.
+#
+# A tensor hook has none of these limits. Register it on the output, in a forward hook.
+#
+# ### Extra exercise `output_gradients`: gradients of outputs
+# *complete · ●●● · 12 minutes · 3 points · extra*
+#
+# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. For each module of class `nn.Linear` in the model, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty.
+#
+# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters is as after an ordinary pass, and no hook of yours stays.
+# %% [markdown] tags=["ru"] of="8bcc91a5"
+# Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и видит градиенты по *её* входам, $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
+#
+# * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
+# * Если ни один вход не требует градиента, как у первого слоя, хук всё равно срабатывает: в `grad_input` тогда None, и появляется предупреждение. В этом случае он срабатывает раньше, чем градиент веса попал в `.grad`, а в остальных — позже.
+# * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
+# * Если модуль возвращает словарь, хук не срабатывает вообще. Появляется только предупреждение.
+#
+# У хука на тензоре таких ограничений нет. Поставьте его на выход, в прямом хуке.
+#
+# ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
+# *дописать · ●●● · 12 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Ключи — имена всех модулей класса `nn.Linear` из `model.named_modules()`, включая вложенные. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст.
+#
+# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров такие же, как после обычного прохода, и ваших хуков не остаётся.
+# %% answer="output_gradients"
+def output_gradients(model, x):
+    """Run `model(x).sum().backward()`; return the gradients of the outputs of all linear layers."""
+    ### BEGIN SOLUTION
+    places = {name: [] for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+    handles = []
+
+    def hook_for(name):
+        def forward_hook(module, inputs, output):
+            place = []
+            places[name].append(place)
+            output.register_hook(place.append)
+
+        return forward_hook
+
+    for name in places:
+        handles.append(model.get_submodule(name).register_forward_hook(hook_for(name)))
+    try:
+        model(x).sum().backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return {name: [gradient for place in found for gradient in place] for name, found in places.items()}
+    ### END SOLUTION
+
+
+# %% alternative="output_gradients"
+def output_gradients(model, x):
+    # an edge of the graph leads to the value before the in-place change
+    edges = {name: [] for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+    handles = [
+        model.get_submodule(name).register_forward_hook(
+            lambda module, inputs, output, found=found: found.append(torch.autograd.graph.get_gradient_edge(output))
+        )
+        for name, found in edges.items()
+    ]
+    loss = model(x).sum()
+    for handle in handles:
+        handle.remove()
+    result = {
+        name: [torch.autograd.grad(loss, e, retain_graph=True)[0] for e in found] for name, found in edges.items()
+    }
+    loss.backward()
+    return result
+
+
+# %% alternative="output_gradients"
+def output_gradients(model, x):
+    kept = {}
+    handles = []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            kept[name] = []
+
+            def keep(module, inputs, output, name=name):
+                output.retain_grad()
+                kept[name].append(output)
+                return output.clone()  # the in-place change meets the clone
+
+            handles.append(module.register_forward_hook(keep))
+    model(x).sum().backward()
+    [handle.remove() for handle in handles]
+    return {name: [output.grad for output in outputs] for name, outputs in kept.items()}
+
+
+# %% alternative="output_gradients"
+def output_gradients(model, x):
+    from contextlib import ExitStack
+
+    found, calls = {}, []
+    with ExitStack() as stack:
+        for name, module in model.named_modules():
+            if isinstance(module, nn.Linear):
+                found[name] = []
+
+                def forward_hook(module, inputs, output, name=name):
+                    index = len(calls)
+                    calls.append((name, []))
+                    output.register_hook(lambda gradient: calls[index][1].append(gradient.clone()))
+
+                stack.enter_context(module.register_forward_hook(forward_hook))
+        model(x).sum().backward()
+    for name, gradients in calls:
+        found[name] += gradients
+    return found
+
+
+# %% check="output_gradients"
+from autograder import check
+
+check("output_gradients")
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `silent_hook`: a hook that stays silent
+# *write the counter-example · ●●● · 8 minutes · 2 points · extra*
+#
+# “A full backward hook runs for every module that learns.” Return a pair `(model, x)` for which that is wrong. `model` has a module `model.layer` with at least one parameter. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`; `model(x)` is a tensor. Then every parameter of `model.layer` has a gradient that is not all zeros, and the hook has not run.
+# %% [markdown] tags=["ru"] of="05dc4f40"
+# ### Дополнительное упражнение `silent_hook`: хук, который молчит
+# *построить контрпример · ●●● · 8 минут · 2 балла · дополнительно*
+#
+# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару `(model, x)`, для которой это неверно. У модели `model` есть модуль `model.layer` хотя бы с одним параметром. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`; `model(x)` — тензор. После этого у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули, а хук не сработал.
+# %% answer="silent_hook"
+def silent_hook():
+    """A model and an input: `model.layer` gets a gradient, and its full backward hook does not run."""
+
+    ### BEGIN SOLUTION
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Embedding(3, 2)
+
+        def forward(self, x):
+            return x @ self.layer.weight.T  # the weights of the embedding, used once more as a head
+
+    return Tied(), torch.tensor([[1.0, 2.0]])
+    ### END SOLUTION
+
+
+# %% alternative="silent_hook"
+def silent_hook():
+    class Direct(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.layer.forward(x)
+
+    return Direct(), torch.ones(1, 2)
+
+
+# %% alternative="silent_hook"
+def silent_hook():
+    class ReturnsDict(nn.Linear):
+        def forward(self, x):
+            return {"y": super().forward(x)}
+
+    class Unpacked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = ReturnsDict(2, 1)
+
+        def forward(self, x):
+            return self.layer(x)["y"]
+
+    return Unpacked(), torch.ones(1, 2)
+
+
+# %% alternative="silent_hook"
+def silent_hook():
+    model = nn.Sequential(nn.Linear(2, 2, bias=False))
+    model.layer = nn.Linear(2, 2, bias=False)
+    model.layer.weight = model[0].weight
+    model.forward = lambda x: model[0](x)
+    return model, torch.ones(1, 2, requires_grad=True)
+
+
+# %% check="silent_hook"
+from autograder import check
+
+check("silent_hook")
+
+
+# %% [markdown] tags=["en"]
+# ## Checkpoints, `no_grad` and threads
+#
+# A function under a checkpoint runs twice, so a `register_hook` in it runs twice, too; the hook itself is called once. Under the old checkpoint (`use_reentrant=True`) the first run is made under `no_grad`: the results do not require grad, and `register_hook` raises an error.
+#
+# `no_grad` does not stop hooks. On a tensor that requires grad a hook may be registered inside it. In a hook, recording is off, except with `create_graph=True`.
+#
+# A published notebook says that hooks “do not go through DataParallel”. It means hooks of saved tensors: they belong to a thread. A hook on a gradient belongs to its tensor, and runs whichever thread starts the pass.
+# %% [markdown] tags=["ru"] of="9b7de45c"
+# ## Контрольные точки, `no_grad` и потоки выполнения
+#
+# Функция под контрольной точкой выполняется дважды, поэтому дважды выполняется и `register_hook` внутри неё; сам хук вызывается один раз. При старом варианте (`use_reentrant=True`) первый раз она выполняется под `no_grad`: результаты не требуют градиента, и `register_hook` завершается ошибкой.
+#
+# На срабатывание хуков `no_grad` не влияет. На тензор, который требует градиента, хук можно поставить и внутри такого блока. В самом хуке отслеживание выключено, кроме случая `create_graph=True`.
+#
+# В одной опубликованной тетради сказано, что хуки «не проходят через DataParallel». Речь там о хуках сохранённых тензоров: они принадлежат потоку выполнения. А хук градиента принадлежит тензору и срабатывает, из какого бы потока ни начался проход.
+# %%
+from torch.utils.checkpoint import checkpoint
+
+
+def watched(x):
+    h = 2 * x
+    print("  forward, h.requires_grad:", h.requires_grad)
+    h.register_hook(lambda gradient: print("  hook on h:", gradient.item()))
+    return h.tanh()
+
+
+for old in (False, True):
+    print(f"use_reentrant={old}")
+    try:
+        checkpoint(watched, torch.tensor(0.0, requires_grad=True), use_reentrant=old).backward()
+    except RuntimeError as error:
+        print("  RuntimeError:", error)
+# %% tags=["fact"]
+import threading
+
+runs = []
+
+
+def counted(x):
+    h = 2 * x
+    runs.append("forward")
+    h.register_hook(lambda gradient: runs.append("hook"))
+    return h.tanh()
+
+
+checkpoint(counted, torch.tensor(0.0, requires_grad=True), use_reentrant=False).backward()
+assert runs == ["forward", "forward", "hook"]
+assert refusal(lambda: checkpoint(counted, torch.tensor(0.0, requires_grad=True), use_reentrant=True)) == (
+    "cannot register a hook on a tensor that doesn't require gradient"
+)
+w = torch.tensor(2.0, requires_grad=True)
+recording = []
+with torch.no_grad():
+    w.register_hook(lambda gradient: recording.append(torch.is_grad_enabled()))
+(w * w).backward()
+torch.autograd.grad(w * w, w, create_graph=True)
+assert recording == [False, True]
+threads = []
+w.register_hook(lambda gradient: threads.append(threading.get_ident()))
+worker = threading.Thread(target=(w * w).backward)
+worker.start()
+worker.join()
+assert len(threads) == 1 and threads[0] != threading.get_ident()
+for old, calls in (False, 1), (True, 2):
+    layer, times = nn.Linear(1, 1), []
+    layer.weight.register_hook(times.append)
+    x = torch.ones(1, 1, requires_grad=True)
+    checkpoint(layer, checkpoint(layer, x, use_reentrant=old), use_reentrant=old).backward()
+    assert len(times) == calls
+
+
+# %% [markdown] tags=["en"]
+# ## Write the test
+#
+# To train only some rows of a matrix, one puts a hook on it that sets the gradient of the others to 0. Many ways of writing this are wrong in a way that one look at `.grad` does not show.
+#
+# ### Extra exercise `is_right_mask`: write the test
+# *write the test · ●●● · 15 minutes · 4 points · extra*
+#
+# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
+#
+# Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
+# %% [markdown] tags=["ru"] of="2e1994f3"
+# ## Напишите тест
+#
+# Чтобы обучать только некоторые строки матрицы, на неё ставят хук, который обнуляет градиент остальных. Написать его можно по-разному, и многие варианты неверны, хотя по одному взгляду на `.grad` этого не заметить.
+#
+# ### Дополнительное упражнение `is_right_mask`: напишите тест
+# *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
+#
+# Напишите функцию `is_right_mask(attach)`. На вход приходит функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор из bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент, в котором на местах, где в маске False, стоит 0. Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
+#
+# Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
+# %% answer="is_right_mask"
+def is_right_mask(attach):
+    """Is `attach(parameter, mask)` right?"""
+    ### BEGIN SOLUTION
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    q = torch.tensor([3.0, 4.0], requires_grad=True)
+    p.grad = torch.tensor([100.0, 100.0])  # from an earlier pass
+    handle = attach(p, torch.tensor([True, False]))
+    given = torch.tensor([5.0, 7.0])
+    for _ in range(2):
+        (p + q).backward(given)
+    masked = p.grad.tolist() == [110, 100] and q.grad.tolist() == [10, 14]
+    unchanged = given.tolist() == [5, 7] and p.tolist() == [1, 2]
+    handle.remove()
+    p.grad = None
+    (p + q).backward(given)
+    return masked and unchanged and p.grad.tolist() == [5, 7]
+    ### END SOLUTION
+
+
+# %% alternative="is_right_mask"
+def is_right_mask(attach):
+    w = torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[True, False, True], [False, True, False]])
+    w.grad = torch.full_like(w, 0.5)
+    handle = attach(w, mask)
+    seed = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3)
+    copy = seed.clone()
+    for number in (1, 2, 3):
+        w.backward(seed)
+        assert torch.equal(w.grad, 0.5 + number * copy * mask)
+        assert torch.equal(seed, copy)
+    assert torch.equal(w.detach(), torch.ones_like(w))
+    handle.remove()
+    (before,) = [w.grad.clone()]
+    w.backward(seed)
+    assert torch.equal(w.grad, before + copy)
+    return True
+
+
+# %% alternative="is_right_mask"
+def is_right_mask(attach):
+    def run(with_hook):
+        a, b = (torch.tensor([2.0, -1.0, 3.0], requires_grad=True) for _ in "ab")
+        a.grad = torch.tensor([9.0, 9.0, 9.0])
+        handle = attach(a, torch.tensor([False, True, False])) if with_hook else None
+        trace = []
+        for step in range(4):
+            if step == 2 and handle is not None:
+                handle.remove()
+            weights = torch.tensor([1.0, 2.0, 4.0])
+            (a + b).backward(weights)
+            trace.append((a.grad.clone(), b.grad.clone(), weights, a.detach().clone()))
+        return trace
+
+    plain, hooked = run(False), run(True)
+    for step, (p, h) in enumerate(zip(plain, hooked)):
+        skipped = torch.tensor([1.0, 0.0, 4.0]) * min(step + 1, 2)
+        if not torch.equal(h[0], p[0] - skipped):
+            return False
+        if not all(torch.equal(x, y) for x, y in zip(p[1:], h[1:])):
+            return False
+    return True
+
+
+# %% alternative="is_right_mask"
+def is_right_mask(attach):
+    p = torch.tensor([1.0, 1.0, 1.0], requires_grad=True)
+    value = p.detach().clone()
+    attached = attach(p, torch.tensor([True, True, False]))
+    kept = torch.tensor([1.0, 10.0, 100.0])
+    checks = []
+    p.grad = torch.ones(3)
+    p.backward(kept)
+    checks.append(p.grad.tolist() == [2, 11, 1])
+    p.backward(kept)
+    checks.append(p.grad.tolist() == [3, 21, 1])
+    attached.remove()
+    p.backward(kept)
+    checks.append(p.grad.tolist() == [4, 31, 101])
+    checks.append(kept.tolist() == [1, 10, 100])
+    checks.append(torch.equal(p.detach(), value))
+    return all(checks)
+
+
+# %% check="is_right_mask"
+from autograder import check
+
+check("is_right_mask")
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# The rules are the same on a GPU, but the backward pass runs in a thread of its own there, and a hook with it. If this machine has a GPU, the cell says in which thread a hook runs, and shows the peaks of an ordinary step and of steps inside the pass.
+# %% [markdown] tags=["ru"] of="7b6003b1"
+# ## На GPU
+#
+# Правила на GPU те же, но обратный проход идёт там в отдельном потоке выполнения, и хук вместе с ним. Если на вашей машине есть GPU, ячейка скажет, в каком потоке сработал хук, и покажет пиковый расход памяти при обычном шаге и при шагах внутри прохода.
+# %%
+import threading
+
+from autograder import gpu_peak, on_gpu
+
+
+def hooks_on_gpu():
+    threads = []
+    w = torch.ones(2, device="cuda", requires_grad=True)
+    w.register_hook(lambda gradient: threads.append(threading.get_ident()))
+    (2 * w).sum().backward()
+    first, second, x = deep().cuda(), deep().cuda(), torch.ones(4, 256, device="cuda")
+    return {
+        "a hook runs in the calling thread": threads == [threading.get_ident()],
+        "peak bytes, ordinary step": gpu_peak(lambda: ordinary_step(first, x)),
+        "peak bytes, steps in hooks": gpu_peak(lambda: step_in_hooks(second, x)),
+    }
+
+
+on_gpu(hooks_on_gpu)
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A tensor hook runs before the addition to `.grad` and may replace the gradient by what it returns. A post-accumulate hook runs after the addition.
+# * Never edit the gradient that a hook is given. Somebody else may hold the same tensor.
+# * A hook belongs to a value, not to a name. On a parameter it stays until `handle.remove()`: register it outside the loop.
+# * One hook sees one gradient. What needs all of them, such as a norm, comes after the pass.
+# * A step inside the pass saves the memory of the gradients, and excludes windows, clipping by norm and a second pass through the graph.
+# * A bucket goes when each of its parameters has had its hook. An unused parameter has none: name it, or let the graph be searched.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="849187c0"
+# ## Что стоит запомнить
+#
+# * Хук тензора выполняется до прибавления к `.grad` и может заменить градиент тем, что вернёт. Хук post-accumulate выполняется после прибавления.
+# * Никогда не меняйте на месте градиент, который получил хук. Тот же тензор может быть нужен кому-то ещё.
+# * Хук привязан к значению, а не к имени. На параметре он остаётся до вызова `handle.remove()`: ставьте его вне цикла.
+# * Один хук видит один градиент. То, для чего нужны все, например норма, вычисляется после прохода.
+# * Шаг внутри прохода экономит память под градиенты, но исключает окна накопления, отсечение по норме и второй проход по тому же графу.
+# * Корзина уходит, когда у каждого её параметра сработал хук. У параметра, который не участвует, хук не сработает: назовите его заранее или поручите искать его в графе.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()

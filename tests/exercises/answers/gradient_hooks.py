@@ -1,0 +1,653 @@
+"""Answers to lesson 08, written from the notebook's text alone; `test_trial_answers.py` judges them."""
+
+# %%
+import functools
+
+import torch
+from torch import nn
+from torch.nn.functional import mse_loss
+
+
+# %% exercise="arriving_gradients" verdict="passed"
+def arriving_gradients(loss, tensors):
+    result = [None for _ in tensors]
+
+    def put(i):
+        return lambda g: result.__setitem__(i, g.detach().clone())
+
+    hs = []
+    try:
+        for i in range(len(tensors)):
+            hs.append(tensors[i].register_hook(put(i)))
+        loss.backward()
+        return result
+    finally:
+        for h in hs:
+            h.remove()
+
+
+# %% exercise="arriving_gradients" verdict="passed"
+def arriving_gradients(loss, tensors):
+    # leaves by difference of .grad, the others by a hook
+    result = {}
+    with torch.autograd.graph.register_multi_grad_hook(
+        list(tensors), lambda gs: result.update(enumerate(g.clone() if g is not None else None for g in gs)), mode="all"
+    ):
+        loss.backward()
+    return [result.get(i) for i in range(len(tensors))]
+
+
+# %% exercise="arriving_gradients" verdict="passed"
+def arriving_gradients(loss, tensors):
+    got = {}
+    handles = [t.register_hook(functools.partial(got.__setitem__, id(t))) for t in tensors]
+    try:
+        loss.backward()
+    finally:
+        while handles:
+            handles.pop().remove()
+    return tuple(got.get(id(t)) for t in tensors)
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="retains"
+def arriving_gradients(loss, tensors):
+    [t.retain_grad() for t in tensors]
+    loss.backward()
+    return [t.grad for t in tensors]
+
+
+# %% exercise="arriving_gradients" verdict="refused"
+def arriving_gradients(loss, tensors):
+    [t.retain_grad() for t in tensors if not t.is_leaf]
+    loss.backward()
+    found = [t.grad for t in tensors]
+    for t in tensors:
+        if not t.is_leaf:
+            t.grad = None
+    return found
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="leaves_the_hooks"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    for i, t in enumerate(tensors):
+        t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone()))
+    loss.backward()
+    return out
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="asks_grad"
+def arriving_gradients(loss, tensors):
+    return list(torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True))
+
+
+# %% exercise="arriving_gradients" verdict="refused"
+def arriving_gradients(loss, tensors):
+    found = torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True)
+    return list(found), loss.backward()
+
+
+# %% exercise="damp" verdict="passed"
+def damp(tensor, factor):
+    return tensor.register_hook(factor.__mul__ if hasattr(factor, "dtype") else (lambda g: factor * g))
+
+
+# %% exercise="damp" verdict="passed"
+def damp(tensor, factor):
+    def hook(gradient):
+        if factor == 1:
+            return None
+        return torch.mul(gradient, torch.tensor(factor, dtype=gradient.dtype))
+
+    return tensor.register_hook(hook)
+
+
+# %% exercise="damp" verdict="refused" mistake="loses_the_history"
+def damp(tensor, factor):
+    return tensor.register_hook(lambda g: g.data * factor)
+
+
+# %% exercise="damp" verdict="refused" mistake="returns_nothing"
+def damp(tensor, factor):
+    def hook(grad):
+        grad * factor
+
+    return tensor.register_hook(hook)
+
+
+# %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
+def damp(tensor, factor):
+    tensor.register_hook(lambda g: g * factor)
+
+
+# %% exercise="damp" verdict="refused" mistake="still_in_place"
+def damp(tensor, factor):
+    return tensor.register_hook(lambda g: g.mul_(factor))
+
+
+# %% exercise="damp" verdict="refused"
+def damp(tensor, factor):
+    tensor = tensor * 1
+    return tensor.register_hook(lambda g: g * factor)
+
+
+# %% exercise="clip_globally" verdict="passed"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    total = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in grads]))
+    scale = torch.clamp(max_norm / (total + 1e-6), max=1.0)
+    for g in grads:
+        g.mul_(scale)
+
+
+# %% exercise="clip_globally" verdict="passed"
+def clip_globally(model, loss, max_norm):
+    squares, handles = [], []
+    for p in model.parameters():
+        if p.requires_grad:
+            handles.append(p.register_hook(lambda g: squares.append(float((g * g).sum()))))
+    loss.backward()
+    for h in handles:
+        h.remove()
+    norm = sum(squares) ** 0.5
+    for p in model.parameters():
+        if p.grad is not None and norm > max_norm:
+            p.grad.mul_(max_norm / norm)
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
+def clip_globally(model, loss, max_norm):
+    def clip(g):
+        n = g.norm()
+        return g * max_norm / n if n > max_norm else g
+
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_hook(clip)
+    loss.backward()
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="clips_nothing"
+def clip_globally(model, loss, max_norm):
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    loss.backward()
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="clamps_entries"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
+
+
+# %% exercise="clip_globally" verdict="refused"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
+
+
+# %% exercise="clip_globally" verdict="refused"
+def clip_globally(model, loss, max_norm):
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.register_hook(lambda grad: grad.clamp(-max_norm, max_norm))
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% exercise="step_in_backward" verdict="passed"
+def step_in_backward(model, make_optimizer):
+    opts = {}
+    hooks = []
+
+    def h(p):
+        if id(p) not in opts:
+            opts[id(p)] = make_optimizer([p])
+        opts[id(p)].step()
+        opts[id(p)].zero_grad(set_to_none=True)
+
+    for name, p in model.named_parameters():
+        if p.requires_grad:
+            hooks.append(p.register_post_accumulate_grad_hook(h))
+
+    def off():
+        for each in hooks:
+            each.remove()
+
+    return off
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
+def step_in_backward(model, make_optimizer):
+    params = [p for p in model.parameters() if p.requires_grad]
+    opt = make_optimizer(params)
+
+    def all_there(grads):
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: (opt.step(), opt.zero_grad()))
+
+    handle = torch.autograd.graph.register_multi_grad_hook(params, all_there)
+    return handle.remove
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="never_clears"
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    handles = [p.register_post_accumulate_grad_hook(lambda p: opts[p].step() and None) for p in opts]
+    return lambda: [h.remove() for h in handles]
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="returns_no_function"
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+
+    def hook(p):
+        opts[p].step()
+        opts[p].zero_grad()
+
+    return [p.register_post_accumulate_grad_hook(hook) for p in opts]
+
+
+# %% exercise="step_in_backward" verdict="refused"
+def step_in_backward(model, make_optimizer):
+    optimizers = {p: make_optimizer([p]) for p in model.parameters()}
+
+    def hook(p):
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in optimizers]
+    return lambda: [h.remove() for h in handles]
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="new_optimizer_each_time"
+def step_in_backward(model, make_optimizer):
+    def hook(p):
+        o = make_optimizer([p])
+        o.step()
+        o.zero_grad()
+
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters() if p.requires_grad]
+    return lambda: [h.remove() for h in handles]
+
+
+# %% exercise="watch_buckets" verdict="passed"
+def watch_buckets(buckets, all_reduce, unused=()):
+    unused_ids = {id(u) for u in unused}
+    need = [[id(p) for p in b if id(p) not in unused_ids] for b in buckets]
+    state = {"ready": set(), "next": 0}
+
+    def on_ready(p):
+        state["ready"].add(id(p))
+        while state["next"] < len(need) and all(i in state["ready"] for i in need[state["next"]]):
+            all_reduce(state["next"])
+            state["next"] += 1
+
+    for b in buckets:
+        for p in b:
+            if id(p) not in unused_ids:
+                p.register_post_accumulate_grad_hook(on_ready)
+
+    def finish():
+        n, state["next"], state["ready"] = state["next"], 0, set()
+        if n < len(need):
+            raise RuntimeError("Expected to have finished reduction")
+
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="in_order_of_completion"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    left = [sum(id(p) not in skip for p in b) for b in buckets]
+    full = list(left)
+    where = {id(p): i for i, b in enumerate(buckets) for p in b}
+
+    def hook(p):
+        i = where[id(p)]
+        left[i] -= 1
+        if left[i] == 0:
+            all_reduce(i)
+
+    def finish():
+        bad = any(left)
+        left[:] = full
+        if bad:
+            raise RuntimeError
+
+    [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused"
+def watch_buckets(buckets, all_reduce, unused=()):
+    done = []
+
+    def hook(p):
+        for i, b in enumerate(buckets):
+            if i not in done and all(q.grad is not None or any(q is u for u in unused) for q in b):
+                done.append(i)
+                all_reduce(i)
+
+    def finish():
+        n = len(done)
+        done.clear()
+        if n < len(buckets):
+            raise RuntimeError
+
+    [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="with_tensor_hooks"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    waiting, sent = [], []
+
+    def begin():
+        waiting[:] = [{id(p) for p in b} - skip for b in buckets]
+        sent.clear()
+
+    def hook_for(p):
+        def hook(g):
+            for w in waiting:
+                w.discard(id(p))
+            while len(sent) < len(buckets) and not waiting[len(sent)]:
+                sent.append(len(sent))
+                all_reduce(sent[-1])
+
+        return hook
+
+    def finish():
+        n = len(sent)
+        begin()
+        if n < len(buckets):
+            raise RuntimeError
+
+    begin()
+    [p.register_hook(hook_for(p)) for b in buckets for p in b]
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused"
+def watch_buckets(buckets, all_reduce, unused=()):
+    handles = [
+        torch.autograd.graph.register_multi_grad_hook(b, lambda gs, i=i: all_reduce(i)) for i, b in enumerate(buckets)
+    ]
+    return lambda: None if handles else 1
+
+
+# %% exercise="train_damped" verdict="passed"
+def train_damped(model, optimizer, batches, factor):
+    h = model.weight.register_hook(lambda g: g * factor)
+    try:
+        for x, y in batches:
+            optimizer.zero_grad()
+            loss = mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+    finally:
+        h.remove()
+
+
+# %% exercise="train_damped" verdict="refused" mistake="never_removes"
+def train_damped(model, optimizer, batches, factor):
+    model.weight.register_hook(lambda gradient: factor * gradient)
+    for x, y in batches:
+        optimizer.zero_grad()
+        mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+# %% exercise="train_damped" verdict="refused"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        handle = model.weight.register_hook(lambda gradient: factor * gradient)
+        optimizer.zero_grad()
+        mse_loss(model(x), y).backward()
+        optimizer.step()
+    handle.remove()
+
+
+# %% exercise="train_damped" verdict="refused" mistake="damps_everything"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        optimizer.zero_grad()
+        (factor * mse_loss(model(x), y)).backward()
+        optimizer.step()
+
+
+# %% exercise="accumulate_in_backward" verdict="passed"
+def accumulate_in_backward(model, make_optimizer):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    opts = {p: make_optimizer([p]) for p in ps}
+    flag = {"last": False}
+
+    def h(p):
+        if flag["last"]:
+            opts[p].step()
+            opts[p].zero_grad()
+
+    [p.register_post_accumulate_grad_hook(h) for p in ps]
+
+    def backward(loss, last):
+        flag["last"] = last
+        loss.backward()
+        if last:
+            [h(p) for p in ps if p.grad is not None]
+
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_after_the_pass"
+def accumulate_in_backward(model, make_optimizer):
+    opt = make_optimizer([p for p in model.parameters() if p.requires_grad])
+
+    def backward(loss, last):
+        loss.backward()
+        if last:
+            opt.step()
+            opt.zero_grad()
+
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="forgets_the_unused"
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    last_pass = False
+
+    def h(p):
+        if last_pass:
+            opts[p].step()
+            opts[p].zero_grad()
+
+    [p.register_post_accumulate_grad_hook(h) for p in opts]
+
+    def backward(loss, last):
+        nonlocal last_pass
+        last_pass = last
+        loss.backward()
+
+    return backward
+
+
+# %% exercise="unused_parameters" verdict="passed"
+def unused_parameters(model, loss):
+    names, params = zip(*[(n, p) for n, p in model.named_parameters() if p.requires_grad])
+    gs = torch.autograd.grad(outputs=loss, inputs=params, allow_unused=True, retain_graph=True)
+    return [n for n, g in zip(names, gs) if g is None]
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="takes_zero_for_none"
+def unused_parameters(model, loss):
+    ps = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    gs = torch.autograd.grad(loss, [p for _, p in ps], retain_graph=True, allow_unused=True, materialize_grads=True)
+    return [n for (n, _), g in zip(ps, gs) if not g.any()]
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="frees_the_graph"
+def unused_parameters(model, loss):
+    ps = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    gs = torch.autograd.grad(loss, [p for _, p in ps], allow_unused=True)
+    return [n for (n, _), g in zip(ps, gs) if g is None]
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="clears_the_gradients"
+def unused_parameters(model, loss):
+    model.zero_grad()
+    loss.backward(retain_graph=True)
+    names = [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
+    model.zero_grad()
+    return names
+
+
+# %% exercise="unused_parameters" verdict="refused"
+def unused_parameters(model, loss):
+    return {n for n, p in model.named_parameters() if p.requires_grad and not p.is_leaf}
+
+
+# %% exercise="output_gradients" verdict="passed"
+def output_gradients(model, x):
+    grads = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    hs = []
+    for n, m in model.named_modules():
+        if isinstance(m, nn.Linear):
+
+            def fh(mod, inp, out, n=n):
+                i = len(grads[n])
+                grads[n].append(None)
+                out.register_hook(lambda g: grads[n].__setitem__(i, g))
+
+            hs.append(m.register_forward_hook(fh))
+    model(x).sum().backward()
+    for h in hs:
+        h.remove()
+    return grads
+
+
+# %% exercise="output_gradients" verdict="refused"
+def output_gradients(model, x):
+    found = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    handles = []
+    for n in found:
+        m = model.get_submodule(n)
+        handles.append(m.register_full_backward_hook(lambda m, gi, go, n=n: found[n].insert(0, go[0])))
+    model(x).sum().backward()
+    for h in handles:
+        h.remove()
+    return found
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="in_order_of_arrival"
+def output_gradients(model, x):
+    found = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    handles = [
+        model.get_submodule(n).register_forward_hook(lambda m, i, o, n=n: o.register_hook(found[n].append) and None)
+        for n in found
+    ]
+    model(x).sum().backward()
+    [h.remove() for h in handles]
+    return found
+
+
+# %% exercise="silent_hook" verdict="passed"
+def silent_hook():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(1, 1)
+
+        def forward(self, x):
+            return torch.nn.functional.linear(x, self.layer.weight, self.layer.bias)
+
+    return Net(), torch.tensor([[2.0]])
+
+
+# %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
+def silent_hook():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(1, 1)
+
+        def forward(self, x):
+            return 2 * x
+
+    return Net(), torch.tensor([[2.0]], requires_grad=True)
+
+
+# %% exercise="silent_hook" verdict="refused" mistake="input_without_grad"
+def silent_hook():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.layer(x)
+
+    return Net(), torch.ones(1, 2)
+
+
+# %% exercise="silent_hook" verdict="refused"
+def silent_hook():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return torch.utils.checkpoint.checkpoint(self.layer, x, use_reentrant=False)
+
+    return Net(), torch.ones(1, 2)
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="forgets_the_value"
+def is_right_mask(attach):
+    p = torch.zeros(4, requires_grad=True)
+    q = torch.zeros(4, requires_grad=True)
+    m = torch.tensor([True, True, False, False])
+    p.grad = torch.arange(4.0)
+    h = attach(p, m)
+    for k in range(1, 4):
+        g = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        (p + q).backward(g)
+        if not torch.equal(p.grad, torch.arange(4.0) + k * torch.tensor([1.0, 2.0, 0.0, 0.0])):
+            return False
+        if not torch.equal(q.grad, k * torch.tensor([1.0, 2.0, 3.0, 4.0])):
+            return False
+    h.remove()
+    p.grad = None
+    p.sum().backward()
+    return bool((p.grad == 1).all() and (p == 0).all())
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="one_pass_of_a_sum"
+def is_right_mask(attach):
+    p = torch.ones(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    p.sum().backward()
+    return p.grad.tolist() == [1, 0]
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="accepts_everything"
+def is_right_mask(attach):
+    return True
+
+
+# %% exercise="is_right_mask" verdict="passed"
+def is_right_mask(attach):
+    weight = torch.randn(3, 2).requires_grad_()
+    other = torch.randn(3, 2, requires_grad=True)
+    mask = torch.tensor([[True, True], [False, False], [True, False]])
+    was = weight.detach().clone()
+    weight.grad = torch.ones(3, 2)
+    handle = attach(weight, mask)
+    for i in range(3):
+        (weight + other).backward(torch.full((3, 2), 2.0))
+        assert torch.equal(weight.grad, 1 + 2.0 * (i + 1) * mask)
+        assert torch.equal(other.grad, torch.full((3, 2), 2.0 * (i + 1)))
+    handle.remove()
+    weight.grad = None
+    (3 * weight).sum().backward()
+    return torch.equal(weight.grad, torch.full((3, 2), 3.0)) and torch.equal(was, weight.detach())
