@@ -592,7 +592,7 @@ steps(loss)
 # `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers; a layer may stand there twice. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
 #
 # You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`; what `torch.func.vjp` returns makes a pass of its own at each call. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode. Some weights may be frozen, `x` may require grad and have a gradient in `.grad`, and the model may be in either mode: a layer may compute something else in training than in `eval()`, as dropout does.
-# %% [markdown] tags=["ru"] of="634d0dce"
+# %% [markdown] tags=["ru"] of="e8113b58"
 # Функция `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. Вызов `backward(inputs=[...])` прибавляет градиенты к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` используют тот обратный проход, который вы и так выполняете.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
@@ -740,7 +740,7 @@ assert replaced.is_leaf and not replaced.requires_grad
 # *find the bug · ●●○ · 8 minutes · 5 points*
 #
 # `weights` is a list, not empty, of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (the gradient is in `w.grad`), in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero, and operations are recorded as before. What is returned does not matter.
-# %% [markdown] tags=["ru"] of="ac66903f"
+# %% [markdown] tags=["ru"] of="4be8cfed"
 # ### Упражнение `update`: шаг, который ничего не меняет
 # *найти ошибку · ●●○ · 8 минут · 5 баллов*
 #
@@ -884,7 +884,7 @@ draw(noticed, silent)
 # *complete · ●●○ · 8 minutes · 4 points*
 #
 # Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` has one dimension or more and need not be contiguous in memory; it is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
-# %% [markdown] tags=["ru"] of="37a83a79"
+# %% [markdown] tags=["ru"] of="05a64f67"
 # Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: это градиент функции потерь, которую никто не вычислял, причём без единого предупреждения. Внутри `no_grad()` выключено отслеживание, но не счётчик версий, а у тензора, который вернул `detach()`, счётчик общий с исходным. У `.data` счётчик новый, а при записи через NumPy никакой счётчик не меняется.
 #
 # ### Упражнение `overwrite`: изменения, которые autograd видит и не видит
@@ -950,7 +950,7 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 # *find the bug · ●○○ · 3 minutes · 3 points · extra*
 #
 # `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, edits of the snapshot do not show in `x`, and a later snapshot leaves an earlier one as it is. `x` itself stays as it is, its history and its flag, too. `x` may be a weight, a result or a constant; a constant may hold whole numbers or logical values, and it may be empty.
-# %% [markdown] tags=["ru"] of="5f85a0b6"
+# %% [markdown] tags=["ru"] of="03b18207"
 # ### Дополнительное упражнение `snapshot`: снимок, который меняется
 # *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
@@ -1100,7 +1100,7 @@ numpy_bridge()
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
 # `losses` is a list, not empty, of functions without arguments; each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `w` may have any shape, also `()`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
-# %% [markdown] tags=["ru"] of="a8842568"
+# %% [markdown] tags=["ru"] of="e6366842"
 # При преобразовании в обе стороны память остаётся общей, а dtype сохраняется; `torch.tensor` же создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно); кроме того, `numpy()` работает только на CPU.
 #
 # ## Память, которую никто не заполнил

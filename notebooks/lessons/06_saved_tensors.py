@@ -944,7 +944,7 @@ plot_memory(data, plain, every_layer, everything)
 # * after backward nothing stays in memory but gradients.
 #
 # Of the 3.5 about two are for the gradients on their way, the rest for a depth that is no square number.
-# %% [markdown] tags=["ru"] of="8c00cd84"
+# %% [markdown] tags=["ru"] of="bbf36ade"
 # ### Упражнение `checkpointed`: предел для пика
 # *спроектировать · ●●● · 16 минут · 5 баллов*
 #
@@ -1146,7 +1146,7 @@ assert torch.equal(dropped.detach(), ones.grad)
 # *complete · ●●○ · 12 minutes · 4 points · extra*
 #
 # Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them. `f` consists of torch's own operations. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
-# %% [markdown] tags=["ru"] of="316f050f"
+# %% [markdown] tags=["ru"] of="f600b141"
 # ## Посчитаем сами
 #
 # Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый инструмент — это пара хуков, и теперь вы можете написать её сами. (Вызвать готовый тоже можно, это засчитывается, но написать свой полезнее.)
@@ -1338,7 +1338,7 @@ draw(no_hooks, these_hooks)
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
 # The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks, also in a second backward pass. No copies are kept in memory, and nothing leaks.
-# %% [markdown] tags=["ru"] of="ed143735"
+# %% [markdown] tags=["ru"] of="67a00508"
 # Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в оперативной памяти вместо видеопамяти), безопасны. Пара `save_on_cpu()` не копирует тензор, который и так находится в памяти CPU, поэтому здесь с ней тоже получается 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в `fix_threshold`. Эта пара предназначена для тензоров на GPU.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми

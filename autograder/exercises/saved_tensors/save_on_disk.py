@@ -33,6 +33,7 @@ from .tensor_files import (
     largest_lacking,
     load_if_name,
     read_as_before,
+    remove_files,
     write_file,
     write_under_a_name,
 )
@@ -434,5 +435,5 @@ def removes_with_the_result(f: Function, x: Tensor, parameters: Sequence[Tensor]
 
     with hooks_for_files(parameters, write, load_if_name):
         y = f(x)
-    weakref.finalize(y, lambda: [os.remove(name) for name in names if os.path.exists(name)])
+    weakref.finalize(y, remove_files, names)
     return y

@@ -149,3 +149,8 @@ def largest_lacking(folder: str, saved: Sequence[int]) -> int:
     sizes = sorted((path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()), reverse=True)
     pairs = zip(sorted(saved, reverse=True), [*sizes, *[0] * len(saved)])
     return next((tensor for tensor, file in pairs if file < tensor), 0)
+
+
+def remove_files(names: Sequence[str]) -> None:
+    for name in names:
+        Path(name).unlink(missing_ok=True)
