@@ -23,6 +23,11 @@ def _copy_weights(weights: list[Tensor]) -> list[Tensor]:
     return copies
 
 
+def _is_another(weight: Tensor, given: Tensor) -> bool:
+    """Return whether `weight` has a gradient that is not zero and not that of `given`."""
+    return not _is_empty(weight.grad) and not (given.grad is not None and given.grad.equal(weight.grad))  # type: ignore[arg-type]
+
+
 def _is_empty(gradient: Tensor | None) -> bool:
     """Return whether a `.grad` is None or has only zeros."""
     return gradient is None or not bool(gradient.any())
@@ -99,9 +104,7 @@ def update(answer: Any, case: Case) -> dict[str, object]:
         "cleared": cleared,
         "recording": recording,
         "noticed": {key: yes for (key, yes), given in zip(grew.items(), case.weights) if given.grad is not None},
-        "other_gradients": any(
-            not _is_empty(w.grad) and not torch.equal(w.grad, given.grad) for w, given in zip(weights, case.weights)
-        ),
+        "other_gradients": any(map(_is_another, weights, case.weights)),
         "in_list": [(new is w, isinstance(new, Tensor) and new.requires_grad) for new, w in zip(listed, weights)],
         "returned": returned is not None,
         "same_memory": [w.data_ptr() == before for w, before in zip(weights, memory)],

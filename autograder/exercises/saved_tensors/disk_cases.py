@@ -20,7 +20,7 @@ def disk_cases(rng: torch.Generator) -> Iterator[Case]:
 
     The view begins after the first rows of the weight's storage. An answer must recognise such a view as a parameter.
     """
-    for dtype, rows, start, first in ((torch.float64, 4, 200, 20), (torch.float32, 8, 0, 0)):
+    for dtype, rows, start, first in ((torch.float64, 6, 200, 20), (torch.float32, 12, 0, 0)):
         table = (uniform(rng, 300, 1) * uniform(rng, 40)).to(dtype)
         layer = torch.nn.Linear(40, 200, dtype=dtype)
         layer.load_state_dict({"weight": signed(rng, 200, 1) * signed(rng, 40) / 40, "bias": signed(rng, 200)})
@@ -31,19 +31,19 @@ def disk_cases(rng: torch.Generator) -> Iterator[Case]:
             dropped = x.cos()  # its file goes before the next ones are written
             hidden = some * x.sin()
             del dropped
+            for _ in range(6):
+                hidden = hidden.sin()  # nobody else holds the results between
             if first:
                 z = linear(hidden, layer.weight[first:], layer.bias[first:])
                 z = z.mean(1) + (hidden @ layer.weight.detach().T).mean(1)
             else:
                 z = layer(hidden).mean(1)
-            for _ in range(6):
-                z = z.sin()  # nobody else holds the results between
             return z * z.mean().sin()
 
         x = uniform(rng, rows, 40).to(dtype).requires_grad_()
-        hidden = f"table[{start}:{start + rows}] * x.sin()"
+        hidden = f"table[{start}:{start + rows}] * x.sin(), then 6 × sin"
         detached = "linear(h, W[20:], b[20:]).mean(1) + (h @ W.detach().T).mean(1)"
-        z = f"h = {hidden}, z = {detached if first else 'layer(h).mean(1)'}, 6 × sin"
+        z = f"h = {hidden}, z = {detached if first else 'layer(h).mean(1)'}"
         text = f"x.cos(), {z}: z * z.mean().sin()"
         parameters, folder = list(layer.parameters()), empty_folder("disk of the case")
         yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=folder, measured=not first)

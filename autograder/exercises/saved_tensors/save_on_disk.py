@@ -30,8 +30,10 @@ from .tensor_files import (
     hooks_for_files,
     keeping,
     largest_file,
+    largest_lacking,
     load_if_name,
     read_as_before,
+    remove_files,
     write_file,
     write_under_a_name,
 )
@@ -145,7 +147,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
             y = run(folder)
             used = live.now if live else 0
             files, written = count_files(folder)
-            largest = largest_file(folder)
+            largest, lacking = largest_file(folder), largest_lacking(folder, saved)
             gradients = gradients_of(y, retain_graph=True)
             if live:
                 backward(None)
@@ -163,6 +165,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     return {
         "in_files": {
             "saved tensors without a file": max(0, len(saved) - files),
+            "largest without a file": lacking,
             "files hold all bytes": written >= 0.8 * sum(saved),
         },
         "gradient": gradients,
@@ -271,9 +274,10 @@ def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor
 
 
 @save_on_disk.mistake(
-    en="`x` is kept in memory with the parameters. It is a saved tensor like the others and belongs in a file.",
-    ru="Тензор `x` остаётся в памяти вместе с параметрами. Но это такой же сохранённый тензор, как другие, и его место "
-    "в файле.",
+    en="One saved tensor has no file: either `x` is kept in memory with the parameters, or a tensor was taken for another "
+    "one, whose address or `id` it has got. Each needs a file of its own.",
+    ru="У одного сохранённого тензора нет файла: либо `x` остаётся в памяти вместе с параметрами, либо тензор принят за "
+    "другой, чей адрес или `id` ему достался. У каждого должен быть свой файл.",
 )
 def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with hooks_for_files([*parameters, x], lambda t: write_file(copy_of(t), folder)):
@@ -431,5 +435,5 @@ def removes_with_the_result(f: Function, x: Tensor, parameters: Sequence[Tensor]
 
     with hooks_for_files(parameters, write, load_if_name):
         y = f(x)
-    weakref.finalize(y, lambda: [os.remove(name) for name in names if os.path.exists(name)])
+    weakref.finalize(y, remove_files, names)
     return y

@@ -139,3 +139,18 @@ def load_if_name(packed: Any) -> Any:
 def read_as_before(packed: Any) -> Any:
     """Return a tensor, read from a file and cast to its dtype if `packed` is a pair of file and dtype."""
     return packed if isinstance(packed, Tensor) else read_if_file(packed[0]).to(packed[1])
+
+
+def largest_lacking(folder: str, saved: Sequence[int]) -> int:
+    """Return the bytes of the largest tensor for which there is no file in a folder, or 0.
+
+    `saved` holds the bytes of the tensors. A file may be larger than its tensor.
+    """
+    sizes = sorted((path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()), reverse=True)
+    pairs = zip(sorted(saved, reverse=True), [*sizes, *[0] * len(saved)])
+    return next((tensor for tensor, file in pairs if file < tensor), 0)
+
+
+def remove_files(names: Sequence[str]) -> None:
+    for name in names:
+        Path(name).unlink(missing_ok=True)
