@@ -40,6 +40,264 @@ import threading
 import torch
 
 # %% [markdown] tags=["en"]
+# ## Which thread, which order
+#
+# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function below starts threads and notes what they see. Each question has a short answer; some of them are guessed wrong by almost everybody.
+#
+# Two helpers: `in_thread` runs a function in a new thread and waits for it; `seen` is the table. Read the cell; do not call `engine_table()` yet.
+# %% [markdown] tags=["ru"] of="00000000"
+# ## В каком потоке и в каком порядке
+#
+# На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот, кто вызвал `backward()`. Функция ниже запускает потоки и записывает, что в них видно. Каждый ответ короткий, но на некоторых вопросах ошибаются почти все.
+#
+# Вспомогательных имён два: `in_thread` выполняет функцию в новом потоке и ждёт её завершения, а `seen` — это таблица. Прочтите ячейку, но `engine_table()` пока не вызывайте.
+# %%
+def in_thread(work):
+    """Run `work()` in a new thread called "worker", and return its result or the name of its error."""
+    outcome = []
+
+    def run():
+        try:
+            outcome.append(work())
+        except RuntimeError as error:
+            outcome.append(type(error).__name__)
+
+    thread = threading.Thread(target=run, name="worker")
+    thread.start()
+    thread.join()
+    return outcome[0]
+
+
+def engine_table():
+    seen = {}
+    w = torch.tensor(1.0, requires_grad=True)
+
+    y = (3 * w).exp()  # the forward pass runs here
+    y.register_hook(lambda _: seen.update({"the hook runs in": threading.current_thread().name}))
+    in_thread(y.backward)
+    seen["two passes through one graph"] = in_thread(y.backward) or "accepted"
+
+    w.grad = None
+    both_have_added = threading.Barrier(2)
+
+    def contribute(k):
+        (k * w).backward()
+        both_have_added.wait()
+        seen[f"w.grad read by thread {k}"] = w.grad.item()
+
+    threads = [threading.Thread(target=contribute, args=(k,)) for k in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    with torch.no_grad():
+        seen["recorded in a thread, under no_grad"] = in_thread(lambda: (2 * w).requires_grad)
+    packed = []
+    with torch.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t):
+        in_thread(lambda: w.detach().requires_grad_().square())
+    seen["packs in a thread"] = len(packed)
+    torch.autograd.set_detect_anomaly(True)
+    seen["anomaly mode in a thread"] = in_thread(torch.is_anomaly_enabled)
+    torch.autograd.set_detect_anomaly(False)
+
+    order = []
+    a, b, c = w.sin(), w.cos(), w.exp()
+    for name, result in {"a": a, "b": b, "c": c}.items():
+        result.grad_fn.register_prehook(lambda _, name=name: order.append(name))
+    ((b + c) + a).backward()
+    seen["order of a, b, c"] = "".join(order)
+    return seen
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_engine`: which thread, which order
+# *predict · ●●○ · 10 minutes · 1 point*
+#
+# Put what `engine_table()` returns in place of each `...`. The first entry is the name of a thread: `"main"` for the one of this notebook (its real name is longer), or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False. The last entry is a word of three letters, such as `"abc"`.
+# %% [markdown] tags=["ru"] of="00000000"
+# ### Упражнение `predict_engine`: в каком потоке и в каком порядке
+# *предсказать · ●●○ · 10 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Прочитанное из `w.grad` — число, и число упаковок (packs) тоже. В строках `recorded` и `anomaly mode` — True или False. В последней строке — слово из трёх букв, например `"abc"`.
+# %% answer="predict_engine"
+predict_engine = {
+    "the hook runs in": "worker",
+    "two passes through one graph": "RuntimeError",
+    "w.grad read by thread 1": 3.0,
+    "w.grad read by thread 2": 3.0,
+    "recorded in a thread, under no_grad": True,
+    "packs in a thread": 0,
+    "anomaly mode in a thread": True,
+    "order of a, b, c": "cba",
+}
+# %% given="predict_engine"
+predict_engine = {
+    "the hook runs in": ...,
+    "two passes through one graph": ...,
+    "w.grad read by thread 1": ...,
+    "w.grad read by thread 2": ...,
+    "recorded in a thread, under no_grad": ...,
+    "packs in a thread": ...,
+    "anomaly mode in a thread": ...,
+    "order of a, b, c": ...,
+}
+# %% check="predict_engine"
+from autograder import check
+
+check("predict_engine")
+# %% tags=["fact"]
+assert engine_table() == predict_engine
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="00000000"
+# А теперь вызовите эту функцию.
+# %%
+engine_table()
+# %% [markdown] tags=["en"]
+# What crosses into a new thread, and what does not: `no_grad`, `inference_mode`, autocast and hooks for saved tensors stay in the thread that entered them. Anomaly mode, `use_deterministic_algorithms`, the default dtype and the random generator belong to the whole process.
+#
+# Two threads that share a *graph* fail reliably: the first pass frees the saved tensors, the second one raises. Two threads that share only a *leaf* are fine; more on that below.
+# %% [markdown] tags=["ru"] of="00000000"
+# Что переходит в новый поток, а что нет? Режимы `no_grad`, `inference_mode`, autocast и хуки сохранённых тензоров действуют только в том потоке, который в них вошёл. Режим обнаружения аномалий, `use_deterministic_algorithms`, dtype по умолчанию и генератор случайных чисел — общие для всего процесса.
+#
+# Если у двух потоков общий *граф*, ошибка будет всегда: первый проход освобождает сохранённые тензоры, и второй завершается исключением. Если общий только *лист*, всё в порядке; об этом ниже.
+# %% tags=["fact"]
+with torch.no_grad():
+    assert in_thread(torch.is_grad_enabled)
+with torch.inference_mode():
+    assert not in_thread(torch.is_inference_mode_enabled)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    assert not in_thread(lambda: torch.is_autocast_enabled("cpu"))
+torch.use_deterministic_algorithms(True)
+assert in_thread(torch.are_deterministic_algorithms_enabled)
+torch.use_deterministic_algorithms(False)
+torch.set_default_dtype(torch.float64)
+assert in_thread(torch.get_default_dtype) == torch.float64
+torch.set_default_dtype(torch.float32)
+torch.manual_seed(3)
+drawn = in_thread(lambda: torch.rand(2))
+torch.manual_seed(3)
+assert torch.equal(drawn, torch.rand(2))
+# %% [markdown] tags=["en"]
+# ## The engine takes the newest node
+#
+# A node may run when every node that uses its result has run. Often several are ready. Then the engine takes the one that was created *last*: each node gets a number when the forward pass makes it, `_sequence_nr()`, and the largest goes first. The nodes of leaves (`AccumulateGrad`) have the largest number of all, so a gradient goes into `.grad` as soon as it is complete.
+# %% [markdown] tags=["ru"] of="00000000"
+# ## Движок берёт самый новый узел
+#
+# Узел можно выполнить, когда выполнены все узлы, которые используют его результат. Часто готовых узлов несколько. Тогда движок берёт тот, который создан *последним*: при создании в прямом проходе каждый узел получает номер, `_sequence_nr()`, и первым идёт узел с наибольшим номером. У узлов листьев (`AccumulateGrad`) номер самый большой, поэтому готовый градиент сразу попадает в `.grad`.
+# %%
+x = torch.tensor(0.5, requires_grad=True)
+a, b, c = x.sin(), x.cos(), x.exp()
+loss = (b + c) + a
+
+for name, result in {"a": a, "b": b, "c": c, "loss": loss}.items():
+    print(name, result.grad_fn.name(), result.grad_fn._sequence_nr() - a.grad_fn._sequence_nr())
+# %% tags=["picture"]
+from autograder import draw
+
+draw(loss)
+# %% tags=["fact"]
+assert [t.grad_fn._sequence_nr() - a.grad_fn._sequence_nr() for t in (a, b, c, loss)] == [0, 1, 2, 4]
+leaf_node = a.grad_fn.next_functions[0][0]
+assert leaf_node.name() == "torch::autograd::AccumulateGrad" and leaf_node._sequence_nr() == 2**64 - 1
+
+u, v = torch.ones(2, requires_grad=True).unbind()
+for _ in range(5):
+    made_here = u.sin()
+made_there = in_thread(lambda: v.cos())
+newest, seen = u.exp(), []
+for name, t in {"here": made_here, "there": made_there, "newest": newest}.items():
+    t.grad_fn.register_prehook(lambda _, name=name: seen.append(name))
+(made_there + made_here + newest).backward()
+assert seen == ["newest", "here", "there"] and made_there.grad_fn._sequence_nr() == 0
+# %% [markdown] tags=["en"]
+# Every thread counts from 0 on its own. If a part of the graph was made in another thread, its nodes have small numbers and run late, although they are not old. The numbers decide only among nodes that are ready, so the gradient is right in any case.
+#
+# ### Exercise `node_order`: the order of the nodes
+# *complete · ●●○ · 12 minutes · 3 points*
+#
+# `node_order(loss)` gets a scalar whose graph was made in one thread. Return the list of the names (`node.name()`) of the nodes behind it, in the order in which the engine runs them in a backward pass. Leave out the nodes of leaves, `AccumulateGrad`. No `.grad` may change, a later `loss.backward()` must still work, and no hook of yours may run in it.
+# %% [markdown] tags=["ru"] of="00000000"
+# Каждый поток ведёт свой счёт с нуля. Если часть графа создана в другом потоке, номера её узлов малы и выполняются эти узлы поздно, хотя созданы недавно. Номера решают только, какой из готовых узлов взять первым, поэтому градиент верен в любом случае.
+#
+# ### Упражнение `node_order`: порядок узлов
+# *дописать · ●●○ · 12 минут · 3 балла*
+#
+# На вход `node_order(loss)` приходит скаляр, граф которого создан в одном потоке. Верните список имён (`node.name()`) всех его узлов в том порядке, в котором движок выполняет их в обратном проходе. Узлы листьев, `AccumulateGrad`, не включайте. Поля `.grad` измениться не должны, следующий вызов `loss.backward()` должен работать, и ваши хуки в нём вызываться не должны.
+# %% answer="node_order"
+def node_order(loss):
+    """The names of the nodes behind `loss`, in the order in which the engine runs them."""
+    ### BEGIN SOLUTION
+    nodes, waiting = set(), [loss.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in nodes and "AccumulateGrad" not in node.name():
+            nodes.add(node)
+            waiting += [parent for parent, _ in node.next_functions]
+    return [node.name() for node in sorted(nodes, key=lambda node: node._sequence_nr(), reverse=True)]
+    ### END SOLUTION
+
+
+# %% alternative="node_order"
+def node_order(loss):
+    nodes, leaves = [loss.grad_fn], []
+    for node in nodes:
+        for parent, _ in node.next_functions:
+            if hasattr(parent, "variable"):
+                leaves.append(parent.variable)
+            elif parent is not None and parent not in nodes:
+                nodes.append(parent)
+    order = []
+    handles = [node.register_prehook(lambda _, name=node.name(): order.append(name)) for node in nodes]
+    torch.autograd.grad(loss, leaves, retain_graph=True)
+    for handle in handles:
+        handle.remove()
+    return order
+
+
+# %% alternative="node_order"
+def node_order(loss):
+    uses, todo = {loss.grad_fn: 0}, [loss.grad_fn]
+    for node in todo:
+        for parent, _ in node.next_functions:
+            if parent is not None:
+                if parent not in uses:
+                    todo.append(parent)
+                uses[parent] = uses.get(parent, 0) + 1
+    order, ready = [], [loss.grad_fn]
+    while ready:
+        node = max(ready, key=lambda n: n._sequence_nr())
+        ready.remove(node)
+        order.append(node.name())
+        for parent, _ in node.next_functions:
+            if parent is not None:
+                uses[parent] -= 1
+                if uses[parent] == 0:
+                    ready.append(parent)
+    return [name for name in order if "Accumulate" not in name]
+
+
+# %% alternative="node_order"
+def node_order(loss):
+    numbers = {}
+
+    def visit(node):
+        if node and not hasattr(node, "variable"):
+            numbers[node._sequence_nr()] = node.name()
+            for parent, _ in node.next_functions:
+                visit(parent)
+
+    visit(loss.grad_fn)
+    return [numbers[number] for number in sorted(numbers)[::-1]]
+
+
+# %% check="node_order"
+from autograder import check
+
+check("node_order")
+# %% [markdown] tags=["en"]
 # ## Two threads, one weight
 #
 # A published notebook advises: with several threads use `torch.autograd.grad` and not `backward()`, to avoid a race. Let us count. Eight threads make 100 backward passes each, and each pass adds 1 to the same `.grad`.

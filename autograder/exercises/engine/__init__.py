@@ -1,8 +1,8 @@
 """The exercises of lesson 09, the engine, in order."""
 
 EXERCISES = (
-#    "predict_engine",
-#    "node_order",
+    "predict_engine",
+    "node_order",
     "locked_accumulation",
 #    "fix_threads",
 #    "order_changes_bits",
