@@ -418,3 +418,254 @@ def locked_accumulation(w, loss_of, lock):
 from autograder import check
 
 check("locked_accumulation")
+# %% [markdown] tags=["en"]
+# ## A bug that no gradient shows
+#
+# ### Extra exercise `fix_threads`: evaluation in threads
+# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+#
+# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's. No graph may be recorded, and the caller's mode is afterwards what it was. If the model raises an error in a thread, the function raises that error. When the function ends, by returning or by an error, all its threads have ended.
+# %% [markdown] tags=["ru"] of="00000000"
+# ## Ошибка, которой по градиентам не видно
+#
+# ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
+# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В ней две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию. Граф не записывается, а режим в вызывающем потоке остаётся таким, каким был. Если модель вызвала в потоке исключение, его вызывает и функция. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
+# %% answer="fix_threads"
+def fix_threads(model, batches):
+    outputs, errors = [None] * len(batches), []
+
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs[i] = model(batches[i])
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% given="fix_threads"
+def fix_threads(model, batches):
+    outputs = [None] * len(batches)
+
+    def work(i):
+        outputs[i] = model(batches[i])
+
+    with torch.no_grad():
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return outputs
+
+
+# %% alternative="fix_threads"
+def fix_threads(model, batches):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(torch.no_grad()(lambda x: model(x)), batches))
+
+
+# %% alternative="fix_threads"
+def fix_threads(model, batches):
+    from concurrent.futures import ThreadPoolExecutor
+
+    @torch.inference_mode()
+    def work(x):
+        return model(x)
+
+    with ThreadPoolExecutor() as pool:
+        futures = [pool.submit(work, x) for x in batches]
+    return [future.result() for future in futures]
+
+
+# %% alternative="fix_threads"
+def fix_threads(model, batches):
+    results = {}
+
+    def work(i, x):
+        torch.set_grad_enabled(False)
+        try:
+            results[i] = model(x)
+        except Exception as error:
+            results[i] = error
+
+    together(*[lambda i=i, x=x: work(i, x) for i, x in enumerate(batches)])
+    for result in results.values():
+        if isinstance(result, Exception):
+            raise result
+    return [results[i] for i in range(len(batches))]
+
+
+# %% check="fix_threads"
+from autograder import check
+
+check("fix_threads")
+# %% [markdown] tags=["en"]
+# ## The last bits
+#
+# Threads that add to one `.grad` lose nothing, but the *order* in which they add is that of chance. Does it matter? In mathematics it does not. In float32 each addition rounds, and $(0.01 + 0.02) + 0.03$ rounds to another number than $(0.03 + 0.02) + 0.01$.
+# %% [markdown] tags=["ru"] of="00000000"
+# ## Последние биты
+#
+# Потоки, которые прибавляют к одному `.grad`, ничего не теряют, но *порядок* сложения у них случаен. Важен ли он? В математике — нет. Но в float32 округляется каждое сложение, и $(0.01 + 0.02) + 0.03$ округляется не до того числа, до которого $(0.03 + 0.02) + 0.01$.
+# %%
+def accumulated(numbers):
+    """The `.grad` of a float32 weight after one backward pass for each number."""
+    w = torch.tensor(1.0, requires_grad=True)
+    for number in numbers:
+        (w * number).backward()
+    return w.grad.item()
+
+
+print(accumulated([0.01, 0.02, 0.03]), accumulated([0.03, 0.02, 0.01]))
+print(accumulated([1e8, 1.0, -1e8]), accumulated([1e8, -1e8, 1.0]))
+# %% tags=["fact"]
+assert accumulated([0.01, 0.02, 0.03]) == 0.05999999865889549
+assert accumulated([0.03, 0.02, 0.01]) == 0.059999994933605194
+assert accumulated([1e8, 1.0, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
+assert accumulated([0.1, 0.2, 0.3]) == accumulated([0.3, 0.2, 0.1])
+assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
+# %% [markdown] tags=["en"]
+# ### Extra exercise `order_changes_bits`: the order changes the bits
+# *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
+#
+# Return a list of three numbers, each from 0.1 to 10, for which `accumulated(numbers)` differs from `accumulated(numbers[::-1])`. The well-known example 0.1, 0.2, 0.3 is one for float64: in float32 both orders agree.
+# %% [markdown] tags=["ru"] of="00000000"
+# ### Дополнительное упражнение `order_changes_bits`: порядок меняет биты
+# *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
+#
+# Верните список из трёх чисел, каждое от 0.1 до 10, для которых `accumulated(numbers)` и `accumulated(numbers[::-1])` различаются. Известный пример 0.1, 0.2, 0.3 относится к float64: в float32 оба порядка дают одно и то же.
+# %% answer="order_changes_bits"
+def order_changes_bits():
+    """Three numbers whose float32 sum is another one in reverse order."""
+    ### BEGIN SOLUTION
+    return [0.1, 0.3, 0.4]
+    ### END SOLUTION
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    import itertools
+
+    tenths = [n / 10 for n in range(1, 20)]
+    return next(list(p) for p in itertools.permutations(tenths, 3) if accumulated(p) != accumulated(p[::-1]))
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    return torch.tensor([0.1, 0.2, 1.2]).tolist()
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    torch.manual_seed(0)
+    while True:
+        a, b, c = torch.rand(3) * 9 + 0.5
+        if (a + b) + c != (c + b) + a:
+            return a.item(), b.item(), c.item()
+
+
+# %% check="order_changes_bits"
+from autograder import check
+
+check("order_changes_bits")
+# %% [markdown] tags=["en"]
+# ### What `use_deterministic_algorithms` promises
+#
+# `torch.use_deterministic_algorithms(True)` switches to kernels that add in a fixed order, for the same inputs on the same machine and version. Where torch has no such kernel, the call raises a `RuntimeError`: on the CPU for instance `put_` and `max_unpool1d`. As a side effect, memory of `torch.empty` is filled with NaN, so that reading it is at least the same each time. What it does *not* promise: it knows nothing of your threads, of the order in which your workers send their gradients, or of another number of threads or another machine.
+#
+# An order is hidden in many places. `index_add` adds 100 000 numbers one after the other; `sum` adds them in blocks. Neither is wrong, and the bits differ.
+# %% [markdown] tags=["ru"] of="00000000"
+# ### Что обещает `use_deterministic_algorithms`
+#
+# Вызов `torch.use_deterministic_algorithms(True)` переключает torch на реализации, которые складывают в одном и том же порядке — при тех же входах, на той же машине и в той же версии. Если такой реализации нет, операция завершается ошибкой `RuntimeError`: на CPU это, например, `put_` и `max_unpool1d`. Побочное действие: память из `torch.empty` заполняется значениями NaN, чтобы хотя бы прочитанное из неё было всегда одинаковым. А вот чего этот режим *не* обещает: он ничего не знает ни о ваших потоках, ни о порядке, в котором приходят градиенты от ваших процессов, ни о другом числе потоков, ни о другой машине.
+#
+# Порядок сложения скрыт во многих местах. Операция `index_add` складывает 100 000 чисел одно за другим, а `sum` — блоками. Обе правы, но биты разные.
+# %%
+values = torch.full((100_000,), 0.1)
+to_entry_0 = torch.zeros(100_000, dtype=torch.long)
+one_after_another = torch.zeros(1).index_add(0, to_entry_0, values)
+
+print("index_add:", one_after_another.item())
+print("sum:      ", values.sum().item())
+print("float64:  ", values.double().sum().item())
+# %% tags=["fact"]
+exact = values.double().sum().item()
+assert abs(one_after_another.item() - exact) > 0.5 > 0.01 > abs(values.sum().item() - exact)
+
+torch.use_deterministic_algorithms(True)
+assert torch.empty(2).isnan().all()
+for call in (
+    lambda: torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0])),
+    lambda: torch.nn.functional.max_unpool1d(torch.ones(1, 1, 2), torch.tensor([[[0, 2]]]), 2),
+):
+    try:
+        call()
+        raise AssertionError("it has to raise")
+    except RuntimeError as error:
+        assert "does not have a deterministic implementation" in str(error)
+assert torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2)).tolist() == [2, 0, 0]
+torch.use_deterministic_algorithms(False)
+# %% [markdown] tags=["en"]
+# ### Exercise `deterministic_sum`: a sum with the same bits
+# *design · ●●○ · 10 minutes · 4 points*
+#
+# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one or more float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, and magnitudes from 1 to $10^{20}$ may occur together. As long as the magnitudes stay below $10^{9}$, six digits are right, even if large numbers cancel.
+# %% [markdown] tags=["ru"] of="00000000"
+# ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
+# *спроектировать · ●●○ · 10 минут · 4 балла*
+#
+# Градиенты приходят от нескольких процессов в любом порядке. На вход `deterministic_sum(gradients)` поступает список из одного или нескольких тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: одни могут сокращаться, другие — различаться по величине от 1 до $10^{20}$. Пока величины не превышают $10^{9}$, шесть цифр результата верны, даже если большие числа сокращаются.
+# %% answer="deterministic_sum"
+def deterministic_sum(gradients):
+    """The sum of float32 tensors, with the same bits for every order of the list."""
+    ### BEGIN SOLUTION
+    ordered = torch.stack(gradients).double().sort(dim=0).values
+    return ordered.sum(dim=0).float()
+    ### END SOLUTION
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    import math
+
+    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
+    return torch.tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    from fractions import Fraction
+
+    total = [Fraction(0)] * gradients[0].numel()
+    for gradient in gradients:
+        total = [a + Fraction(b) for a, b in zip(total, gradient.flatten().tolist())]
+    return torch.tensor([float(each) for each in total]).view(gradients[0].shape)
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    numbers = torch.stack(gradients)
+    high_to_low = numbers.sort(dim=0, descending=True).values.to(torch.float64)
+    total = torch.zeros_like(high_to_low[0])
+    for row in high_to_low:
+        total = total + row
+    return total.to(numbers.dtype)
+
+
+# %% check="deterministic_sum"
+from autograder import check
+
+check("deterministic_sum")
