@@ -10,6 +10,6 @@ EXERCISES = (
     "recompute",
     "fix_anomaly",
     "costly_node",
-#    "one_graph",
-#    "predict_compiled",
+    "one_graph",
+    "predict_compiled",
 )

@@ -23,6 +23,7 @@ from .common import unmarked
     core=True,
     difficulty=2,
     minutes=10,
+    rtol=1e-5,
     aspects=[
         aspect(
             "value",
@@ -89,7 +90,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     short = signed(rng, 2, 3)
     yield case(short, short.norm().item() * 2)
     yield case(torch.zeros(3, dtype=torch.float64), 1.5)
-    yield case(signed(rng).float(), 0.25)
+    yield case(signed(rng, 3).float(), 0.25)
+    yield case(signed(rng), 4.0)
 
 
 def _original(x: Tensor, limit: float) -> Tensor:
@@ -100,10 +102,10 @@ def _original(x: Tensor, limit: float) -> Tensor:
 
 
 @one_graph.mistake(
-    en="`torch.where` chooses between two results. For a vector of zeros the one that is not chosen is 0 times infinity, and "
-    "its NaN reaches the gradient.",
-    ru="Операция `torch.where` выбирает между двумя готовыми результатами. Для нулевого вектора невыбранный равен нулю, "
-    "умноженному на бесконечность, и его NaN попадает в градиент.",
+    en="For a vector of zeros the gradient is NaN: `limit / norm` is infinite there, and is computed even if `where` or "
+    "`clamp` does not choose it.",
+    ru="Для нулевого вектора градиент равен NaN: `limit / norm` там бесконечно и вычисляется, даже если `where` или `clamp` "
+    "это значение не выбирает.",
 )
 def where_at_the_end(x: Tensor, limit: float) -> Tensor:
     norm = x.norm()
@@ -157,11 +159,3 @@ def clamps_entries(x: Tensor, limit: float) -> Tensor:
 )
 def clamps_the_wrong_side(x: Tensor, limit: float) -> Tensor:
     return x * (limit / x.norm().clamp(min=1e-12, max=limit))
-
-
-@one_graph.mistake(
-    en="A ratio is cut at 1. For a vector of zeros it is infinite before, and the gradient is NaN.",
-    ru="Отношение ограничено единицей. Для нулевого вектора оно перед этим бесконечно, и градиент равен NaN.",
-)
-def clamps_the_ratio(x: Tensor, limit: float) -> Tensor:
-    return x * (limit / x.norm()).clamp(max=1)

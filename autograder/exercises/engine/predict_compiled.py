@@ -17,15 +17,17 @@ from autograder.language import Text
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
-            "The backward pass of a compiled function is compiled before it is ever called. What can it not know by then?",
-            "Обратный проход скомпилированной функции компилируется ещё до первого вызова. Чего в этот момент нельзя знать?",
+            "A compiled backward pass may write over what only the graph holds. When can it know that nobody needs that "
+            "again?",
+            "Скомпилированный обратный проход вправе записывать поверх того, что есть только у графа. Когда становится "
+            "известно, что оно больше не понадобится?",
         ),
         Text(
-            "It is compiled for one use: what only the graph holds may be overwritten (a donated buffer). `exp(x)**2` keeps "
-            "`exp(x)`, which nobody else has; `sin(x).cos()` keeps `x` alone, and recomputes.",
-            "Он скомпилирован для одного прохода: то, что есть только у графа, можно перезаписать (donated buffer). Для "
-            "`exp(x)**2` хранится `exp(x)`, и больше ни у кого этого тензора нет; для `sin(x).cos()` хранится только `x`, "
-            "остальное вычисляется повторно.",
+            "The backward half is compiled in the first backward pass, for the kind of pass that this is. `growth` keeps "
+            "`exp(x)`, which nobody else has; `wave` keeps `x` alone, and recomputes.",
+            "Обратная половина компилируется при первом обратном проходе и рассчитана на проход именно такого вида. Для "
+            "`growth` хранится `exp(x)`, и больше ни у кого этого тензора нет; для `wave` хранится только `x`, остальное "
+            "вычисляется повторно.",
         ),
         Text(
             "`if` on a tensor makes two graphs, `where` one. A second length compiles once more, for all lengths. The second "
@@ -74,7 +76,7 @@ predict_compiled.wrong(
 
 predict_compiled.wrong(
     "saves_as_eager",
-    {"saved by the compiled sin(x).cos()": 2},
+    {"saved by compiled wave": 2},
     en="You expected the compiled function to save what the eager one does. It sees both passes, keeps `x` and recomputes "
     "the rest.",
     ru="Вы ожидали, что скомпилированная функция хранит то же, что обычная. Но ей видны оба прохода: она хранит `x`, а "
@@ -84,27 +86,37 @@ predict_compiled.wrong(
 
 predict_compiled.wrong(
     "retain_graph_works",
-    {"exp(x)**2, retain_graph": "accepted"},
-    en="You expected `retain_graph=True` to work as always. The compiled backward may overwrite `exp(x)`, a donated buffer, "
-    "and refuses to keep the graph.",
-    ru="Вы ожидали, что `retain_graph=True` работает как всегда. Но скомпилированный проход вправе перезаписать `exp(x)` "
-    "(donated buffer), и сохранять граф он отказывается.",
+    {"growth: plain, then retain_graph": "accepted"},
+    en="You expected `retain_graph=True` to work as always. After a plain pass the compiled backward may write over `exp(x)`, "
+    "a donated buffer, and refuses to keep the graph.",
+    ru="Вы ожидали, что `retain_graph=True` работает как всегда. Но после обычного прохода скомпилированный код вправе "
+    "записывать поверх `exp(x)` (donated buffer), и сохранять граф он отказывается.",
+)
+
+
+predict_compiled.wrong(
+    "retain_graph_fails_at_first",
+    {"growth: retain_graph": "RuntimeError"},
+    en="You expected `retain_graph=True` to fail in the first pass already. The backward half is compiled in that pass, and "
+    "for it.",
+    ru="Вы ожидали, что `retain_graph=True` не сработает уже в первом проходе. Но обратная половина компилируется как раз в "
+    "нём и рассчитана на него.",
 )
 
 
 predict_compiled.wrong(
     "retain_graph_never_works",
-    {"sin(x).cos(), retain_graph": "RuntimeError"},
-    en="You expected `retain_graph=True` to fail in every compiled function. Here only `x` is kept, which belongs to the "
-    "caller and is not overwritten.",
-    ru="Вы ожидали, что `retain_graph=True` не работает ни в одной скомпилированной функции. Но здесь хранится только `x`, а "
-    "он принадлежит вызывающему, и его не перезаписывают.",
+    {"wave: plain, then retain_graph": "RuntimeError"},
+    en="You expected `retain_graph=True` to fail for every function after a plain pass. Here only `x` is kept, which belongs "
+    "to the caller and is not written over.",
+    ru="Вы ожидали, что после обычного прохода `retain_graph=True` не работает ни для какой функции. Но здесь хранится "
+    "только `x`, а это тензор вызывающего, и поверх него не пишут.",
 )
 
 
 predict_compiled.wrong(
     "differentiates_twice",
-    {"second derivative, aot_eager": "accepted"},
+    {"wave: second derivative, aot_eager": "accepted"},
     en="You expected a second derivative. The compiled backward is not recorded; the error comes when one asks for it.",
     ru="Вы ожидали, что вторая производная есть. Но скомпилированный обратный проход не записывается, и при обращении к ней "
     "возникает ошибка.",
@@ -113,7 +125,7 @@ predict_compiled.wrong(
 
 predict_compiled.wrong(
     "eager_backend_fails",
-    {"second derivative, eager": "RuntimeError"},
+    {"wave: second derivative, eager": "RuntimeError"},
     en="You expected the backend `eager` to fail as well. It runs the traced operations under ordinary autograd.",
     ru="Вы ожидали, что и с `eager` будет ошибка. Но этот вариант выполняет записанные операции под обычным autograd.",
 )
