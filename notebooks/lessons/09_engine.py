@@ -371,7 +371,28 @@ class Counter(torch.autograd.Function):
 together(*[lambda: Counter.apply(torch.ones(2, requires_grad=True)).sum().backward()] * 2)
 assert Counter.n == 1
 
-one, two = (5 * w), (7 * w)  # two graphs, one node for the leaf: hence one mutex
+both_in = threading.Barrier(2)
+
+
+class Counter(torch.autograd.Function):
+    n = 0
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        n = Counter.n
+        both_in.wait()
+        Counter.n = n + 1
+        return grad_output
+
+
+together(*[lambda: Counter.apply(torch.ones(2, requires_grad=True)).sum().backward()] * 2)
+assert Counter.n == 1
+
+one, two = 5 * w, 7 * w  # two graphs, one node for the leaf: hence one mutex
 assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 
 
@@ -379,6 +400,8 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # 800 of 800 with `backward()`: the node of a leaf holds a lock while it adds, and all graphs share that node. With `torch.autograd.grad` the adding is *our* code, and 1 of 2 is left. The barrier makes sure of it: both threads read 0, then both write 1. Without it, the loss is a matter of luck. This is what a race is, and the advice above leads into it.
 #
 # `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch.
+#
+# “Python Functions are safe from threads, because of the GIL” is half true. The engine locks each node while it runs. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And a popular example starts ten threads that each make an `x` of their own. Nothing is shared there, so it shows nothing.
 #
 # “Python Functions are safe from threads, because of the GIL” is half true. The engine locks each node while it runs. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And a popular example starts ten threads that each make an `x` of their own. Nothing is shared there, so it shows nothing.
 #
@@ -390,10 +413,12 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that nobody changes later.
 #
 # Your code may touch `w.grad`, by reading or writing, only while it holds `lock`, and has to release it afterwards. (`backward()` needs no lock.) `loss_of` and the backward pass must not run under the lock: otherwise the threads take turns.
-# %% [markdown] tags=["ru"] of="f1fe385e"
+# %% [markdown] tags=["ru"] of="a92669a7"
 # С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет из той тетради ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
+#
+# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Движок закрывает каждый узел мьютексом, пока тот выполняется. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А в известном примере десять потоков создают каждый свой `x`. Общего у них ничего нет, поэтому пример ничего и не показывает.
 #
 # «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Движок закрывает каждый узел мьютексом, пока тот выполняется. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А в известном примере десять потоков создают каждый свой `x`. Общего у них ничего нет, поэтому пример ничего и не показывает.
 #

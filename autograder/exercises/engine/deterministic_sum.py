@@ -102,7 +102,7 @@ def adds_in_order(gradients: list[Tensor]) -> Tensor:
     "и 1e20, и 1, они снова тут.",
 )
 def adds_in_double(gradients: list[Tensor]) -> Tensor:
-    return adds_in_order([gradient.double() for gradient in gradients]).float()
+    return adds_in_order([gradient.double() for gradient in gradients]).float()  # type: ignore[no-any-return]
 
 
 @deterministic_sum.mistake(
@@ -112,7 +112,7 @@ def adds_in_double(gradients: list[Tensor]) -> Tensor:
 def sorts_by_magnitude(gradients: list[Tensor]) -> Tensor:
     stacked = torch.stack(gradients)
     order = stacked.abs().argsort(dim=0, stable=True)
-    return adds_in_order(list(stacked.gather(0, order).double())).float()
+    return adds_in_order(list(stacked.gather(0, order).double())).float()  # type: ignore[no-any-return]
 
 
 @deterministic_sum.mistake(
@@ -122,7 +122,7 @@ def sorts_by_magnitude(gradients: list[Tensor]) -> Tensor:
     "теряются.",
 )
 def sorts_in_single(gradients: list[Tensor]) -> Tensor:
-    return adds_in_order(list(torch.stack(gradients).sort(dim=0).values))
+    return adds_in_order(list(torch.stack(gradients).sort(dim=0).values))  # type: ignore[no-any-return]
 
 
 @deterministic_sum.mistake(
@@ -146,7 +146,7 @@ def returns_double(gradients: list[Tensor]) -> Tensor:
     ru="Чтобы биты совпали, сумма округлена до нескольких знаков. Цифры потеряны.",
 )
 def rounds_the_sum(gradients: list[Tensor]) -> Tensor:
-    return adds_in_double(gradients).mul(1000).round().div(1000)
+    return adds_in_double(gradients).mul(1000).round().div(1000)  # type: ignore[no-any-return]
 
 
 @deterministic_sum.mistake(

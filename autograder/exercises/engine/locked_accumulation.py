@@ -18,7 +18,8 @@ from autograder.measure import tensors
 
 from .common import run_in_thread, unmarked
 
-_GETS, _SETS = Tensor.grad.__get__, (Tensor.grad.__set__, Tensor.grad.__delete__)  # type: ignore[attr-defined]
+_GRAD: Any = Tensor.grad  # a descriptor; mypy sees the type of its value
+_GETS, _SETS = _GRAD.__get__, (_GRAD.__set__, _GRAD.__delete__)
 
 
 class _Lock:

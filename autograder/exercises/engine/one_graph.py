@@ -126,7 +126,7 @@ def still_branches(x: Tensor, limit: float) -> Tensor:
     "разрывается.",
 )
 def norm_as_number(x: Tensor, limit: float) -> Tensor:
-    return x * min(1.0, limit / max(x.norm().item(), 1e-300))
+    return x * min(1.0, limit / max(x.norm().item(), 1e-300))  # type: ignore[no-any-return]
 
 
 @one_graph.mistake(
@@ -134,7 +134,7 @@ def norm_as_number(x: Tensor, limit: float) -> Tensor:
     ru="Норма отсоединена от графа. Значение верно, а в градиенте нет слагаемого, которое идёт через норму.",
 )
 def detached_norm(x: Tensor, limit: float) -> Tensor:
-    return x * (limit / x.detach().norm().clamp(min=limit))
+    return x * (limit / x.detach().norm().clamp(min=limit))  # type: ignore[no-any-return]
 
 
 @one_graph.mistake(
@@ -142,7 +142,7 @@ def detached_norm(x: Tensor, limit: float) -> Tensor:
     ru="До предела растянут любой вектор, в том числе короткий.",
 )
 def scales_always(x: Tensor, limit: float) -> Tensor:
-    return x * (limit / x.norm().clamp(min=1e-12))
+    return x * (limit / x.norm().clamp(min=1e-12))  # type: ignore[no-any-return]
 
 
 @one_graph.mistake(
@@ -158,4 +158,4 @@ def clamps_entries(x: Tensor, limit: float) -> Tensor:
     ru="Сравнение перевёрнуто: длинные векторы остаются, а короткие меняются.",
 )
 def clamps_the_wrong_side(x: Tensor, limit: float) -> Tensor:
-    return x * (limit / x.norm().clamp(min=1e-12, max=limit))
+    return x * (limit / x.norm().clamp(min=1e-12, max=limit))  # type: ignore[no-any-return]
