@@ -24,18 +24,25 @@ ORDERS = 12
     core=True,
     difficulty=2,
     minutes=10,
+    rtol=1e-5,
     aspects=[
         aspect(
-            "accurate",
-            1,
-            en="The sum is right to six digits, with the shape and the dtype of the gradients.",
-            ru="Сумма верна до шестого знака, форма и dtype — как у градиентов.",
+            "sum",
+            0,
+            en="For ordinary numbers it is the sum, with the shape and the dtype of the gradients.",
+            ru="Для обычных чисел это сумма, а форма и dtype — как у градиентов.",
         ),
         aspect(
             "same_bits",
             3,
             en="Every order of the list gives the same bits.",
             ru="При любом порядке элементов списка получаются одни и те же биты.",
+        ),
+        aspect(
+            "accurate",
+            1,
+            en="If large numbers cancel, the sum is still right to six digits.",
+            ru="Если большие числа сокращаются, сумма всё равно верна до шестого знака.",
         ),
     ],
     hints=[
@@ -62,25 +69,26 @@ def deterministic_sum(answer: Any, case: Case) -> dict[str, object]:
         bits = [tuple(total.detach().contiguous().view(torch.int32).flatten().tolist()) for total in totals]
     number = {each: index for index, each in enumerate(dict.fromkeys(bits))}
     return {
-        "accurate": None if case.wide else totals[0],
+        "sum": totals[0] if case.numbers == "ordinary" else None,
         "same_bits": len(number) == 1,
-        "results": [number[each] for each in bits] if case.wide else None,
+        "accurate": totals[0] if case.numbers == "cancelling" else None,
+        "results": [number[each] for each in bits] if case.numbers == "wide" else None,
     }
 
 
 @deterministic_sum.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    def case(gradients: list[Tensor]) -> Case:
+    def case(gradients: list[Tensor], numbers: str = "ordinary") -> Case:
         orders = [torch.randperm(len(gradients), generator=rng).tolist() for _ in range(ORDERS)]
-        return Case(gradients=[each.float() for each in gradients], orders=orders, wide=False)
+        return Case(gradients=[each.float() for each in gradients], orders=orders, numbers=numbers)
 
     yield case([signed(rng, 4) for _ in range(9)])
     large = [signed(rng, 2, 3) * 1e8 for _ in range(3)]
-    yield case([*large, *(-each for each in large), *(signed(rng, 2, 3) for _ in range(3))])
+    yield case([*large, *(-each for each in large), *(signed(rng, 2, 3) for _ in range(3))], "cancelling")
     # In float64 a number that ends in 8193 is rounded beside 2**66, but exact beside -2**66.
     scales = (2.0**66, -(2.0**66), 2.0**33 + 8192, 1.0)
     orders = [list(order) for order in itertools.permutations(range(len(scales)))]
-    yield Case(gradients=[torch.full((3,), scale) for scale in scales], orders=orders, wide=True)
+    yield Case(gradients=[torch.full((3,), scale) for scale in scales], orders=orders, numbers="wide")
     yield case([signed(rng)])
 
 

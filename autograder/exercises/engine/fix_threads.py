@@ -18,7 +18,7 @@ _BAD = "this batch cannot be used"
 
 
 class _Model(torch.nn.Module):
-    """A linear model that notes the thread and the recording of each call.
+    """A linear model that notes thread and recording of each call.
 
     Raises ValueError for a batch with a NaN.
     """

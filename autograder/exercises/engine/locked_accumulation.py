@@ -1,4 +1,4 @@
-"""Core exercise: gradients from many threads, added to one `.grad` under a lock."""
+"""Core exercise: gradients of many threads in one `.grad`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Lock:
 
 
 class _Accesses(TorchFunctionMode):
-    """A mode that notes reads and writes of `w.grad` while the lock is free."""
+    """A mode that notes accesses to `w.grad` without the lock."""
 
     def __init__(self, w: Tensor, lock: _Lock, seen: set[str]) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class _Accesses(TorchFunctionMode):
 
 
 class _Watched:
-    """A loss function that notes whether the lock was held during its passes."""
+    """A loss function that notes passes under the lock."""
 
     def __init__(self, lock: _Lock, factor: Tensor) -> None:
         self._lock, self._factor = lock, factor

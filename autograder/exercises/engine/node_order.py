@@ -1,4 +1,4 @@
-"""Core exercise: the order in which the engine runs the nodes of a graph."""
+"""Core exercise: the order in which the engine runs nodes."""
 
 from __future__ import annotations
 
@@ -220,10 +220,10 @@ def leaves_hooks(loss: Tensor) -> list[str]:
     return _by_hooks(loss, lambda: _to_leaf(loss), remove=False)
 
 
-def _to_leaf(loss: Tensor) -> None:
+def _to_leaf(loss: Tensor, keep: bool = True) -> None:
     nodes = _reachable(loss)
     (leaf,) = {p.variable for n in nodes for p, _ in n.next_functions if p is not None and "Accumulate" in p.name()}
-    torch.autograd.grad(loss, leaf, retain_graph=True)
+    torch.autograd.grad(loss, leaf, retain_graph=keep)
 
 
 @node_order.mistake(
@@ -241,4 +241,12 @@ def fills_grad(loss: Tensor) -> list[str]:
     "невозможен.",
 )
 def frees_the_graph(loss: Tensor) -> list[str]:
+    return _by_hooks(loss, lambda: _to_leaf(loss, keep=False))
+
+
+@node_order.mistake(
+    en="The order is watched in a plain `loss.backward()`. It adds to `.grad`, and it frees the graph.",
+    ru="Порядок подсмотрен в обычном вызове `loss.backward()`. Он прибавляет к `.grad` и освобождает граф.",
+)
+def runs_backward(loss: Tensor) -> list[str]:
     return _by_hooks(loss, loss.backward)

@@ -1,4 +1,4 @@
-"""Extra exercise: a backward pass inside a backward pass, to recompute instead of keeping."""
+"""Extra exercise: a backward pass inside a backward pass."""
 
 from __future__ import annotations
 
