@@ -158,11 +158,11 @@ engine_table()
 # %% [markdown] tags=["en"]
 # What crosses into a new thread, and what does not: `no_grad`, `inference_mode`, autocast and hooks for saved tensors stay in the thread that entered them. Anomaly mode, `use_deterministic_algorithms`, the default dtype and the random generator belong to the whole process.
 #
-# Two threads that share a *graph* fail reliably: the first pass frees the saved tensors, the second one raises. Two threads that share only a *leaf* are fine; more on that below.
-# %% [markdown] tags=["ru"] of="cac64c46"
+# Two threads must not share a *graph* that saves tensors: the first pass frees them, and the second one raises. Two threads that share only a *leaf* are fine; more on that below.
+# %% [markdown] tags=["ru"] of="8a29f702"
 # Что переходит в новый поток, а что нет? Режимы `no_grad`, `inference_mode`, autocast и хуки сохранённых тензоров действуют только в том потоке, который в них вошёл. Режим обнаружения аномалий, `use_deterministic_algorithms`, dtype по умолчанию и генератор случайных чисел — общие для всего процесса.
 #
-# Если у двух потоков общий *граф*, ошибка будет всегда: первый проход освобождает сохранённые тензоры, и второй завершается исключением. Если общий только *лист*, всё в порядке; об этом ниже.
+# Общего *графа* с сохранёнными тензорами у двух потоков быть не должно: первый проход их освобождает, и второй завершается исключением. Если общий только *лист*, всё в порядке; об этом ниже.
 # %% tags=["fact"]
 with torch.no_grad():
     assert in_thread(torch.is_grad_enabled)
@@ -403,8 +403,6 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 #
 # “Python Functions are safe from threads, because of the GIL” is half true. The engine locks each node while it runs. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And a popular example starts ten threads that each make an `x` of their own. Nothing is shared there, so it shows nothing.
 #
-# “Python Functions are safe from threads, because of the GIL” is half true. The engine locks each node while it runs. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And a popular example starts ten threads that each make an `x` of their own. Nothing is shared there, so it shows nothing.
-#
 # So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock.
 #
 # ### Exercise `locked_accumulation`: many threads, one `.grad`
@@ -413,12 +411,10 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that nobody changes later.
 #
 # Your code may touch `w.grad`, by reading or writing, only while it holds `lock`, and has to release it afterwards. (`backward()` needs no lock.) `loss_of` and the backward pass must not run under the lock: otherwise the threads take turns.
-# %% [markdown] tags=["ru"] of="a92669a7"
+# %% [markdown] tags=["ru"] of="f1fe385e"
 # С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет из той тетради ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
-#
-# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Движок закрывает каждый узел мьютексом, пока тот выполняется. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А в известном примере десять потоков создают каждый свой `x`. Общего у них ничего нет, поэтому пример ничего и не показывает.
 #
 # «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Движок закрывает каждый узел мьютексом, пока тот выполняется. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А в известном примере десять потоков создают каждый свой `x`. Общего у них ничего нет, поэтому пример ничего и не показывает.
 #
@@ -1386,17 +1382,17 @@ torch.compiler.reset()
 # %% [markdown] tags=["en"]
 # ## Several devices, several processes
 #
-# With a GPU the picture changes in three places.
+# With a GPU the picture changes in three places. (This list follows torch's documentation; no GPU has recorded it for this course yet.)
 #
 # * **Threads.** Each GPU has a thread of torch's own that runs the nodes of that device. The caller waits for it. Hooks on tensors of a GPU therefore run in another thread than the caller's, and what is local to a thread may differ there; torch carries grad mode over for you.
 # * **Streams.** Each node runs on the CUDA stream on which its forward operation ran, and the engine makes the streams wait for each other where gradients cross. If `backward()` is called under another stream than the one that later reads `.grad`, the same rules hold as for any operation: the reading stream has to wait.
 # * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in an order of chance. There `use_deterministic_algorithms(True)` changes results, or raises.
 #
 # `DataParallel` runs a copy of the model on each GPU, each in a thread of one process. On the CPU it does nothing of the kind: `device_ids` is empty, and it calls the module in the caller's thread. A published notebook “shows” with it on a CPU that hooks for saved tensors do not reach the threads; there were no threads. The documentation advises `DistributedDataParallel` instead: one process for each device, a copy of the model in each, and gradients averaged between the processes as soon as they are complete, while the backward pass goes on. No thread shares a `.grad` with another.
-# %% [markdown] tags=["ru"] of="84859861"
+# %% [markdown] tags=["ru"] of="49bc9fd6"
 # ## Несколько устройств и несколько процессов
 #
-# На GPU отличий три.
+# На GPU отличий три. (Этот список составлен по документации torch: записи, сделанной на GPU, в курсе пока нет.)
 #
 # * **Потоки выполнения.** У каждого GPU есть собственный поток torch, который выполняет узлы этого устройства, а вызвавший поток ждёт. Поэтому хуки тензоров на GPU вызываются не в том потоке, который вызвал `backward()`, и всё, что действует в пределах потока, там может быть другим; режим записи градиентов torch передаёт сам.
 # * **Потоки CUDA (streams).** Каждый узел выполняется в том потоке CUDA, в котором шла его операция прямого прохода, и там, где градиент переходит из одного потока в другой, движок заставляет их ждать друг друга. Если `.grad` потом читают в другом потоке CUDA, правила те же, что для любой операции: читающий поток должен подождать.
