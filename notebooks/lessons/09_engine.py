@@ -371,27 +371,6 @@ class Counter(torch.autograd.Function):
 together(*[lambda: Counter.apply(torch.ones(2, requires_grad=True)).sum().backward()] * 2)
 assert Counter.n == 1
 
-both_in = threading.Barrier(2)
-
-
-class Counter(torch.autograd.Function):
-    n = 0
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        n = Counter.n
-        both_in.wait()
-        Counter.n = n + 1
-        return grad_output
-
-
-together(*[lambda: Counter.apply(torch.ones(2, requires_grad=True)).sum().backward()] * 2)
-assert Counter.n == 1
-
 one, two = 5 * w, 7 * w  # two graphs, one node for the leaf: hence one mutex
 assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 

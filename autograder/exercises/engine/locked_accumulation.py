@@ -25,16 +25,18 @@ _GETS, _SETS = _GRAD.__get__, (_GRAD.__set__, _GRAD.__delete__)
 class _Lock:
     """A lock that remembers its holder.
 
-    The probe runs its threads one after another. A lock that is not free is therefore never released.
+    The probe starts no thread while the lock is held. A lock that is not free is therefore never released.
     """
 
     def __init__(self) -> None:
-        self._holder: int | None = None
+        self._holder: threading.Thread | None = None
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if self._holder is threading.current_thread():
+            raise RuntimeError("this thread holds the lock already: a second acquire would wait for ever")
         if self._holder is not None:
             raise RuntimeError("the lock is held and nobody will release it: this would wait for ever")
-        self._holder = threading.get_ident()
+        self._holder = threading.current_thread()
         return True
 
     def release(self) -> None:
@@ -75,22 +77,59 @@ class _Accesses(TorchFunctionMode):
 
 
 class _Watched:
-    """A loss function that notes passes under the lock."""
+    """A loss function that notes passes under the lock.
 
-    def __init__(self, lock: _Lock, factor: Tensor) -> None:
-        self._lock, self._factor = lock, factor
+    Calls `interrupt()` in its backward pass if the lock is free then.
+    """
+
+    def __init__(self, lock: _Lock, factor: Tensor, interrupt: Callable[[], object]) -> None:
+        self._lock, self._factor, self._interrupt = lock, factor, interrupt
         self.calls, self.under_lock = 0, set[str]()
 
     def loss_of(self, w: Tensor) -> Tensor:
         self.calls += 1
         self._note("forward")
         loss = (self._factor * w**2).sum()
-        loss.register_hook(lambda _: self._note("backward"))
+        loss.register_hook(self._look)
         return loss
+
+    def _look(self, _: Tensor) -> None:
+        self._note("backward")
+        if not self._lock.locked():
+            self._interrupt()
 
     def _note(self, what: str) -> None:
         if self._lock.locked():
             self.under_lock.add(what)
+
+
+class _Threads:
+    """Calls in threads, each interrupted by the next one."""
+
+    def __init__(self, call: Callable[[Any], object], lock: _Lock, factors: list[Tensor]) -> None:
+        self._call = call
+        self.results: dict[int, object] = {}
+        self._started = 0
+        self._errors: list[Exception] = []
+        self.watched = [_Watched(lock, factor, self._start_next) for factor in factors]
+
+    def _start_next(self) -> None:
+        if self._started == len(self.watched):
+            return
+        index = self._started
+        self._started += 1
+        try:
+            self.results[index] = run_in_thread(lambda: self._call(self.watched[index].loss_of))
+        except Exception as error:
+            self._errors.append(error)
+
+    def run(self) -> list[object]:
+        """Run every call, and return the results in order. Raises the first error of a call."""
+        while self._started < len(self.watched) and not self._errors:
+            self._start_next()
+        if self._errors:
+            raise self._errors[0]
+        return [self.results[index] for index in range(len(self.watched))]
 
 
 @exercise(
@@ -148,19 +187,18 @@ class _Watched:
     ],
 )
 def locked_accumulation(answer: Any, case: Case) -> dict[str, object]:
-    w, lock, seen, own, calls, under_lock = case.w, _Lock(), set[str](), [], set[int](), set[str]()
+    w, lock, seen = case.w, _Lock(), set[str]()
     learners = unmarked(answer.locked_accumulation)
 
-    def work(watched: _Watched) -> object:
+    def call(loss_of: Any) -> object:
         with _Accesses(w, lock, seen):
-            return learners(w, watched.loss_of, lock)
+            return learners(w, loss_of, lock)
 
+    threads = _Threads(call, lock, case.factors)
     with using_answer():
-        for factor in case.factors:
-            watched = _Watched(lock, factor)
-            own.append(run_in_thread(lambda watched=watched: work(watched)))  # type: ignore[misc]
-            calls.add(watched.calls)
-            under_lock |= watched.under_lock
+        own = threads.run()
+    calls = {watched.calls for watched in threads.watched}
+    under_lock = {name for watched in threads.watched for name in watched.under_lock}
     return {
         "sum": w.grad,
         "own": own,
@@ -263,6 +301,29 @@ def never_releases(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     lock.acquire()
     _add(w, gradient)
     return gradient
+
+
+@locked_accumulation.mistake(
+    en="`lock` is acquired twice by one thread, which then waits for itself for ever.",
+    ru="Один и тот же поток захватывает `lock` дважды и будет вечно ждать самого себя.",
+)
+def locks_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock, lock:
+        _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="The gradient is taken from a hook on `w`. All threads share `w`: the hook sees the gradients of the others as well.",
+    ru="Градиент взят из хука на `w`. Но `w` у всех потоков общий, и хук видит также градиенты других потоков.",
+)
+def hooks_the_shared_leaf(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    seen: list[Tensor] = []
+    handle = w.register_hook(lambda gradient: seen.append(gradient.clone()))
+    loss_of(w).backward()
+    handle.remove()
+    return seen[0]
 
 
 @locked_accumulation.mistake(

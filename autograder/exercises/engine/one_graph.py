@@ -71,7 +71,11 @@ def one_graph(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _runs_without_numbers(function: Any, case: Case) -> bool:
-    """Return whether the learner's function runs on a fake tensor. It has run on a real one already."""
+    """Return whether the learner's function runs on a fake tensor. It has run on a real one already.
+
+    `torch.cond` compiles its branches, and would reuse those of an earlier case with another limit.
+    """
+    torch.compiler.reset()  # type: ignore[no-untyped-call]
     with FakeTensorMode() as mode:
         try:
             unmarked(function)(mode.from_tensor(case.x).requires_grad_(), case.limit)

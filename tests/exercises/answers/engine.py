@@ -1,5 +1,4 @@
 # %%
-import os
 import threading
 import warnings
 from collections import Counter
@@ -570,3 +569,30 @@ def one_graph(x, limit):
 @torch.no_grad()
 def one_graph(x, limit):
     return x * (limit / x.norm().clamp(min=limit))
+
+
+# %% exercise="one_graph" verdict="passed"
+# both branches in one graph
+def one_graph(x, limit):
+    norm = x.norm()
+    return torch.cond(norm > limit, lambda x, norm: x * (limit / norm), lambda x, norm: x.clone(), (x, norm))
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="hooks_the_shared_leaf"
+def locked_accumulation(w, loss_of, lock):
+    found = []
+    hook = w.register_hook(found.append)
+    loss_of(w).backward()
+    hook.remove()
+    return found[0]
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="reads_before_locking"
+def locked_accumulation(w, loss_of, lock):
+    own = torch.autograd.grad(loss_of(w), w)[0]
+    if w.grad is None:
+        with lock:
+            w.grad = torch.zeros_like(w)
+    with lock:
+        w.grad += own
+    return own
