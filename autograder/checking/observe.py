@@ -205,6 +205,7 @@ def _marking(answer: object) -> object:
         _refuse_replaced(returned, args, kwargs)
         return returned
 
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # for probes that watch each access to a tensor
     return call
 
 

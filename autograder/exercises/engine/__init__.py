@@ -1,0 +1,15 @@
+"""The exercises of lesson 09, the engine, in order."""
+
+EXERCISES = (
+    "predict_engine",
+    "node_order",
+    "locked_accumulation",
+    "fix_threads",
+    "order_changes_bits",
+    "deterministic_sum",
+    "recompute",
+    "fix_anomaly",
+    "costly_node",
+    "one_graph",
+    "predict_compiled",
+)

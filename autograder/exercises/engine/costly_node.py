@@ -1,0 +1,175 @@
+"""Core exercise: the node that costs most in a backward pass."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+from autograder.measure import graph_nodes
+
+
+@exercise(
+    title=Text("The costly node", "Самый дорогой узел"),
+    kind="complete",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "name",
+            2,
+            en="It is the name of the nodes whose products cost most in the backward pass.",
+            ru="Это имя узлов, чьи произведения в обратном проходе обходятся дороже всего.",
+        ),
+        aspect(
+            "gradients",
+            1,
+            en="Afterwards `.grad` of every leaf is what one `loss.backward()` leaves there.",
+            ru="После вызова в `.grad` каждого листа лежит то же, что после одного `loss.backward()`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which rows of the profile are nodes, and which are operations that a node calls?",
+            "Какие строки профиля — узлы, а какие — операции, вызванные узлом?",
+        ),
+        Text(
+            "Take the events whose name begins with `autograd::engine::evaluate_function: `. The rest of the name is the "
+            "node. Add up `flops_of(event)` for each name.",
+            "Возьмите события, имя которых начинается с `autograd::engine::evaluate_function: `. Остаток имени — это узел. "
+            "Сложите `flops_of(event)` для каждого имени.",
+        ),
+        Text(
+            "with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:\n    loss.backward()\n"
+            "costs = Counter()\nfor event in profiled.events():\n    ...\nreturn costs.most_common(1)[0][0]",
+            "with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:\n    loss.backward()\n"
+            "costs = Counter()\nfor event in profiled.events():\n    ...\nreturn costs.most_common(1)[0][0]",
+        ),
+    ],
+)
+def costly_node(answer: Any, case: Case) -> dict[str, object]:
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch's profiler else reports its start on stderr
+    with using_answer():
+        name = answer.costly_node(case.loss)
+    return {"name": name, "gradients": [each.grad for each in case.leaves]}
+
+
+@costly_node.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    n = int(torch.randint(4, 9, (), generator=rng))
+    x, w, v, b = uniform(rng, n, 24), leaf(rng, 24, 8), leaf(rng, 18, 8), leaf(rng, 18)
+    yield Case(loss=torch.nn.functional.linear((x @ w).tanh(), v, b).square().sum(), leaves=[w, v, b])
+
+    x, first, weights = uniform(rng, n, 9), leaf(rng, 9, 10), [leaf(rng, 10, 10) for _ in range(3)]
+    b, v = leaf(rng, 16), leaf(rng, 16, 10)
+    h = x @ first
+    for weight in weights:
+        h = (h @ weight).sigmoid()
+    yield Case(loss=torch.nn.functional.linear(h, v, b).exp().mean(), leaves=[first, *weights, b, v])
+
+    x, w = uniform(rng, 2, n, 20), leaf(rng, 2, 20, 12)
+    v = leaf(rng, 12, 6)
+    yield Case(loss=((x.exp() @ w).tanh().flatten(0, 1) @ v).flatten(0).sum(), leaves=[w, v])
+
+
+def _by_node(loss: Tensor, run: Callable[[], object]) -> list[tuple[Any, int, int]]:
+    """Return node, floating-point operations and size of the gradient for each node that `run()` runs."""
+    found: list[tuple[Any, int, int]] = []
+    before: dict[Any, int] = {}
+    with FlopCounterMode(display=False) as counter:
+
+        def enter(node: Any) -> None:
+            before[node] = counter.get_total_flops()
+
+        def leave(node: Any, gradients: Any) -> None:
+            found.append((node, counter.get_total_flops() - before[node], gradients[0].numel()))
+
+        for node in graph_nodes(loss):
+            node.register_prehook(lambda _, node=node: enter(node))
+            node.register_hook(lambda _, gradients, node=node: leave(node, gradients))
+        run()
+    return found
+
+
+def _most(counts: Counter[str]) -> str:
+    return counts.most_common(1)[0][0]
+
+
+@costly_node.mistake(
+    en="The single most expensive node was found. Several nodes of one name cost more together.",
+    ru="Найден один самый дорогой узел. А несколько узлов с одним именем вместе обходятся дороже.",
+)
+def largest_single(loss: Tensor) -> str:
+    return max(_by_node(loss, loss.backward), key=lambda each: each[1])[0].name()  # type: ignore[no-any-return]
+
+
+@costly_node.mistake(
+    en="The node that runs most often was taken. A node that runs once can cost more than three others.",
+    ru="Взят узел, который выполняется чаще всего. Но один узел может стоить больше, чем три других.",
+)
+def most_frequent(loss: Tensor) -> str:
+    return _most(Counter(node.name() for node, _, _ in _by_node(loss, loss.backward)))
+
+
+@costly_node.mistake(
+    en="The node with the largest gradient was taken. The cost of a product depends on all three of its sizes.",
+    ru="Взят узел с самым большим градиентом. Но стоимость произведения зависит от всех трёх его размеров.",
+)
+def largest_gradient(loss: Tensor) -> str:
+    return max(_by_node(loss, loss.backward), key=lambda each: each[2])[0].name()  # type: ignore[no-any-return]
+
+
+@costly_node.mistake(
+    en="The name is that of an operation, such as `aten::mm`. Several nodes may call it; asked for is the node.",
+    ru="Названа операция, например `aten::mm`. Её могут вызывать разные узлы, а нужен узел.",
+)
+def names_an_operation(loss: Tensor) -> str:
+    names = {"MmBackward0": "aten::mm", "AddmmBackward0": "aten::mm", "BmmBackward0": "aten::bmm"}
+    return names[_sum(loss, loss.backward)]
+
+
+def _sum(loss: Tensor, run: Callable[[], object]) -> str:
+    costs: Counter[str] = Counter()
+    for node, flops, _ in _by_node(loss, run):
+        costs[node.name()] += flops
+    return _most(costs)
+
+
+@costly_node.mistake(
+    en="The whole row of the profile was returned, with the engine's prefix in front of the node's name.",
+    ru="Возвращена вся строка профиля, с приставкой движка перед именем узла.",
+)
+def keeps_the_prefix(loss: Tensor) -> str:
+    return f"autograd::engine::evaluate_function: {_sum(loss, loss.backward)}"
+
+
+@costly_node.mistake(
+    en="There were two backward passes, one to measure and one more: every gradient is in `.grad` twice.",
+    ru="Обратных проходов было два: один — чтобы измерить, и ещё один. Каждый градиент вошёл в `.grad` дважды.",
+)
+def two_passes(loss: Tensor) -> str:
+    name = _sum(loss, lambda: loss.backward(retain_graph=True))
+    loss.backward()
+    return name
+
+
+@costly_node.mistake(
+    en="The cost was found, but `.grad` was cleared afterwards or never filled.",
+    ru="Стоимость найдена, но поля `.grad` потом очищены или вовсе не заполнены.",
+)
+def leaves_no_gradients(loss: Tensor) -> str:
+    leaves = [node.variable for node in graph_nodes(loss) if hasattr(node, "variable")]
+    name = _sum(loss, loss.backward)
+    for each in leaves:
+        each.grad = None
+    return name

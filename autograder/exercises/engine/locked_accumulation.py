@@ -1,0 +1,380 @@
+"""Core exercise: gradients of many threads in one `.grad`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+from autograder.measure import tensors
+
+from .common import run_in_thread, unmarked
+
+_GRAD: Any = Tensor.grad  # a descriptor; mypy sees the type of its value
+_GETS, _SETS = _GRAD.__get__, (_GRAD.__set__, _GRAD.__delete__)
+
+
+class _Lock:
+    """A lock that remembers its holder.
+
+    The probe starts no thread while the lock is held. A lock that is not free is therefore never released.
+    """
+
+    def __init__(self) -> None:
+        self._holder: threading.Thread | None = None
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if self._holder is threading.current_thread():
+            raise RuntimeError("this thread holds the lock already: a second acquire would wait for ever")
+        if self._holder is not None:
+            raise RuntimeError("the lock is held and nobody will release it: this would wait for ever")
+        self._holder = threading.current_thread()
+        return True
+
+    def release(self) -> None:
+        if self._holder is None:
+            raise RuntimeError("release unlocked lock")
+        self._holder = None
+
+    def locked(self) -> bool:
+        return self._holder is not None
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class _Accesses(TorchFunctionMode):
+    """A mode that notes accesses to `w.grad` without the lock."""
+
+    def __init__(self, w: Tensor, lock: _Lock, seen: set[str]) -> None:
+        super().__init__()
+        self._w, self._lock, self._seen = w, lock, seen
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not self._lock.locked():
+            if args and args[0] is self._w and (func == _GETS or func in _SETS):
+                self._seen.add("read" if func == _GETS else "written")
+            elif self._w.grad is not None and any(t is self._w.grad for t in tensors((args, kwargs))):
+                self._seen.add("written" if self._changes_grad(func, args) else "read")
+        return func(*args, **kwargs)
+
+    def _changes_grad(self, func: Any, args: Any) -> bool:
+        name = getattr(func, "__name__", "")
+        in_place = (name.endswith("_") and not name.endswith("__")) or name.startswith("__i")
+        return in_place and bool(args) and args[0] is self._w.grad
+
+
+class _Watched:
+    """A loss function that notes passes under the lock.
+
+    Calls `interrupt()` in its backward pass if the lock is free then.
+    """
+
+    def __init__(self, lock: _Lock, factor: Tensor, interrupt: Callable[[], object]) -> None:
+        self._lock, self._factor, self._interrupt = lock, factor, interrupt
+        self.calls, self.under_lock = 0, set[str]()
+
+    def loss_of(self, w: Tensor) -> Tensor:
+        self.calls += 1
+        self._note("forward")
+        loss = (self._factor * w**2).sum()
+        loss.register_hook(self._look)
+        return loss
+
+    def _look(self, _: Tensor) -> None:
+        self._note("backward")
+        if not self._lock.locked():
+            self._interrupt()
+
+    def _note(self, what: str) -> None:
+        if self._lock.locked():
+            self.under_lock.add(what)
+
+
+class _Threads:
+    """Calls in threads, each interrupted by the next one."""
+
+    def __init__(self, call: Callable[[Any], object], lock: _Lock, factors: list[Tensor]) -> None:
+        self._call = call
+        self.results: dict[int, object] = {}
+        self._started = 0
+        self._errors: list[Exception] = []
+        self.watched = [_Watched(lock, factor, self._start_next) for factor in factors]
+
+    def _start_next(self) -> None:
+        if self._started == len(self.watched):
+            return
+        index = self._started
+        self._started += 1
+        try:
+            self.results[index] = run_in_thread(lambda: self._call(self.watched[index].loss_of))
+        except Exception as error:
+            self._errors.append(error)
+
+    def run(self) -> list[object]:
+        """Run every call, and return the results in order. Raises the first error of a call."""
+        while self._started < len(self.watched) and not self._errors:
+            self._start_next()
+        if self._errors:
+            raise self._errors[0]
+        return [self.results[index] for index in range(len(self.watched))]
+
+
+@exercise(
+    title=Text("Many threads, one `.grad`", "Много потоков, одно поле `.grad`"),
+    kind="design",
+    core=True,
+    difficulty=3,
+    minutes=14,
+    aspects=[
+        aspect(
+            "sum",
+            1,
+            en="When all threads have ended, `w.grad` holds what was there before plus every thread's gradient.",
+            ru="Когда все потоки завершились, в `w.grad` лежит прежний градиент плюс градиенты всех потоков.",
+        ),
+        aspect(
+            "own",
+            1,
+            en="Each call returns the gradient of its own loss, and it stays as it is when other threads go on.",
+            ru="Каждый вызов возвращает градиент своей функции потерь, и он не меняется, пока работают другие потоки.",
+        ),
+        aspect(
+            "locked",
+            2,
+            en="Your code reads and writes `w.grad` only while it holds `lock`.",
+            ru="Ваш код читает и меняет `w.grad`, только пока держит `lock`.",
+            after=("sum", "own"),
+        ),
+        aspect(
+            "outside",
+            1,
+            en="`loss_of` is called once, and neither it nor the backward pass runs under the lock.",
+            ru="Функция `loss_of` вызвана один раз, и ни она, ни обратный проход не выполняются под замком.",
+            after=("sum", "own"),
+        ),
+    ],
+    hints=[
+        Text(
+            "`backward()` adds safely, but whose gradient do you then read in `w.grad`?",
+            "Метод `backward()` прибавляет безопасно, но чей градиент вы потом прочтёте в `w.grad`?",
+        ),
+        Text(
+            "`torch.autograd.grad` gives a tensor of your own. Only the few lines that touch `w.grad` go under the lock. "
+            "And if `.grad` is None: what becomes of a tensor that you both return and put there?",
+            "Функция `torch.autograd.grad` возвращает отдельный тензор. Под замком должны быть только те несколько строк, "
+            "где вы обращаетесь к `w.grad`. А если в `.grad` лежит None: что будет с тензором, который вы и вернули, и "
+            "положили туда?",
+        ),
+        Text(
+            "(own,) = torch.autograd.grad(loss_of(w), w)\nwith lock:\n    w.grad = own.clone() if w.grad is None else ...\n"
+            "return own",
+            "(own,) = torch.autograd.grad(loss_of(w), w)\nwith lock:\n    w.grad = own.clone() if w.grad is None else ...\n"
+            "return own",
+        ),
+    ],
+)
+def locked_accumulation(answer: Any, case: Case) -> dict[str, object]:
+    w, lock, seen = case.w, _Lock(), set[str]()
+    learners = unmarked(answer.locked_accumulation)
+
+    def call(loss_of: Any) -> object:
+        with _Accesses(w, lock, seen):
+            return learners(w, loss_of, lock)
+
+    threads = _Threads(call, lock, case.factors)
+    with using_answer():
+        own = threads.run()
+    calls = {watched.calls for watched in threads.watched}
+    under_lock = {name for watched in threads.watched for name in watched.under_lock}
+    return {
+        "sum": w.grad,
+        "own": own,
+        "locked": {name: name in seen for name in ("read", "written")},
+        "outside": {"calls": sorted(calls), **{name: name in under_lock for name in ("forward", "backward")}},
+        "released": not lock.locked(),
+    }
+
+
+@locked_accumulation.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    def case(w: Tensor) -> Case:
+        loss_of = Formula("loss_of(w) = (c * w**2).sum()", torch.Tensor.sum)  # a card shows it
+        return Case(w=w, loss_of=loss_of, lock="lock", factors=[signed(rng, *w.shape) for _ in range(3)])
+
+    yield case(leaf(rng, 2))
+    yield case(with_old_gradient(leaf(rng, 2, 3)))
+    yield case(leaf(rng).detach().float().requires_grad_())
+
+
+def _gradient(w: Tensor, loss_of: Callable[[Tensor], Tensor]) -> Tensor:
+    (gradient,) = torch.autograd.grad(loss_of(w), w)
+    return gradient
+
+
+def _add(w: Tensor, gradient: Tensor) -> None:
+    w.grad = gradient.clone() if w.grad is None else w.grad + gradient
+
+
+@locked_accumulation.mistake(
+    en="`w.grad` is read and written without the lock. Two threads can read the same old value, and then one of the two "
+    "gradients is lost.",
+    ru="К `w.grad` обращаются без замка, и при чтении, и при записи. Два потока могут прочесть одно и то же старое "
+    "значение, и тогда один из двух градиентов пропадёт.",
+)
+def adds_without_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="What comes back is read from `w.grad` after `backward()`: the sum over all threads so far, not this thread's "
+    "gradient.",
+    ru="Возвращается то, что лежит в `w.grad` после `backward()`, а это сумма по всем потокам, а не градиент этого "
+    "потока.",
+)
+def returns_the_shared_sum(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    loss_of(w).backward()
+    with lock:
+        return w.grad.clone()  # type: ignore[union-attr]
+
+
+@locked_accumulation.mistake(
+    en="One tensor is both returned and put into `w.grad`. The next thread adds to it in place, and the returned gradient "
+    "changes.",
+    ru="Один и тот же тензор и возвращён, и положен в `w.grad`. Следующий поток прибавит к нему на месте, и "
+    "возвращённый градиент изменится.",
+)
+def shares_the_tensor(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        if w.grad is None:
+            w.grad = gradient
+        else:
+            w.grad += gradient
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="Forward and backward pass run under the lock. The threads then take turns, and there is no gain over one thread.",
+    ru="Прямой и обратный проходы выполняются под замком. Тогда потоки работают по очереди, и выигрыша перед одним "
+    "потоком нет.",
+)
+def computes_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    with lock:
+        gradient = _gradient(w, loss_of)
+        _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="The backward pass runs under the lock, though it needs only the thread's own graph.",
+    ru="Обратный проход выполняется под замком, хотя ему нужен только граф этого потока.",
+)
+def differentiates_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    loss = loss_of(w)
+    with lock:
+        (gradient,) = torch.autograd.grad(loss, w)
+        _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="`lock` is acquired and never released: the next thread would wait for ever. `with lock:` releases it.",
+    ru="Замок `lock` захвачен, но не освобождён: следующий поток ждал бы вечно. Блок `with lock:` освобождает его сам.",
+)
+def never_releases(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    lock.acquire()
+    _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="`lock` is acquired twice by one thread, which then waits for itself for ever.",
+    ru="Один и тот же поток захватывает `lock` дважды и будет вечно ждать самого себя.",
+)
+def locks_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock, lock:
+        _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="The gradient is taken from a hook on `w`. All threads share `w`: the hook sees the gradients of the others as well.",
+    ru="Градиент взят из хука на `w`. Но `w` у всех потоков общий, и хук видит также градиенты других потоков.",
+)
+def hooks_the_shared_leaf(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    seen: list[Tensor] = []
+    handle = w.register_hook(lambda gradient: seen.append(gradient.clone()))
+    loss_of(w).backward()
+    handle.remove()
+    return seen[0]
+
+
+@locked_accumulation.mistake(
+    en="`w.grad` is looked at before the lock is held. Until it is held, another thread may change what was read.",
+    ru="На `w.grad` смотрят ещё до того, как захвачен замок. За это время другой поток может изменить прочитанное.",
+)
+def reads_before_locking(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    total = gradient.clone() if w.grad is None else w.grad + gradient
+    with lock:
+        w.grad = total
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="`w.grad` is replaced, and what the other threads put there is gone.",
+    ru="Содержимое `w.grad` заменено, и то, что положили туда другие потоки, пропало.",
+)
+def replaces_the_sum(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        w.grad = gradient.clone()
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="Nothing is added to `w.grad`: `torch.autograd.grad` only returns the gradient.",
+    ru="К `w.grad` ничего не прибавлено: функция `torch.autograd.grad` только возвращает градиент.",
+)
+def adds_nothing(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    return _gradient(w, loss_of)
+
+
+@locked_accumulation.mistake(
+    en="The gradient is added twice: `backward()` has put it into `w.grad` already.",
+    ru="Градиент прибавлен дважды: метод `backward()` уже положил его в `w.grad`.",
+)
+def adds_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    loss = loss_of(w)
+    (gradient,) = torch.autograd.grad(loss, w, retain_graph=True)
+    loss.backward()
+    with lock:
+        _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="`loss_of` is called twice, once for `backward()` and once for the returned gradient. One graph is enough.",
+    ru="Функция `loss_of` вызвана дважды: один раз для `backward()`, другой — для возвращаемого градиента. Хватит одного "
+    "графа.",
+)
+def computes_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    loss_of(w).backward()
+    return _gradient(w, loss_of)

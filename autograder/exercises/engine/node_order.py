@@ -1,0 +1,252 @@
+"""Core exercise: the order in which the engine runs nodes."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import uniform
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+_UNARY: tuple[Callable[[Tensor], Tensor], ...] = (
+    torch.sin,
+    torch.cos,
+    torch.tanh,
+    torch.sigmoid,
+    torch.atan,
+    torch.asinh,
+    torch.erf,
+)
+
+
+def _random_graph(x: Tensor, rng: torch.Generator) -> Tensor:
+    """Return a scalar behind which each of `_UNARY` was applied once, to randomly chosen earlier tensors.
+
+    The order of creation, and the order of use, say nothing of each other.
+    """
+    pool, unused = [x], [x]
+    for index in torch.randperm(len(_UNARY), generator=rng).tolist():
+        operand = pool[int(torch.randint(0, len(pool), (), generator=rng))]
+        unused = [t for t in unused if t is not operand]
+        pool.append(_UNARY[index](operand))
+        unused.append(pool[-1])
+    first, *others = [unused[i] for i in torch.randperm(len(unused), generator=rng).tolist()]
+    for other in others:
+        first = first * other
+    return first.sum()  # type: ignore[no-any-return]
+
+
+@exercise(
+    title=Text("The order of the nodes", "Порядок узлов"),
+    kind="complete",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "order",
+            2,
+            en="The names stand in the order in which the engine runs the nodes.",
+            ru="Имена стоят в том порядке, в котором движок выполняет узлы.",
+        ),
+        aspect(
+            "untouched",
+            1,
+            en="No `.grad` changes, a later backward pass works, and it calls none of your code.",
+            ru="Ни одно поле `.grad` не меняется, следующий обратный проход возможен, и ваш код в нём не вызывается.",
+        ),
+    ],
+    hints=[
+        Text(
+            "A node can run when every node that uses its result has run. Of those that can, which one was created last?",
+            "Узел можно выполнить, когда выполнены все узлы, которые используют его результат. Какой из готовых узлов "
+            "создан последним?",
+        ),
+        Text(
+            "Either watch: a hook on every node, then `torch.autograd.grad` with `retain_graph=True`. Or think: a node is "
+            "created after the nodes that it needs, so what does sorting by `_sequence_nr()` give?",
+            "Можно наблюдать: хук на каждом узле, затем `torch.autograd.grad` с `retain_graph=True`. А можно подумать: узел "
+            "создаётся позже тех, от которых зависит; что тогда даст сортировка по `_sequence_nr()`?",
+        ),
+        Text(
+            "nodes, waiting = set(), [loss.grad_fn]\nwhile waiting:\n    node = waiting.pop()\n    ...\n"
+            "return [node.name() for node in sorted(nodes, key=..., reverse=True)]",
+            "nodes, waiting = set(), [loss.grad_fn]\nwhile waiting:\n    node = waiting.pop()\n    ...\n"
+            "return [node.name() for node in sorted(nodes, key=..., reverse=True)]",
+        ),
+    ],
+)
+def node_order(answer: Any, case: Case) -> dict[str, object]:
+    before = case.x.grad
+    with using_answer():
+        returned = answer.node_order(case.loss)
+        if not isinstance(returned, (list, tuple)):
+            raise TypeError(f"a list of names is asked for, not {type(returned).__name__}")
+        order = list(returned)
+    kept = case.x.grad is before and (before is None or bool((before == 100).all()))
+    case.x.grad = None
+    try:
+        case.loss.backward()
+        later: object = case.x.grad
+    except RuntimeError:
+        later = "RuntimeError"
+    return {
+        "order": order,
+        "untouched": {"`.grad` unchanged": kept, "later backward": later, "later calls": len(returned) - len(order)},
+    }
+
+
+@node_order.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for filled in (False, True, False):
+        x = uniform(rng, 3).requires_grad_()
+        x.grad = torch.full_like(x, 100) if filled else None
+        yield Case(loss=_random_graph(x, rng), x=x)
+
+
+def _parents(node: Any) -> list[Any]:
+    return [parent for parent, _ in node.next_functions if parent is not None and "Accumulate" not in parent.name()]
+
+
+def _reachable(loss: Tensor) -> list[Any]:
+    """Return the nodes behind `loss`, breadth first, each once."""
+    found = [loss.grad_fn]
+    for node in found:
+        found += [parent for parent in dict.fromkeys(_parents(node)) if parent not in found]
+    return found
+
+
+def _by_hooks(loss: Tensor, backward: Callable[[], object], remove: bool = True) -> list[str]:
+    """Return the names of the nodes as `backward()` runs them, seen by hooks. If `remove` is False, the hooks stay."""
+    order: list[str] = []
+    handles = [node.register_prehook(lambda _, node=node: order.append(node.name())) for node in _reachable(loss)]
+    backward()
+    for handle in handles if remove else []:
+        handle.remove()
+    return order
+
+
+@node_order.mistake(
+    en="The nodes are listed level by level from the loss. The engine has no levels: it takes the node that was created "
+    "last.",
+    ru="Узлы перечислены по уровням, начиная от функции потерь. У движка нет уровней: он берёт узел, созданный последним.",
+)
+def breadth_first(loss: Tensor) -> list[str]:
+    return [node.name() for node in _reachable(loss)]
+
+
+@node_order.mistake(
+    en="The nodes are listed depth first. The engine does not follow one branch to its end: a node waits until all that "
+    "use its result have run.",
+    ru="Граф пройден в глубину. Движок не идёт по одной ветви до конца: узел ждёт, пока выполнятся все узлы, которые "
+    "используют его результат.",
+)
+def depth_first(loss: Tensor) -> list[str]:
+    found: dict[Any, None] = {}
+
+    def visit(node: Any) -> None:
+        if node not in found:
+            found[node] = None
+            for parent in _parents(node):
+                visit(parent)
+
+    visit(loss.grad_fn)
+    return [node.name() for node in found]
+
+
+@node_order.mistake(
+    en="The list has the order of the forward pass: it is the right one read backwards.",
+    ru="Порядок — как в прямом проходе: это верный список, прочитанный с конца.",
+)
+def forward_order(loss: Tensor) -> list[str]:
+    return [node.name() for node in sorted(_reachable(loss), key=lambda node: node._sequence_nr())]
+
+
+@node_order.mistake(
+    en="The node of the leaf is in the list. It was to be left out.",
+    ru="В списке есть и узел листа, а его включать не нужно.",
+)
+def with_the_leaf(loss: Tensor) -> list[str]:
+    names = forward_order(loss)[::-1]
+    return [*names, "torch::autograd::AccumulateGrad"]
+
+
+@node_order.mistake(
+    en="A node stands in the list once for every way to reach it. The engine runs each node once.",
+    ru="Узел попадает в список столько раз, сколько путей к нему ведёт. Движок выполняет каждый узел один раз.",
+)
+def every_path(loss: Tensor) -> list[str]:
+    names, waiting = [], [loss.grad_fn]
+    while waiting:
+        waiting.sort(key=lambda node: node._sequence_nr())  # type: ignore[union-attr]
+        node = waiting.pop()
+        names.append(node.name())  # type: ignore[union-attr]
+        waiting += _parents(node)
+    return names
+
+
+@node_order.mistake(
+    en="Among the nodes that are ready, the one created first is taken. The engine takes the one created last.",
+    ru="Из готовых узлов берётся созданный первым. Движок берёт созданный последним.",
+)
+def oldest_first(loss: Tensor) -> list[str]:
+    nodes = _reachable(loss)
+    uses = {node: 0 for node in nodes}
+    for node in nodes:
+        for parent in _parents(node):
+            uses[parent] += 1
+    names, ready = [], [(loss.grad_fn._sequence_nr(), loss.grad_fn)]  # type: ignore[union-attr]
+    while ready:
+        _, node = heapq.heappop(ready)
+        names.append(node.name())  # type: ignore[union-attr]
+        for parent in _parents(node):
+            uses[parent] -= 1
+            if not uses[parent]:
+                heapq.heappush(ready, (parent._sequence_nr(), parent))
+    return names
+
+
+@node_order.mistake(
+    en="The hooks stay on the nodes: the list goes on growing in the next backward pass.",
+    ru="Хуки остались на узлах: в следующем обратном проходе список продолжает расти.",
+)
+def leaves_hooks(loss: Tensor) -> list[str]:
+    return _by_hooks(loss, lambda: _to_leaf(loss), remove=False)
+
+
+def _to_leaf(loss: Tensor, keep: bool = True) -> None:
+    nodes = _reachable(loss)
+    (leaf,) = {p.variable for n in nodes for p, _ in n.next_functions if p is not None and "Accumulate" in p.name()}
+    torch.autograd.grad(loss, leaf, retain_graph=keep)
+
+
+@node_order.mistake(
+    en="The order is watched in a `loss.backward()`, which adds to `.grad`. `torch.autograd.grad` adds nothing.",
+    ru="Порядок подсмотрен в вызове `loss.backward()`, а он прибавляет к `.grad`. Функция `torch.autograd.grad` ничего не "
+    "прибавляет.",
+)
+def fills_grad(loss: Tensor) -> list[str]:
+    return _by_hooks(loss, lambda: loss.backward(retain_graph=True))
+
+
+@node_order.mistake(
+    en="The order is watched in a pass that frees the graph. Without `retain_graph=True` there is no later backward pass.",
+    ru="Порядок подсмотрен в проходе, который освобождает граф. Без `retain_graph=True` следующий обратный проход "
+    "невозможен.",
+)
+def frees_the_graph(loss: Tensor) -> list[str]:
+    return _by_hooks(loss, lambda: _to_leaf(loss, keep=False))
+
+
+@node_order.mistake(
+    en="The order is watched in a plain `loss.backward()`. It adds to `.grad`, and it frees the graph.",
+    ru="Порядок подсмотрен в обычном вызове `loss.backward()`. Он прибавляет к `.grad` и освобождает граф.",
+)
+def runs_backward(loss: Tensor) -> list[str]:
+    return _by_hooks(loss, loss.backward)

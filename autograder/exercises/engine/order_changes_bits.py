@@ -1,0 +1,124 @@
+"""Extra exercise: three gradients whose sum depends on their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+LEAST, MOST = 0.1, 10.0
+
+
+def _accumulated(numbers: list[float], dtype: torch.dtype) -> Tensor:
+    w = torch.ones((), dtype=dtype, requires_grad=True)
+    for number in numbers:
+        (w * number).backward()
+    assert w.grad is not None
+    return w.grad
+
+
+@exercise(
+    title=Text("The order changes the bits", "Порядок меняет биты"),
+    kind="write the counter-example",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "allowed",
+            0,
+            en="It is a list of three numbers, each from 0.1 to 10.",
+            ru="Это список из трёх чисел, каждое от 0.1 до 10.",
+        ),
+        aspect(
+            "differs",
+            2,
+            en="In float32 the gradient accumulated in this order differs from the one accumulated in reverse.",
+            ru="В float32 градиент, накопленный в этом порядке, отличается от накопленного в обратном.",
+        ),
+    ],
+    hints=[
+        Text(
+            "A sum of two numbers does not depend on their order. Which of the two additions must round differently?",
+            "Сумма двух чисел от порядка не зависит. Какое из двух сложений должно округлиться иначе?",
+        ),
+        Text(
+            "Small whole numbers and halves are exact. Try tenths in a loop, and compare in float32, not in Python's floats.",
+            "Небольшие целые и половинки представимы точно. Переберите в цикле десятые доли и сравнивайте в float32, а не в "
+            "числах Python.",
+        ),
+        Text(
+            "for numbers in itertools.permutations([0.1, 0.2, 0.3, 0.4, 0.5], 3):\n"
+            "    a, b, c = torch.tensor(numbers)\n    if (a + b) + c != ...:",
+            "for numbers in itertools.permutations([0.1, 0.2, 0.3, 0.4, 0.5], 3):\n"
+            "    a, b, c = torch.tensor(numbers)\n    if (a + b) + c != ...:",
+        ),
+    ],
+)
+def order_changes_bits(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        returned = answer.order_changes_bits()
+        if not isinstance(returned, (list, tuple)):
+            raise TypeError(f"a list of three numbers is asked for, not {type(returned).__name__}")
+        numbers = [float(number) for number in returned[:4]]
+        inside = all(LEAST <= number <= MOST for number in numbers)
+
+        def differs(dtype: torch.dtype) -> bool:
+            return bool(_accumulated(numbers, dtype) != _accumulated(numbers[::-1], dtype))
+
+        return {
+            "allowed": {"three": len(numbers) == 3, "from 0.1 to 10": inside},
+            "differs": differs(torch.float32),
+            "in float64": differs(torch.float64),
+            "exact": all(number * 2**20 == int(number * 2**20) for number in numbers),
+        }
+
+
+@order_changes_bits.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case()
+
+
+@order_changes_bits.mistake(
+    en="There are two numbers. A sum of two does not depend on their order.",
+    ru="Чисел всего два, а сумма двух чисел от порядка не зависит.",
+)
+def two_numbers() -> list[float]:
+    return [0.1, 0.2]
+
+
+@order_changes_bits.mistake(
+    en="All additions of these numbers are exact in float32, so every order gives the same.",
+    ru="Все сложения этих чисел в float32 точны, поэтому результат не зависит от порядка.",
+)
+def exact_numbers() -> list[float]:
+    return [1.0, 2.5, 3.0]
+
+
+@order_changes_bits.mistake(
+    en="These numbers are the well-known example for Python's floats, which are float64. In float32 the two orders agree.",
+    ru="Это известный пример для чисел Python, то есть для float64. В float32 оба порядка дают одно и то же.",
+)
+def differs_in_float64() -> list[float]:
+    return [0.1, 0.2, 0.3]
+
+
+@order_changes_bits.mistake(
+    en="The numbers have very different magnitudes. It happens with ordinary ones as well, from 0.1 to 10.",
+    ru="Порядки чисел слишком разные. То же бывает и с обычными числами, от 0.1 до 10.",
+)
+def huge_numbers() -> list[float]:
+    return [1e8, 1.0, -1e8]
+
+
+@order_changes_bits.mistake(
+    en="Neither in float32 nor in float64 does the order of these numbers matter.",
+    ru="Порядок этих чисел не важен ни в float32, ни в float64.",
+)
+def no_difference() -> list[float]:
+    return [0.1, 0.1, 0.1]
