@@ -1,0 +1,131 @@
+"""Helpers for the exercises on higher derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Aspect, aspect
+from autograder.checking.inputs import signed
+from autograder.measure import counting_backward_runs
+
+Gradients = list[Tensor]
+
+
+def untouched(points: float, after: tuple[str, ...] | None = None) -> Aspect:
+    """Return the aspect that an answer leaves a module as it was."""
+    return aspect(
+        "untouched",
+        points,
+        en="The module is left as it was: weights, buffers, `.grad`, `requires_grad` and mode.",
+        ru="Модуль остаётся прежним: веса, буферы, `.grad`, `requires_grad` и режим.",
+        after=after,
+    )
+
+
+def linear(rng: torch.Generator, inputs: int, outputs: int) -> torch.nn.Linear:
+    """Return a random linear layer in float64."""
+    layer = torch.nn.Linear(inputs, outputs, dtype=torch.float64)
+    layer.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs**0.5)
+    layer.bias = torch.nn.Parameter(signed(rng, outputs) / 4)
+    return layer
+
+
+def tanh_net(rng: torch.Generator, inputs: int, hidden: int, outputs: int = 1) -> torch.nn.Sequential:
+    return torch.nn.Sequential(linear(rng, inputs, hidden), torch.nn.Tanh(), linear(rng, hidden, outputs))
+
+
+def with_old_gradients(module: Any) -> Any:
+    """Fill every `.grad` of `module` with 100, as after an earlier backward pass, and return `module`."""
+    for parameter in module.parameters():
+        parameter.grad = torch.full_like(parameter, 100.0)
+    return module
+
+
+def _copied(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else tensor.detach().clone()
+
+
+def state_of(module: torch.nn.Module) -> dict[str, object]:
+    """Return copies of what an answer must not change in a module."""
+    parameters = dict(module.named_parameters())
+    return {
+        "weights": [_copied(p) for p in parameters.values()],
+        "buffers": [_copied(b) for b in module.buffers()],
+        ".grad": [_copied(p.grad) for p in parameters.values()],
+        "requires_grad": [p.requires_grad for p in parameters.values()],
+        "mode": [part.training for part in module.modules()],
+        "names": list(parameters),
+    }
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.shape == b.shape and torch.equal(a, b)
+    return a == b if not isinstance(a, Tensor) and not isinstance(b, Tensor) else False
+
+
+def is_as_before(module: torch.nn.Module, before: dict[str, Any]) -> dict[str, bool]:
+    """Return for each entry of `state_of` whether it has stayed the same."""
+    now: dict[str, Any] = state_of(module)
+    return {
+        f"{name} unchanged": len(was) == len(now[name]) and all(map(_same, was, now[name]))
+        for name, was in before.items()
+    }
+
+
+def release(module: torch.nn.Module) -> None:
+    """Set every `.grad` to None. A `.grad` with a graph keeps this graph, and itself, in memory for ever."""
+    for parameter in module.parameters():
+        parameter.grad = None
+
+
+class Passes:
+    """The calls of a module and the backward passes in a `with count_passes(module)` block."""
+
+    calls = runs = 0
+
+    @property
+    def total(self) -> int:
+        return self.calls + self.runs
+
+
+@contextmanager
+def count_passes(module: torch.nn.Module) -> Iterator[Passes]:
+    """Count calls of `module` and backward passes in the `with` block; yield a `Passes`.
+
+    The backward passes are known when the block ends. Direct calls of `module.forward` are not seen.
+    """
+    passes = Passes()
+
+    def note(*_: object) -> None:
+        passes.calls += 1
+
+    handle = module.register_forward_pre_hook(note)
+    try:
+        with counting_backward_runs() as runs:
+            yield passes
+        passes.runs = runs.times
+    finally:
+        handle.remove()
+
+
+def gradients_of(value: object, inputs: list[Tensor]) -> list[Tensor] | None:
+    """Return the gradient of a scalar for each of `inputs`, zeros where it does not depend on one.
+
+    Returns None if `value` has no graph.
+    """
+    if not isinstance(value, Tensor) or not value.requires_grad or value.numel() != 1:
+        return None
+    return list(torch.autograd.grad(value.sum(), inputs, materialize_grads=True))
+
+
+def flat(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([tensor.flatten() for tensor in tensors])
+
+
+Loss = Callable[[Tensor], Tensor]
