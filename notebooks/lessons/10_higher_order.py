@@ -585,12 +585,34 @@ assert functional_call(layer, {"weigth": five}, (x,)).item() == 10
 assert attempt(lambda: functional_call(layer, {"weigth": five}, (x,), strict=True)) == "RuntimeError"
 assert layer(x).item() == 10 and not hasattr(layer, "weigth")
 assert functional_call(layer, {}, (x,)).item() == 10
+
+
+class Twice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(1, 1, bias=False)
+        self.second = self.first
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+for tie_weights, kept in ((True, False), (False, True)):
+    twice = Twice()
+    own = twice.first.weight
+    found = functional_call(twice, {"first.weight": five}, (x,), tie_weights=tie_weights)
+    assert found.item() == 250 and (twice.first.weight is own) == kept
+tied = Twice()
+tied.second = torch.nn.Linear(1, 1, bias=False)
+own = tied.second.weight = tied.first.weight
+assert functional_call(tied, {"first.weight": five}, (x,)).item() == 250 and tied.second.weight is own
+assert [name for name, _ in tied.named_parameters()] == ["first.weight"]
 # %% [markdown] tags=["en"]
-# Nothing: the entry is ignored, the module uses its own weight, and the gradient with respect to the entry is 0. `strict=True` raises an error, but then every parameter and buffer must be in the dict. Otherwise what is not in the dict (a frozen weight, a buffer) is taken from the module.
+# Nothing: the entry is ignored, the module uses its own weight, and the gradient with respect to the entry is 0. `strict=True` raises an error, but then every parameter and buffer must be in the dict. Otherwise what is not in the dict (a frozen weight, a buffer) is taken from the module. A weight that two layers share has one name in `named_parameters()`, and one entry is enough for both. But if one *layer* stands under two names, torch 2.13 does not put its own weight back afterwards; `tie_weights=False` avoids that.
 #
 # Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
 # %% [markdown] tags=["ru"]
-# Ничего не будет: лишняя запись не учитывается, модуль берёт собственный вес, а градиент по этой записи равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля.
+# Ничего не будет: лишняя запись не учитывается, модуль берёт собственный вес, а градиент по этой записи равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одной записи. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес; этого не случится с `tie_weights=False`.
 #
 # Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с гарантиями приватности и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
 # %%
@@ -644,7 +666,7 @@ assert all(
 # ### Exercise `per_sample_module`: per-sample gradients of a module
 # *complete · ●●○ · 12 minutes · 4 points*
 #
-# `x` has $B$ rows, `y` too. The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and a layer under two names.
+# `x` has $B$ rows, `y` too. The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and layers that share one weight.
 #
 # Return a dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots. Calls of the model and backward passes together are at most 3. The model is left as it was: weights, buffers, `.grad`, flags and mode.
 # %% [markdown] tags=["ru"]
@@ -653,7 +675,7 @@ assert all(
 # ### Упражнение `per_sample_module`: градиенты модуля по отдельным примерам
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# В `x` и `y` по $B$ строк. Функция потерь на примере $i$ — это `mse_loss` от выхода модели на батче из одного этого примера и от `y[i:i+1]`. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и слой, доступный под двумя именами.
+# В `x` и `y` по $B$ строк. Функция потерь на примере $i$ — это `mse_loss` от выхода модели на батче из одного этого примера и от `y[i:i+1]`. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и слои с общим весом.
 #
 # Верните словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты всех примеров: тензор формы $(B, \ldots)$, где вместо точек — форма параметра. Вызовов модели и обратных проходов вместе не больше 3. Модель остаётся прежней: веса, буферы, `.grad`, флаги и режим.
 # %% answer="per_sample_module"
@@ -915,7 +937,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 #
 # `train_loss` and `validation_loss` map a vector of weights to a scalar. `w` has the shape $(n,)$, `lr` is a tensor without dimensions; neither requires grad, and both stay as they are. `momentum` is a number, the velocity starts at 0. Each of the `steps` steps (at least one) is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
 #
-# Return a pair of tensors: the derivatives of the validation loss at the last weights, with respect to `lr` and with respect to the initial weights, in that order. Calls of the two losses and backward passes together are at most $2 \cdot steps + 2$, and no new tensor has more than $4n$ elements.
+# Return a pair of tensors: the derivatives of the validation loss at the last weights, with respect to `lr` and with respect to the initial weights, in that order. Calls of the two losses and backward passes together are at most $3 \cdot steps + 2$, and no new tensor has more than $4n$ elements.
 # %% [markdown] tags=["ru"]
 # Без импульса — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Записывайте шаги вручную.
 #
@@ -924,7 +946,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 #
 # Функции `train_loss` и `validation_loss` отображают вектор весов в скаляр. У `w` форма $(n,)$, `lr` — тензор без измерений; ни один из них не требует градиента, и оба остаются прежними. Аргумент `momentum` — число, накопленная скорость вначале равна 0. Каждый из `steps` шагов (хотя бы один) такой же, как в `torch.optim.SGD`: скорость становится равной `momentum * velocity + gradient`, где градиент функции потерь на обучении взят в текущей точке, а веса — `w - lr * velocity`.
 #
-# Верните пару тензоров: производные функции потерь на валидации при последних весах — по `lr` и по начальным весам, именно в этом порядке. Вызовов двух функций потерь и обратных проходов вместе не больше $2 \cdot steps + 2$, и ни в одном новом тензоре нет больше $4n$ элементов.
+# Верните пару тензоров: производные функции потерь на валидации при последних весах — по `lr` и по начальным весам, именно в этом порядке. Вызовов двух функций потерь и обратных проходов вместе не больше $3 \cdot steps + 2$, и ни в одном новом тензоре нет больше $4n$ элементов.
 # %% answer="meta_gradient"
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     """Derivatives of the validation loss after `steps` steps, with respect to `lr` and to the initial weights."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,8 +12,6 @@ from torch import Tensor
 from autograder.checking.exercise import Aspect, aspect
 from autograder.checking.inputs import signed
 from autograder.measure import counting_backward_runs
-
-Gradients = list[Tensor]
 
 
 def untouched(points: float, after: tuple[str, ...] | None = None) -> Aspect:
@@ -39,43 +37,55 @@ def tanh_net(rng: torch.Generator, inputs: int, hidden: int, outputs: int = 1) -
     return torch.nn.Sequential(linear(rng, inputs, hidden), torch.nn.Tanh(), linear(rng, hidden, outputs))
 
 
-def with_old_gradients(module: Any) -> Any:
+def with_old_gradients(module: torch.nn.Module) -> torch.nn.Module:
     """Fill every `.grad` of `module` with 100, as after an earlier backward pass, and return `module`."""
     for parameter in module.parameters():
         parameter.grad = torch.full_like(parameter, 100.0)
     return module
 
 
-def _copied(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None else tensor.detach().clone()
+@dataclass(frozen=True)
+class State:
+    """Copies of what an answer must not change in a module, and the parameters themselves."""
+
+    parameters: dict[str, Tensor]
+    values: dict[str, list[Tensor | None]]
+    flags: dict[str, list[bool]]
 
 
-def state_of(module: torch.nn.Module) -> dict[str, object]:
-    """Return copies of what an answer must not change in a module."""
+def state_of(module: torch.nn.Module) -> State:
     parameters = dict(module.named_parameters())
-    return {
-        "weights": [_copied(p) for p in parameters.values()],
-        "buffers": [_copied(b) for b in module.buffers()],
-        ".grad": [_copied(p.grad) for p in parameters.values()],
-        "requires_grad": [p.requires_grad for p in parameters.values()],
-        "mode": [part.training for part in module.modules()],
-        "names": list(parameters),
+    found = {
+        "weights": list(parameters.values()),
+        "buffers": list(module.buffers()),
+        ".grad": [p.grad for p in parameters.values()],
     }
+    values = {name: [None if t is None else t.detach().clone() for t in each] for name, each in found.items()}
+    requires_grad = [p.requires_grad for p in parameters.values()]
+    return State(parameters, values, {"requires_grad": requires_grad, "mode": [m.training for m in module.modules()]})
 
 
-def _same(a: object, b: object) -> bool:
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return a.shape == b.shape and torch.equal(a, b)
-    return a == b if not isinstance(a, Tensor) and not isinstance(b, Tensor) else False
+def is_as_before(module: torch.nn.Module, before: State) -> dict[str, bool]:
+    """Return for each part of a module's state whether it has stayed the same.
+
+    A tensor in the place of a parameter counts as changed weights, even if it has the same numbers.
+    """
+    names = list(before.parameters)
+    same_objects = [(name, id(p)) for name, p in module.named_parameters()] == [
+        (name, id(before.parameters[name])) for name in names
+    ]
+    if not same_objects:
+        return {"weights unchanged": False}
+    now = state_of(module)
+    unchanged = {name: all(map(_same, was, now.values[name])) for name, was in before.values.items()}
+    unchanged |= {name: was == now.flags[name] for name, was in before.flags.items()}
+    return {f"{name} unchanged": same for name, same in unchanged.items()}
 
 
-def is_as_before(module: torch.nn.Module, before: dict[str, Any]) -> dict[str, bool]:
-    """Return for each entry of `state_of` whether it has stayed the same."""
-    now: dict[str, Any] = state_of(module)
-    return {
-        f"{name} unchanged": len(was) == len(now[name]) and all(map(_same, was, now[name]))
-        for name, was in before.items()
-    }
+def _same(a: Tensor | None, b: Tensor | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.shape == b.shape and torch.equal(a, b)
 
 
 def release(module: torch.nn.Module) -> None:
@@ -126,6 +136,3 @@ def gradients_of(value: object, inputs: list[Tensor]) -> list[Tensor] | None:
 
 def flat(tensors: list[Tensor]) -> Tensor:
     return torch.cat([tensor.flatten() for tensor in tensors])
-
-
-Loss = Callable[[Tensor], Tensor]

@@ -11,6 +11,7 @@ from torch.func import grad, vmap
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 
@@ -58,13 +59,11 @@ from autograder.language import Text
 )
 def fix_vmap(answer: Any, case: Case) -> dict[str, object]:
     function = answer.fix_vmap
-    return {
-        "values": {
-            "one sample": function(case.w, case.x[0]),
-            "vmap": vmap(function, in_dims=(None, 0))(case.w, case.x),
-        },
-        "gradients": vmap(grad(function), in_dims=(None, 0))(case.w, case.x),
-    }
+    one = function(case.w, case.x[0])
+    with using_answer():
+        all_samples = vmap(function, in_dims=(None, 0))(case.w, case.x)
+        gradients = vmap(grad(function), in_dims=(None, 0))(case.w, case.x)
+    return {"values": {"one sample": one, "under vmap": all_samples}, "gradients": gradients}
 
 
 @fix_vmap.cases

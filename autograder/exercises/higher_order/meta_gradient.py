@@ -44,8 +44,8 @@ Pair = tuple[Tensor, Tensor]
         aspect(
             "passes",
             1,
-            en="Calls of the two losses and backward passes together are at most 2 · `steps` + 2.",
-            ru="Вызовов двух функций потерь и обратных проходов вместе не больше 2 · `steps` + 2.",
+            en="Calls of the two losses and backward passes together are at most 3 · `steps` + 2.",
+            ru="Вызовов двух функций потерь и обратных проходов вместе не больше 3 · `steps` + 2.",
             after=("learning_rate", "weights"),
             measured=CALLS_AND_PASSES,
         ),
@@ -95,9 +95,9 @@ def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
     return {
         "learning_rate": by_lr,
         "weights": by_w,
-        "passes": AtMost(limit=2 * case.steps + 2, used=calls + runs.times),
+        "passes": AtMost(limit=3 * case.steps + 2, used=calls + runs.times),
         "largest": AtMost(limit=4 * len(case.w), used=ops.largest),
-        "many_runs": runs.times > case.steps + 2,
+        "many_runs": runs.times > 2 * case.steps + 1,
         "matrix": ops.largest >= len(case.w) ** 2,
     }
 

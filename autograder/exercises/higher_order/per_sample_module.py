@@ -22,12 +22,12 @@ Named = dict[str, Tensor]
 
 
 class Tied(torch.nn.Module):
-    """A module that uses one layer twice, under two names."""
+    """A module with two layers that share one weight."""
 
-    def __init__(self, layer: torch.nn.Linear) -> None:
+    def __init__(self, first: torch.nn.Linear, second: torch.nn.Linear) -> None:
         super().__init__()
-        self.first = layer
-        self.second = layer
+        self.first, self.second = first, second
+        second.weight = first.weight
 
     def forward(self, x: Tensor) -> Tensor:
         output: Tensor = self.second(self.first(x).tanh())
@@ -104,7 +104,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     model = torch.nn.Sequential(linear(rng, 3, 4), norm, torch.nn.Tanh(), linear(rng, 4, 1)).eval()
     model[0].requires_grad_(False)
     yield Case(model=model, x=signed(rng, 5, 3), y=signed(rng, 5, 1))
-    yield Case(model=Tied(linear(rng, 2, 2)), x=signed(rng, 5, 2), y=signed(rng, 5, 2))
+    yield Case(model=Tied(linear(rng, 2, 2), linear(rng, 2, 2)), x=signed(rng, 5, 2), y=signed(rng, 5, 2))
 
 
 def _trainable(model: Any) -> Named:

@@ -169,7 +169,7 @@ def never_divides(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tu
 @sharpness.mistake(
     en="`v` has a graph. It comes from a product with `create_graph=True`, and its own dependence on the weights was "
     "differentiated, too.",
-    ru="У вектора `v` есть граф: он получен из произведения с `create_graph=True`, и вместе с `g` продифференцирована "
+    ru="У вектора `v` есть граф: он получен из произведения с `create_graph=True`, и вместе с градиентом продифференцирована "
     "зависимость этого вектора от весов.",
 )
 def vector_with_a_graph(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
