@@ -15,7 +15,7 @@
 # * read the gradient of a complex tensor and of a sparse one.
 #
 # You need lesson 04 (Jacobian products, `vmap`) and lesson 07 (custom Functions).
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="987030c1"
 # # Производные от производных
 #
 # Градиент — это тензор. Если проход, в котором он вычислен, был записан, градиент можно дифференцировать снова. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
@@ -56,7 +56,7 @@ from torch.nn.functional import mse_loss, scaled_dot_product_attention
 # The function $x^3$ has at $x = 2$ the derivative $3x^2 = 12$ and the second derivative $6x$, which is 12 as well. What does autograd need to get from the first to the second? Two options of `torch.autograd.grad` look alike, and only one of them helps. Read the cell; do not call `second_table()` yet.
 #
 # `scaled_dot_product_attention` is torch's attention. It chooses among several kernels, and `sdpa_kernel(SDPBackend.MATH)` allows only one of them: the formula, step by step.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="1b0dc9c5"
 # ## Второй проход
 #
 # У функции $x^3$ в точке $x = 2$ производная $3x^2 = 12$, а вторая производная $6x$ — тоже 12. Что нужно, чтобы autograd перешёл от первой ко второй? У функции `torch.autograd.grad` есть два похожих параметра, но помогает только один из них. Прочтите ячейку, но `second_table()` пока не вызывайте.
@@ -114,7 +114,7 @@ def second_table():
 # *predict · ●○○ · 8 minutes · 1 point*
 #
 # Put what `second_table()` returns in place of each `...`. The first three entries are True or False: does the gradient require grad, that is, has it a graph? `x.grad after both` is a number. The remaining entries are `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="21824c86"
 # ### Упражнение `predict_second`: градиенты градиентов
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
@@ -151,7 +151,7 @@ check("predict_second")
 assert predict_second == second_table()
 # %% [markdown] tags=["en"]
 # Now call it.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0cc3540a"
 # А теперь вызовите эту функцию.
 # %%
 second_table()
@@ -163,7 +163,7 @@ second_table()
 # The derivative of $3x$ is 3, whatever $x$ is. It has no path to $x$, and for `autograd.grad` that is an error, not a zero. With `materialize_grads=True` it returns zeros for an *input* that is not reached, but the *output* must have a graph all the same. `torch.func.grad` returns the zero.
 #
 # The picture shows the graph of the gradient of $x^3$: three nodes for $3x^2$ and the two roads by which $x$ comes in.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="44bfe597"
 # Параметр `retain_graph=True` сохраняет граф функции $x^3$, чтобы по нему можно было пройти ещё раз. А с параметром `create_graph=True` записывается и сам обратный проход: для его операций создаются свои узлы, и у градиента появляется граф. (Первый граф при этом тоже сохраняется, потому что второй на него опирается.)
 #
 # Производная функции $3x$ равна 3 при любом $x$. Пути от неё к $x$ нет, и для `autograd.grad` это ошибка, а не ноль. С параметром `materialize_grads=True` функция возвращает нули для *входа*, до которого путь не ведёт, но граф у *выхода* всё равно должен быть. Функция `torch.func.grad` возвращает ноль.
@@ -195,7 +195,7 @@ y.backward()  # the first graph is still there
 # The critic of a Wasserstein GAN should have a slope of 1 everywhere. So its loss contains a penalty on the slope: for samples between the real and the generated ones, the distance of the gradient's length from 1, squared. To train the critic, this penalty is differentiated with respect to the weights, and so a gradient is differentiated.
 #
 # If `create_graph=True` is forgotten, what happens? The critic below has one weight, $w = 3$, and its output is $wx$, so the slope is 3 and the penalty $(3 - 1)^2 = 4$.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="ea8144eb"
 # ## Штраф за градиент
 #
 # У критика в GAN Вассерштейна наклон должен быть всюду равен 1. Поэтому в его функцию потерь входит штраф за наклон: для примеров между настоящими и сгенерированными берётся квадрат разности между длиной градиента и единицей. При обучении критика этот штраф дифференцируют по весам, то есть дифференцируют градиент.
@@ -233,7 +233,7 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # `real` and `fake` are batches of $n$ samples of the same shape, $(n, \ldots)$, `mix` has the shape $(n, 1, \ldots, 1)$ with as many dimensions; none of the three requires grad. `critic` is a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$; it treats each sample on its own.
 #
 # Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic is right. Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="bc321ea7"
 # Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 #
 # ### Упражнение `gradient_penalty`: штраф за градиент
@@ -285,7 +285,7 @@ check("gradient_penalty")
 # ## The graph that stays
 #
 # In lesson 02 a graph was freed as soon as nobody referred to it. Is that so with `backward(create_graph=True)`? The function below makes a weight of 8000 bytes, runs one backward pass and returns nothing. Nobody outside refers to anything. What is left after three calls?
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="3d505eac"
 # ## Граф, который остаётся
 #
 # В уроке 02 граф освобождался, как только на него переставали ссылаться. Верно ли это для `backward(create_graph=True)`? Функция ниже создаёт вес размером 8000 байт, выполняет один обратный проход и ничего не возвращает. Снаружи никаких ссылок не остаётся. Сколько байт занято после трёх вызовов?
@@ -341,7 +341,7 @@ assert bytes_left(returned) == bytes_left(in_grad_cleared) == 0
 # This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on.
 #
 # Mend it. `model` is a module whose parameters all require grad, and the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients. The weights do not change.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="235a1c16"
 # Из созданного первой функцией не освобождается ничего, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот круг ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. torch предупреждает об этом, но лишь один раз за процесс, поэтому предупреждение мало кто читает.
 #
 # ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
@@ -443,7 +443,7 @@ line.zero_grad()
 # A network with a million weights has a Hessian with $10^{12}$ entries, 4 terabytes in float32. A product $Hv$ has a million. In lesson 04 you computed one for a function of a vector; for a module the weights come as a list of tensors, and `v` is cut into pieces of the same shapes, or all are joined to one long vector.
 #
 # What does one learn from products alone? The largest curvature, for one: multiply by $H$ again and again, divide by the length each time, and the vector turns to the direction of the eigenvalue with the largest magnitude. The length of the product tends to this magnitude. Gradient descent diverges in that direction if the learning rate is above $2/\lambda$. Here is the procedure for a Hessian that is known, with the eigenvalues 4 and 1:
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="b4144fe8"
 # ## Матрица Гессе, которая не поместилась бы в память
 #
 # У сети с миллионом весов в матрице Гессе $10^{12}$ элементов: во float32 это 4 терабайта. А в произведении $Hv$ элементов миллион. В уроке 04 вы вычисляли такое произведение для функции вектора. У модуля веса — это список тензоров; вектор `v` разрезают на части таких же форм или, наоборот, соединяют всё в один длинный вектор.
@@ -479,7 +479,7 @@ for lr, stays in ((0.49, True), (0.51, False)):
 # The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns.
 #
 # `v` is a unit vector of shape $(n,)$. Repeat `steps` times (at least once): multiply $v$ by $H$, then divide the product by its length. Return the pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. Calls of the model and backward passes together are at most `steps` + 2, and no new tensor has more than $4n$ elements. The model is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="e19c5119"
 # Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Ничего не приходится умножать вручную, а у вектора `v` нет графа. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения.
 #
 # ### Упражнение `sharpness`: наибольшая кривизна
@@ -564,7 +564,7 @@ check("sharpness")
 # `torch.func` differentiates functions: `grad(f)` is the gradient of `f` with respect to its first argument, `jacrev(f)` and `jacfwd(f)` are its Jacobian, by backward passes or in forward mode, `vmap(f)` runs `f` over a batch. They nest: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. But the weights of a module are no argument. `functional_call(module, weights, (x,))` makes them one: it calls the module with the tensors of a dict in place of its own, and puts everything back.
 #
 # What if a name in the dict is misspelled?
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="47baef99"
 # ## Модуль как функция своих весов
 #
 # В `torch.func` дифференцируют функции: `grad(f)` — градиент функции `f` по первому аргументу, `jacrev(f)` и `jacfwd(f)` — её матрица Якоби, полученная обратными проходами или в прямом режиме, а `vmap(f)` применяет `f` ко всему батчу. Их можно вкладывать друг в друга: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. Но веса модуля — не аргумент. Аргументом их делает `functional_call(module, weights, (x,))`: модуль вызывается с тензорами из словаря вместо собственных, а затем всё восстанавливается.
@@ -611,7 +611,7 @@ assert [name for name, _ in tied.named_parameters()] == ["first.weight"]
 # Nothing: the entry is ignored, the module uses its own weight, and the gradient with respect to the entry is 0. `strict=True` raises an error, but then every parameter and buffer must be in the dict. Otherwise what is not in the dict (a frozen weight, a buffer) is taken from the module. A weight that two layers share has one name in `named_parameters()`, and one entry is enough for both. But if one *layer* stands under two names, torch 2.13 does not put its own weight back afterwards; `tie_weights=False` avoids that.
 #
 # Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="4717ccb9"
 # Ничего не будет: лишняя запись не учитывается, модуль берёт собственный вес, а градиент по этой записи равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одной записи. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес; этого не случится с `tie_weights=False`.
 #
 # Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с гарантиями приватности и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
@@ -669,7 +669,7 @@ assert all(
 # `x` has $B$ rows, `y` too. The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and layers that share one weight.
 #
 # Return a dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots. Calls of the model and backward passes together are at most 3. The model is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="a441c90e"
 # Кажется, что один прямой проход на все примеры — это сэкономленная половина цикла, а на деле это самый дорогой способ. Каждый из 64 обратных проходов идёт по графу всего батча, где 63 строки нулевые. В функции `mapped` программа для одного примера выполняется один раз, но над тензорами с дополнительным измерением.
 #
 # ### Упражнение `per_sample_module`: градиенты модуля по отдельным примерам
@@ -735,7 +735,7 @@ check("per_sample_module")
 # ## What `vmap` refuses
 #
 # `vmap` runs your function once, on tensors that hide a batch. Whatever needs a number of one sample, or changes something that all samples share, cannot work. The errors name it; the cures are few. Read the four refusals and their cures.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="6f79324c"
 # ## От чего отказывается `vmap`
 #
 # Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает всё, чему нужно число одного примера, и всё, что меняет общее для всех примеров. Причину называет само сообщение об ошибке, а лекарств немного. Прочтите четыре отказа и четыре лекарства.
@@ -812,7 +812,7 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
 #
 # Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also for a sum of 0 entries: `x` is padded with zeros. At $r_i = 0$ the second rule holds, with the derivative 1.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="91510c1c"
 # * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
 # * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, и в результате арифметики тоже.
 # * Случайность нужно выбрать: `randomness="different"` или `"same"`.
@@ -886,7 +886,7 @@ check("fix_vmap")
 # where $H$ is the Hessian of $T$. It comes from $\nabla T(w)$, a gradient that depends on $w$ itself. That is what meta-learning and the tuning of learning rates by gradients are made of. Without `create_graph=True` the second formula becomes $g'$: “first-order” meta-learning leaves $H$ out on purpose, a missing option leaves it out by accident.
 #
 # torch's optimizers work in place under `no_grad`. There is `SGD(..., differentiable=True)`. Is it right? The training loss is $\sum w_i^3$ at $(1, 2)$, the learning rate 0.1, the validation loss $\sum w_i^2$.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="91618b6a"
 # ## Сквозь шаг оптимизатора
 #
 # Шаг градиентного спуска, $w' = w - \eta\, \nabla T(w)$, — функция от $w$ и от скорости обучения $\eta$. Значение функции потерь на валидации после него, $V(w')$, можно дифференцировать по обоим аргументам. Если $g' = \nabla V(w')$, то по правилу дифференцирования сложной функции
@@ -938,7 +938,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 # `train_loss` and `validation_loss` map a vector of weights to a scalar. `w` has the shape $(n,)$, `lr` is a tensor without dimensions; neither requires grad, and both stay as they are. `momentum` is a number, the velocity starts at 0. Each of the `steps` steps (at least one) is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
 #
 # Return a pair of tensors: the derivatives of the validation loss at the last weights, with respect to `lr` and with respect to the initial weights, in that order. Calls of the two losses and backward passes together are at most $3 \cdot steps + 2$, and no new tensor has more than $4n$ elements.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="8f781009"
 # Без импульса — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Записывайте шаги вручную.
 #
 # ### Упражнение `meta_gradient`: сквозь шаги оптимизатора
@@ -1016,7 +1016,7 @@ check("meta_gradient")
 # `scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. The fused kernels do it without storing the matrix of weights, forward and backward. Their backward pass is one operation, and nobody wrote its derivative. Whoever needs a Hessian product, a gradient penalty or a meta-gradient through attention gets an error, and gets it late: the gradient has `requires_grad=True`, and only its derivative fails.
 #
 # Which kernel runs is decided in the forward pass. The name of the node tells.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="1b246adf"
 # ## Внимание: один результат, несколько ядер
 #
 # Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф за градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
@@ -1065,6 +1065,17 @@ table = torch.ones(5, 2).requires_grad_()
 assert second_of(lambda t: torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), t) ** 2, table) == "RuntimeError"
 logits = torch.linspace(-1, 1, 40).reshape(5, 2, 4).requires_grad_()
 targets, lengths = torch.tensor([[1, 2], [1, 3]]), torch.tensor([2, 2])
+on_cuda = torch.ones(1, 2, 16, 16, device="meta", dtype=torch.float16, requires_grad=True)
+aten = torch.ops.aten
+for kernel in (
+    lambda: aten._scaled_dot_product_flash_attention(on_cuda, on_cuda, on_cuda)[0],
+    lambda: aten._scaled_dot_product_efficient_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
+    lambda: aten._scaled_dot_product_cudnn_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
+):
+    made = kernel()
+    (first,) = torch.autograd.grad(made, on_cuda, torch.ones_like(made), create_graph=True)
+    assert first.requires_grad
+    assert "is not implemented" in error_of(lambda: torch.autograd.grad(first, on_cuda, torch.ones_like(first)))
 
 
 def ctc(t):
@@ -1080,15 +1091,15 @@ except NotImplementedError as error:
 
 
 # %% [markdown] tags=["en"]
-# On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout; tensors with fewer dimensions go through the formula. On CUDA there are further fused kernels, with the same lack. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
+# On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout; tensors with fewer dimensions go through the formula. CUDA has three fused kernels, FLASH, EFFICIENT and CUDNN, and none of them has a second derivative. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
 #
 # The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `cdist`, `ctc_loss`, `embedding_bag`.
 #
 # ## A row that sees nothing
 #
 # A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, the softmax divides 0 by 0, and the row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
-# %% [markdown] tags=["ru"]
-# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout; тензоры с меньшим числом измерений вычисляются по формуле. На CUDA есть и другие слитые ядра с тем же недостатком. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
+# %% [markdown] tags=["ru"] of="b22efb20"
+# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout; тензоры с меньшим числом измерений вычисляются по формуле. На CUDA слитых ядер три — FLASH, EFFICIENT и CUDNN, и ни у одного нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
 #
 # Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `cdist`, `ctc_loss`, `embedding_bag`.
 #
@@ -1137,7 +1148,7 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite, and the mask is not changed.
 #
 # An ordinary row stays as it is. A row that sees nothing gives an output of 0 and adds nothing to any gradient. In the backward pass no node returns NaN (anomaly detection finds nothing), and the second derivative is right.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="2305a99b"
 # Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
 # NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны; так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
@@ -1190,3 +1201,488 @@ def fix_attention(q, k, v, mask):
 from autograder import check
 
 check("fix_attention")
+
+
+# %% [markdown] tags=["en"]
+# ## A test for second derivatives
+#
+# An error is the good case. A wrong second derivative comes without one: from a custom Function that keeps an intermediate result, from a `backward` that computes in NumPy. And what looks like a defect may be none: a linear function has a gradient without a graph, and its second derivative is 0.
+#
+# ### Extra exercise `has_second_derivative`: is there a second derivative?
+# *write the test · ●●● · 15 minutes · 3 points · extra*
+#
+# Write `has_second_derivative(f, x)`. `f` takes a vector and returns a scalar; its first derivative is right. `x` is a float64 vector of three entries that does not require grad. Return `True` if backward passes give the second derivatives of `f` at `x`, and all of them right, else `False` (an `AssertionError`, or the error that `gradcheck` and its like raise, counts as `False`; so does any `RuntimeError` on a function without second derivative). A linear function has one. `f` may contain custom Functions, attention and anything else; some of the custom Functions cannot be used with `torch.func`.
+#
+# Your test is tried on right and wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
+# %% [markdown] tags=["ru"] of="92b9318d"
+# ## Тест для вторых производных
+#
+# Если возникла ошибка, вам повезло. Неверная вторая производная получается без всяких сообщений — например, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. А то, что похоже на дефект, бывает нормой: у градиента линейной функции нет графа, и её вторая производная равна 0.
+#
+# ### Дополнительное упражнение `has_second_derivative`: есть ли вторая производная?
+# *написать тест · ●●● · 15 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `has_second_derivative(f, x)`. Функция `f` принимает вектор и возвращает скаляр; первая производная у неё верна. Аргумент `x` — вектор float64 из трёх элементов, который не требует градиента. Верните `True`, если обратными проходами можно получить вторые производные функции `f` в точке `x` и все они верны, иначе `False` (исключение `AssertionError` или то, которое возникает в `gradcheck` и подобных ей функциях, считается ответом `False`; любая `RuntimeError` для функции без второй производной — тоже). У линейной функции вторая производная есть. Внутри `f` могут быть пользовательские функции, внимание и что угодно ещё; некоторые пользовательские функции несовместимы с `torch.func`.
+#
+# Ваш тест проверяется на правильных и неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
+# %% answer="has_second_derivative"
+def has_second_derivative(f, x):
+    """Does autograd give the right second derivatives of `f` at `x`?"""
+    ### BEGIN SOLUTION
+    try:
+        return torch.autograd.gradgradcheck(f, (x.detach().clone().requires_grad_(),))
+    except RuntimeError:
+        return False
+    ### END SOLUTION
+
+
+# %% alternative="has_second_derivative"
+def has_second_derivative(f, x):
+    def gradient(x, create_graph=False):
+        x = x.detach().requires_grad_()
+        return x, torch.autograd.grad(f(x), x, create_graph=create_graph)[0]
+
+    x, g = gradient(x, create_graph=True)
+    rows = []
+    for entry in g:
+        row = None
+        if entry.requires_grad:
+            try:
+                (row,) = torch.autograd.grad(entry, x, retain_graph=True, allow_unused=True)
+            except RuntimeError:
+                return False
+        rows.append(torch.zeros_like(x) if row is None else row)
+    steps = 1e-5 * torch.eye(len(x), dtype=x.dtype)
+    columns = [(gradient(x + step)[1] - gradient(x - step)[1]) / 2e-5 for step in steps]
+    return torch.allclose(torch.stack(rows), torch.stack(columns, dim=1), atol=1e-4)
+
+
+# %% alternative="has_second_derivative"
+def has_second_derivative(f, x):
+    point = x.clone().requires_grad_()
+    directions = torch.tensor([[1.0, 2.0, -1.0], [0.5, -1.0, 3.0], [2.0, 1.0, 1.0]], dtype=x.dtype)
+    (g,) = torch.autograd.grad(f(point), point, create_graph=True)
+
+    def at(x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(f(x), x)[0]
+
+    for v in directions:
+        product = torch.zeros_like(x)
+        if g.requires_grad:
+            (product,) = torch.autograd.grad(g, point, v, retain_graph=True, materialize_grads=True)
+        expected = (at(x + 1e-5 * v) - at(x - 1e-5 * v)) / 2e-5
+        assert (product - expected).abs().max() < 1e-4
+    return True
+
+
+# %% alternative="has_second_derivative"
+def has_second_derivative(f, x):
+    x = x.requires_grad_()
+    return torch.autograd.gradgradcheck(lambda x: f(x).reshape(1), x, atol=1e-4)
+
+
+# %% check="has_second_derivative"
+from autograder import check
+
+check("has_second_derivative")
+
+
+# %% [markdown] tags=["en"]
+# ## Complex numbers, sparse rows
+#
+# A gradient has not always the look of its tensor. Two cases where people guess wrong: a real loss of a complex tensor, and an embedding with `sparse=True`, whose gradient stores only the rows that were looked up. Read the cell; do not call `kinds_table()` yet.
+# %% [markdown] tags=["ru"] of="c6919017"
+# ## Комплексные числа и разреженные строки
+#
+# Градиент не всегда устроен так, как его тензор. Вот два случая, где легко ошибиться: вещественная функция потерь от комплексного тензора и эмбеддинг с `sparse=True`, в градиенте которого хранятся только прочитанные строки. Прочтите ячейку, но `kinds_table()` пока не вызывайте.
+# %%
+def kinds_table():
+    table = {}
+
+    def parts(loss):
+        z = torch.tensor(3 + 4j, requires_grad=True)
+        loss(z).backward()
+        return (z.grad.real.item(), z.grad.imag.item())
+
+    table["|z|²"] = parts(lambda z: z.abs() ** 2)
+    table["Re z²"] = parts(lambda z: (z**2).real)
+
+    x = torch.tensor(2.0, requires_grad=True)
+    ((3 + 4j) * x).abs().backward()
+    table["gradient of a real leaf is complex"] = x.grad.is_complex()
+
+    def embedding():
+        words = torch.nn.Embedding(10, 3, sparse=True)
+        (words(torch.tensor([1, 1, 4])) ** 2).sum().backward()
+        return words.weight
+
+    weight = embedding()
+    table["stored rows"] = weight.grad._nnz()
+    table["after coalesce()"] = weight.grad.coalesce()._nnz()
+
+    optimizers = {
+        "SGD, momentum": lambda w: torch.optim.SGD([w], lr=0.1, momentum=0.9),
+        "SGD, weight_decay": lambda w: torch.optim.SGD([w], lr=0.1, weight_decay=0.1),
+        "Adam": lambda w: torch.optim.Adam([w]),
+    }
+    for name, make in optimizers.items():
+        table[name] = attempt(make(embedding()).step)
+    table["clip_grad_norm_"] = attempt(lambda: torch.nn.utils.clip_grad_norm_([weight], 1.0))
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_kinds`: complex and sparse
+# *predict · ●○○ · 8 minutes · 1 point · extra*
+#
+# Put what `kinds_table()` returns in place of each `...`. The first two entries are pairs: real and imaginary part of `z.grad` for these losses, at $z = 3 + 4i$. The third is True or False. `stored rows` and `after coalesce()` are numbers, the rest is `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="d68be529"
+# ### Дополнительное упражнение `predict_kinds`: комплексные и разреженные
+# *предсказать · ●○○ · 8 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Третья — True или False. Значения `stored rows` и `after coalesce()` — числа, остальные — `"accepted"` или `"RuntimeError"`.
+# %% answer="predict_kinds"
+predict_kinds = {
+    "|z|²": (6.0, 8.0),
+    "Re z²": (6.0, -8.0),
+    "gradient of a real leaf is complex": False,
+    "stored rows": 3,
+    "after coalesce()": 2,
+    "SGD, momentum": "accepted",
+    "SGD, weight_decay": "RuntimeError",
+    "Adam": "RuntimeError",
+    "clip_grad_norm_": "RuntimeError",
+}
+# %% given="predict_kinds"
+predict_kinds = {
+    "|z|²": ...,
+    "Re z²": ...,
+    "gradient of a real leaf is complex": ...,
+    "stored rows": ...,
+    "after coalesce()": ...,
+    "SGD, momentum": ...,
+    "SGD, weight_decay": ...,
+    "Adam": ...,
+    "clip_grad_norm_": ...,
+}
+# %% check="predict_kinds"
+from autograder import check
+
+check("predict_kinds")
+# %% tags=["fact"]
+assert {name: value for name, value in kinds_table().items()} == predict_kinds
+try:
+    z = torch.tensor(3 + 4j, requires_grad=True)
+    (z * z.conj()).backward()
+    raise AssertionError
+except RuntimeError as error:
+    assert "only for real scalar outputs" in str(error)
+z = torch.tensor(3 + 4j, requires_grad=True)
+optimizer = torch.optim.SGD([z], lr=0.1)
+(z.abs() ** 2).backward()
+optimizer.step()
+assert abs(z.detach() - (2.4 + 3.2j)) < 1e-6
+assert grad(lambda z: z.abs() ** 2)(torch.tensor(3 + 4j)).item() == 6 + 8j
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+kinds_table()
+
+
+# %% [markdown] tags=["en"]
+# **Complex.** For a real loss $L$ of $z = x + iy$ torch stores
+#
+# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
+#
+# It points to where $L$ grows fastest, so `z - lr * z.grad` is gradient descent, and the optimizers need no change. A complex output is refused by `backward()`, even if its imaginary part is 0: take `.real` or `.abs()`. For an operation $w = f(z)$ with a complex derivative $f'$ the rule is: multiply what arrives by the *conjugate*, $\overline{f'(z)}$. That is the line people forget in a custom Function. A real input beside a complex one needs the real part; without it torch raises an error that does not tell so.
+#
+# ### Extra exercise `complex_product`: a complex product
+# *complete · ●●○ · 12 minutes · 3 points · extra*
+#
+# Write the class `ComplexProduct`, derived from `torch.autograd.Function`. `ComplexProduct.apply(a, b)` is `a * b` for two tensors of the same shape, in float64 or complex128; at least one of them is complex. Its gradients are those of `torch.mul`: complex for a complex input, real for a real one. The second derivatives for two complex inputs are right as well.
+# %% [markdown] tags=["ru"] of="c94b2ede"
+# **Комплексные числа.** Для вещественной функции потерь $L$ от $z = x + iy$ в torch хранится
+#
+# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
+#
+# Это направление, в котором $L$ растёт быстрее всего, поэтому `z - lr * z.grad` — градиентный спуск, и оптимизаторы переделывать не нужно. Комплексный результат метод `backward()` не принимает, даже если мнимая часть равна 0: возьмите `.real` или `.abs()`. Для операции $w = f(z)$ с комплексной производной $f'$ правило такое: пришедший градиент умножают на *сопряжённое* число, $\overline{f'(z)}$. Об этом чаще всего забывают в пользовательских функциях. Вещественному входу рядом с комплексным нужна вещественная часть; без неё torch сообщает об ошибке, но причину не называет.
+#
+# ### Дополнительное упражнение `complex_product`: произведение комплексных чисел
+# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Напишите класс `ComplexProduct`, унаследованный от `torch.autograd.Function`. Вызов `ComplexProduct.apply(a, b)` даёт `a * b` для двух тензоров одинаковой формы с dtype float64 или complex128; хотя бы один из них комплексный. Градиенты такие же, как у `torch.mul`: комплексный для комплексного входа, вещественный для вещественного. Для двух комплексных входов верны и вторые производные.
+# %% answer="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    """The product of two tensors, real or complex."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(a, b)
+        return a * b
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        a, b = ctx.saved_tensors
+        grad_a, grad_b = grad_output * b.conj(), grad_output * a.conj()
+        return grad_a if a.is_complex() else grad_a.real, grad_b if b.is_complex() else grad_b.real
+        ### END SOLUTION
+
+
+# %% alternative="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(a, b):
+        return a * b
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        def pull(factor, to):
+            found = torch.complex(
+                grad_output.real * factor.real + grad_output.imag * factor.imag,
+                grad_output.imag * factor.real - grad_output.real * factor.imag,
+            )
+            return found if to.is_complex() else found.real
+
+        a, b = ctx.saved_tensors
+        return pull(b + 0j, a), pull(a + 0j, b)
+
+
+# %% alternative="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return torch.mul(a, b)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grads = []
+        for other, own, needed in ((b, a, ctx.needs_input_grad[0]), (a, b, ctx.needs_input_grad[1])):
+            g = (grad_output.conj() * other).conj() if needed else None
+            grads.append(torch.real(g) if needed and not own.is_complex() else g)
+        return tuple(grads)
+
+
+# %% alternative="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        ctx.complex = a.is_complex(), b.is_complex()
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        for_a = torch.view_as_real((grad_output * torch.conj(b)).resolve_conj())
+        for_b = torch.view_as_real((torch.conj(a) * grad_output).resolve_conj())
+        return tuple(
+            torch.view_as_complex(g.contiguous()) if is_complex else g[..., 0]
+            for g, is_complex in zip((for_a, for_b), ctx.complex)
+        )
+
+
+# %% check="complex_product"
+from autograder import check
+
+check("complex_product")
+
+
+# %% tags=["fact"]
+class WithoutReal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return grad_output * b.conj(), grad_output * a.conj()
+
+
+z, r = torch.tensor([1 + 2j], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal.apply(r, z).abs().sum().backward()))
+
+
+# %% [markdown] tags=["en"]
+# **Sparse.** The gradient of an embedding with `sparse=True` is a list of rows with their indices. An index that was looked up twice has two rows; `coalesce()` adds them. For a table of a million rows and a batch of a thousand words that saves a thousandfold, if nobody makes it dense on the way. `SGD` (also with momentum), `Adagrad` and `SparseAdam` take such a gradient. `Adam`, `AdamW` and `RMSprop` refuse it, because they change every row in every step; weight decay and `clip_grad_norm_` fail as well. And one dense term is enough: after `loss + (weight**2).sum()` the gradient is dense.
+#
+# ### Extra exercise `clip_sparse`: clipping sparse gradients
+# *design · ●●○ · 12 minutes · 3 points · extra*
+#
+# Write what `clip_grad_norm_` cannot do. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Sparse gradients stay sparse, dense ones dense. Memory: at its peak less than half of a dense gradient of the table.
+# %% [markdown] tags=["ru"] of="96211f01"
+# **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — пока по пути никто не сделает градиент плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов и `clip_grad_norm_` тоже завершаются ошибкой. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
+#
+# ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
+# *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Напишите то, чего не умеет `clip_grad_norm_`. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Разреженные градиенты остаются разреженными, плотные — плотными. Память: на пике меньше половины плотного градиента таблицы.
+# %% answer="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    """Clip the gradients of `parameters` together, sparse and dense ones, and return their length."""
+    ### BEGIN SOLUTION
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    stored = [g.coalesce().values() if g.is_sparse else g for g in gradients]
+    norm = torch.stack([values.norm() for values in stored]).norm()
+    if norm > max_norm:
+        for g in gradients:
+            g.mul_(max_norm / norm)
+    return norm
+    ### END SOLUTION
+
+
+# %% alternative="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    total = 0.0
+    for p in parameters:
+        if p.grad is None:
+            continue
+        if p.grad.is_sparse:
+            p.grad = p.grad.coalesce()
+        total += p.grad.norm().item() ** 2
+    norm = total**0.5
+    for p in parameters:
+        if p.grad is not None and norm > max_norm:
+            p.grad = p.grad * (max_norm / norm)
+    return norm
+
+
+# %% alternative="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    flat = []
+    for p in parameters:
+        if p.grad is not None and p.grad.is_sparse:
+            p.grad = p.grad.coalesce()
+            flat.append(p.grad._values())
+        elif p.grad is not None:
+            flat.append(p.grad)
+    norm = torch.nn.utils.get_total_norm(flat)
+    scale = torch.clamp(max_norm / (norm + 1e-6), max=1.0)
+    for values in flat:
+        values.mul_(scale)
+    return norm
+
+
+# %% alternative="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    with_gradient = [p for p in parameters if p.grad is not None]
+    squares = torch.zeros((), dtype=torch.float64)
+    for p in with_gradient:
+        g = p.grad
+        if g.is_sparse:
+            indices, place = g._indices()[0].unique(return_inverse=True)
+            rows = g._values().new_zeros(len(indices), *g._values().shape[1:]).index_add(0, place, g._values())
+            squares = squares + rows.square().sum()
+        else:
+            squares = squares + g.square().sum()
+    norm = squares.sqrt()
+    if norm > max_norm:
+        for p in with_gradient:
+            p.grad.mul_((max_norm / norm).item())
+    return norm
+
+
+# %% check="clip_sparse"
+from autograder import check
+
+check("clip_sparse")
+# %% tags=["fact"]
+words = torch.nn.Embedding(10, 3, sparse=True)
+ids = torch.tensor([1, 1, 4])
+for make, verdict in [
+    (lambda w: torch.optim.SGD([w], lr=0.1), "accepted"),
+    (lambda w: torch.optim.Adagrad([w]), "accepted"),
+    (lambda w: torch.optim.SparseAdam([w]), "accepted"),
+    (lambda w: torch.optim.AdamW([w]), "RuntimeError"),
+    (lambda w: torch.optim.RMSprop([w]), "RuntimeError"),
+]:
+    words.zero_grad()
+    words(ids).sum().backward()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert attempt(make(words.weight).step) == verdict
+words.zero_grad()
+words(ids).sum().backward()
+assert words.weight.grad.is_sparse and words.weight.grad._indices().tolist() == [[1, 1, 4]]
+words.zero_grad()
+(words(ids).sum() + (words.weight**2).sum()).backward()
+assert not words.weight.grad.is_sparse
+
+
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# What has a second derivative is a matter of kernels, and a GPU has others. If this machine has a GPU, the cell tries the attention kernels there: does the kernel run, and can its gradient be differentiated?
+# %% [markdown] tags=["ru"] of="11ca343a"
+# ## На GPU
+#
+# Есть ли вторая производная, зависит от ядра, а на GPU ядра другие. Если на вашей машине есть GPU, ячейка попробует ядра внимания на нём: выполняется ли ядро и можно ли дифференцировать его градиент?
+# %%
+from autograder import on_gpu
+
+
+def attention_twice_on_gpu():
+    found = {}
+    for kernel in ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"):
+        q = torch.ones(1, 2, 64, 64, device="cuda", dtype=torch.float16, requires_grad=True)
+
+        def run():
+            with warnings.catch_warnings(), sdpa_kernel(getattr(SDPBackend, kernel)):
+                warnings.simplefilter("ignore")
+                return scaled_dot_product_attention(q, q, q)
+
+        def twice():
+            (g,) = torch.autograd.grad(run().sum(), q, create_graph=True)
+            torch.autograd.grad(g.sum(), q)
+
+        found[f"{kernel} runs"] = attempt(run) == "accepted"
+        found[f"{kernel} twice"] = attempt(twice) == "accepted"
+    return found
+
+
+on_gpu(attention_twice_on_gpu)
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `create_graph=True` records the backward pass; `retain_graph=True` only keeps the old graph. A penalty without a graph is a constant, and nobody complains.
+# * Take inner gradients with `autograd.grad`. After `backward(create_graph=True)` the weight and its `.grad` keep each other alive.
+# * A Hessian product costs one backward pass through the graph of the gradient. One graph serves many products.
+# * `functional_call` makes a module a function of its weights, and ignores names that it does not know. `vmap(grad(...))` then gives per-sample gradients in one pass.
+# * `vmap` refuses branches, numbers and writes that belong to one sample. `torch.where` computes both branches: mind the NaN.
+# * Write differentiable optimizer steps by hand, out of place.
+# * The fused attention has no second derivative. Choose the formula in the forward pass.
+# * Do not remove a NaN, prevent it: $0 \cdot$ NaN comes back in the gradient.
+# * The gradient of a real loss by a complex $z$ is $\partial L/\partial x + i\, \partial L/\partial y$; conjugate in your own `backward`.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="2725d213"
+# ## Что стоит запомнить
+#
+# * С `create_graph=True` обратный проход записывается, а `retain_graph=True` лишь сохраняет старый граф. Штраф без графа — константа, и никакой ошибки при этом нет.
+# * Внутренние градиенты вычисляйте функцией `autograd.grad`. После `backward(create_graph=True)` вес и его `.grad` ссылаются друг на друга и не освобождаются.
+# * Произведение с матрицей Гессе стоит одного обратного прохода по графу градиента. Одного графа хватает на много произведений.
+# * С `functional_call` модуль становится функцией своих весов, причём незнакомые имена молча пропускаются. Вызов `vmap(grad(...))` даёт тогда градиенты по отдельным примерам за один проход.
+# * Функция `vmap` не допускает ветвлений, чисел и записей, относящихся к одному примеру. В `torch.where` вычисляются обе ветви: следите за NaN.
+# * Шаги оптимизатора, которые нужно дифференцировать, записывайте вручную и без изменений на месте.
+# * У слитого внимания нет второй производной. Выбирайте формулу в прямом проходе.
+# * Не убирайте NaN, а не давайте ему возникнуть: произведение $0 \cdot$ NaN вернётся в градиенте.
+# * Градиент вещественной функции потерь по комплексному $z$ — это $\partial L/\partial x + i\, \partial L/\partial y$; в своём `backward` берите сопряжённое число.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()

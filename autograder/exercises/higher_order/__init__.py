@@ -9,4 +9,8 @@ EXERCISES = (
     "fix_vmap",
     "meta_gradient",
     "fix_attention",
+    "has_second_derivative",
+    "predict_kinds",
+    "complex_product",
+    "clip_sparse",
 )
