@@ -51,6 +51,16 @@ NAMES: dict[str, Text] = {
     "bytes still in memory": Text("bytes still in memory", "байт осталось в памяти"),
     "after backward": Text("files left after `backward()`", "осталось файлов после `backward()`"),
     "result dropped": Text("files left when the result is dropped", "осталось файлов, когда результат удалён"),
+    "weights unchanged": Text("the weights are unchanged", "веса не изменены"),
+    "buffers unchanged": Text("the buffers are unchanged", "буферы не изменены"),
+    ".grad unchanged": Text("`.grad` of the weights is unchanged", "`.grad` весов не изменён"),
+    "requires_grad unchanged": Text("`requires_grad` is unchanged", "`requires_grad` не изменён"),
+    "mode unchanged": Text("the mode is unchanged", "режим не изменён"),
+    "length": Text("length", "длина"),
+    "first call": Text("gradient after the first call", "градиент после первого вызова"),
+    "second call": Text("gradient after the second call", "градиент после второго вызова"),
+    "one sample": Text("one sample", "один пример"),
+    "under vmap": Text("under `vmap`", "внутри `vmap`"),
     "views_at_edit > 0": Text("there are views when the edit is made", "в момент изменения есть представления"),
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (

@@ -16,7 +16,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-Parameters = list[torch.nn.Parameter]
+Parameters = list[Any]
 _ROWS = 400  # of the table
 
 
@@ -101,7 +101,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         rows = table(torch.cat([ids, ids[:2], ids[:1]]))
         weights = signed(rng, 7, 3).abs()  # of one sign, so that rows of the same index do not cancel
         ((rows * weights).sum() + (dense * signed(rng, 4)).sum()).backward()
-        parameters = [table.weight, dense, unused]
+        parameters: Parameters = [table.weight, dense, unused]
         yield Case(parameters=parameters, max_norm=factor * float(_length(parameters)))
 
 
@@ -115,7 +115,7 @@ def _with_gradient(parameters: Parameters) -> Parameters:
     return [p for p in parameters if p.grad is not None]
 
 
-def _length(parameters: Parameters) -> Tensor:
+def _length(parameters: Parameters) -> Any:
     return torch.stack([_stored(p).norm() for p in _with_gradient(parameters)]).norm()
 
 
@@ -130,7 +130,7 @@ def _scale(parameters: Parameters, factor: Any) -> None:
     "`coalesce()`.",
     ru="Длина взята по хранимым строкам как есть. Сначала нужно сложить строки с одинаковым индексом: `coalesce()`.",
 )
-def rows_not_merged(parameters: Parameters, max_norm: float) -> Tensor:
+def rows_not_merged(parameters: Parameters, max_norm: float) -> Any:
     stored = [p.grad._values() if p.grad.is_sparse else p.grad for p in _with_gradient(parameters)]  # type: ignore
     norm = torch.stack([values.norm() for values in stored]).norm()
     _scale(parameters, (max_norm / norm).clamp(max=1))
@@ -168,8 +168,8 @@ def makes_them_dense(parameters: Parameters, max_norm: float) -> Tensor:
     en="The gradients stay sparse, but a dense one was made on the way, as large as the table.",
     ru="Градиенты остались разреженными, но по пути создан плотный тензор размером со всю таблицу.",
 )
-def dense_on_the_way(parameters: Parameters, max_norm: float) -> Tensor:
-    norm = torch.stack([p.grad.to_dense().norm() for p in _with_gradient(parameters)]).norm()  # type: ignore[union-attr]
+def dense_on_the_way(parameters: Parameters, max_norm: float) -> Any:
+    norm = torch.stack([p.grad.to_dense().norm() for p in _with_gradient(parameters)]).norm()  # type: ignore
     _scale(parameters, (max_norm / norm).clamp(max=1))
     return norm
 
@@ -178,7 +178,7 @@ def dense_on_the_way(parameters: Parameters, max_norm: float) -> Tensor:
     en="Each gradient was clipped on its own. The length is that of all together, and all are multiplied by one number.",
     ru="Каждый градиент отсечён отдельно. Нужна общая длина, и все градиенты умножаются на одно число.",
 )
-def each_on_its_own(parameters: Parameters, max_norm: float) -> Tensor:
+def each_on_its_own(parameters: Parameters, max_norm: float) -> Any:
     norm = _length(parameters)
     for p in _with_gradient(parameters):
         _scale([p], (max_norm / _stored(p).norm()).clamp(max=1))
@@ -189,7 +189,7 @@ def each_on_its_own(parameters: Parameters, max_norm: float) -> Tensor:
     en="Short gradients were made longer: they are multiplied even if their length is below `max_norm`.",
     ru="Короткие градиенты удлинены: они умножаются и тогда, когда длина меньше `max_norm`.",
 )
-def lengthens_the_short(parameters: Parameters, max_norm: float) -> Tensor:
+def lengthens_the_short(parameters: Parameters, max_norm: float) -> Any:
     norm = _length(parameters)
     _scale(parameters, max_norm / norm)
     return norm
@@ -199,9 +199,9 @@ def lengthens_the_short(parameters: Parameters, max_norm: float) -> Tensor:
     en="Only the sparse gradients were shortened, the dense ones stayed.",
     ru="Укорочены только разреженные градиенты, а плотные остались прежними.",
 )
-def shortens_the_sparse_alone(parameters: Parameters, max_norm: float) -> Tensor:
+def shortens_the_sparse_alone(parameters: Parameters, max_norm: float) -> Any:
     norm = _length(parameters)
-    _scale([p for p in _with_gradient(parameters) if p.grad.is_sparse], (max_norm / norm).clamp(max=1))  # type: ignore[union-attr]
+    _scale([p for p in _with_gradient(parameters) if p.grad.is_sparse], (max_norm / norm).clamp(max=1))  # type: ignore
     return norm
 
 
@@ -209,7 +209,7 @@ def shortens_the_sparse_alone(parameters: Parameters, max_norm: float) -> Tensor
     en="The lengths of the gradients were added. The length of all together is the root of the sum of their squares.",
     ru="Длины градиентов сложены. Общая длина — корень из суммы их квадратов.",
 )
-def adds_the_lengths(parameters: Parameters, max_norm: float) -> Tensor:
+def adds_the_lengths(parameters: Parameters, max_norm: float) -> Any:
     norm = torch.stack([_stored(p).norm() for p in _with_gradient(parameters)]).sum()
     _scale(parameters, (max_norm / norm).clamp(max=1))
     return norm

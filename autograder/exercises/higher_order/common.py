@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -48,14 +49,14 @@ def with_old_gradients(module: torch.nn.Module) -> torch.nn.Module:
 class State:
     """Copies of what an answer must not change in a module, and the parameters themselves."""
 
-    parameters: dict[str, Tensor]
+    parameters: dict[str, torch.nn.Parameter]
     values: dict[str, list[Tensor | None]]
     flags: dict[str, list[bool]]
 
 
 def state_of(module: torch.nn.Module) -> State:
     parameters = dict(module.named_parameters())
-    found = {
+    found: dict[str, list[Any]] = {
         "weights": list(parameters.values()),
         "buffers": list(module.buffers()),
         ".grad": [p.grad for p in parameters.values()],
@@ -70,11 +71,8 @@ def is_as_before(module: torch.nn.Module, before: State) -> dict[str, bool]:
 
     A tensor in the place of a parameter counts as changed weights, even if it has the same numbers.
     """
-    names = list(before.parameters)
-    same_objects = [(name, id(p)) for name, p in module.named_parameters()] == [
-        (name, id(before.parameters[name])) for name in names
-    ]
-    if not same_objects:
+    there = {name: id(p) for name, p in module.named_parameters()}
+    if there != {name: id(p) for name, p in before.parameters.items()}:
         return {"weights unchanged": False}
     now = state_of(module)
     unchanged = {name: all(map(_same, was, now.values[name])) for name, was in before.values.items()}

@@ -125,11 +125,13 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _scores(q: Tensor, k: Tensor) -> Tensor:
-    return q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores: Tensor = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    return scores
 
 
 def _hidden(mask: Tensor) -> Tensor:
-    return torch.zeros(mask.shape, dtype=torch.float64).masked_fill(~mask, -torch.inf)
+    zeros: Tensor = torch.zeros(mask.shape, dtype=torch.float64)
+    return zeros.masked_fill(~mask, -torch.inf)
 
 
 @fix_attention.mistake(

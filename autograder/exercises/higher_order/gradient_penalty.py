@@ -124,7 +124,8 @@ def _gradient(critic: Any, mixed: Tensor, create_graph: bool = True) -> Tensor:
 
 
 def _lengths(g: Tensor) -> Tensor:
-    return g.flatten(1).norm(dim=1)
+    found: Tensor = g.flatten(1).norm(dim=1)
+    return found
 
 
 def _mixed(real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
@@ -145,7 +146,7 @@ def without_a_graph(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Ten
     en="One length was taken for the whole batch. Each sample has a gradient, and so a length, of its own.",
     ru="Взята одна длина на весь батч. Но у каждого примера свой градиент, а значит, и своя длина.",
 )
-def one_length(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+def one_length(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Any:
     return (_gradient(critic, _mixed(real, fake, mix)).norm() - 1) ** 2
 
 
@@ -155,7 +156,7 @@ def one_length(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
     ru="Длина взята только по измерению 1. Но и у примера с несколькими измерениями длина одна: по всем измерениям, "
     "кроме первого.",
 )
-def lengths_over_one_dimension(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+def lengths_over_one_dimension(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Any:
     return ((_gradient(critic, _mixed(real, fake, mix)).norm(dim=1) - 1) ** 2).mean()
 
 

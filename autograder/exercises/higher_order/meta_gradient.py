@@ -85,13 +85,10 @@ Pair = tuple[Tensor, Tensor]
 )
 def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
     train, validation = CountedCalls(case.train_loss), CountedCalls(case.validation_loss)
-    settings = (case.lr, case.momentum, case.steps)
-    with counting_backward_runs() as runs:
-        found = answer.meta_gradient(train.function, validation.function, case.w, *settings)
+    with counting_backward_runs() as runs, counting_ops() as ops:
+        found = answer.meta_gradient(train.function, validation.function, case.w, case.lr, case.momentum, case.steps)
     by_lr, by_w = found if isinstance(found, (tuple, list)) and len(found) == 2 else (found, None)
     calls = train.times + validation.times
-    with counting_ops() as ops:
-        answer.meta_gradient(case.train_loss, case.validation_loss, case.w, *settings)
     return {
         "learning_rate": by_lr,
         "weights": by_w,
