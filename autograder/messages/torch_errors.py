@@ -465,6 +465,15 @@ EXPLANATIONS = (
         "`BatchNorm`. Используйте `eval()` или `torch.func.replace_all_batch_norm_modules_(model)`.",
     ),
     _means(
+        r"ZeroTensors are immutable",
+        "10_higher_order",
+        "torch cannot run this backward pass in forward mode: `jvp` of `grad` meets a zero that it may not write to. Take "
+        "two backward passes instead, or write the loss in plain operations, such as `(a - b).square().mean()`.",
+        "torch не может выполнить этот обратный проход в прямом режиме: в `jvp` от `grad` встречается нуль, в который "
+        "нельзя писать. Сделайте два обратных прохода или запишите функцию потерь обычными операциями, например "
+        "`(a - b).square().mean()`.",
+    ),
+    _means(
         r"input_is_complex == grad_is_complex",
         "10_higher_order",
         "`backward` of a custom Function returned a complex gradient for a real input. Return its real part: "

@@ -463,6 +463,9 @@ for _ in range(4):
     print(f"length {product.norm():.4f}, v = ({v[0]:.4f}, {v[1]:.4f})")
 # %% tags=["fact"]
 assert abs(product.norm().item() - 4) < 0.01 and v[0] > 0.999
+ones = torch.ones(2)
+assert torch.allclose(torch.func.jvp(grad(f), (ones,), (ones,))[1], torch.tensor([4.0, 1.0]))
+assert attempt(lambda: torch.func.jvp(grad(lambda w: mse_loss(w, 0 * ones)), (ones,), (ones,))) == "RuntimeError"
 for lr, stays in ((0.49, True), (0.51, False)):
     at = torch.tensor([1.0, 1.0])
     for _ in range(200):
@@ -471,7 +474,7 @@ for lr, stays in ((0.49, True), (0.51, False)):
 
 
 # %% [markdown] tags=["en"]
-# One thing is new here: `torch.autograd.grad(g, x, v)` is $v^\top H$, and since $H$ is symmetric, that is $Hv$. Nothing is multiplied by hand, and `v` has no graph. `retain_graph=True` keeps the graph of `g` for the next product.
+# One thing is new here: `torch.autograd.grad(g, x, v)` is $v^\top H$, and since $H$ is symmetric, that is $Hv$. Nothing is multiplied by hand, and `v` has no graph. `retain_graph=True` keeps the graph of `g` for the next product. Forward mode over a gradient, `torch.func.jvp(torch.func.grad(f), ...)`, gives the same product, but it calls the function anew each time, and for `mse_loss` it ends with an error in torch 2.13.
 #
 # ### Exercise `sharpness`: the largest curvature
 # *design · ●●○ · 12 minutes · 3 points*
@@ -479,8 +482,8 @@ for lr, stays in ((0.49, True), (0.51, False)):
 # The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns.
 #
 # `v` is a unit vector of shape $(n,)$. Repeat `steps` times (at least once): multiply $v$ by $H$, then divide the product by its length. Return the pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. Calls of the model and backward passes together are at most `steps` + 2, and no new tensor has more than $4n$ elements. The model is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="e19c5119"
-# Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Ничего не приходится умножать вручную, а у вектора `v` нет графа. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения.
+# %% [markdown] tags=["ru"] of="847f30ed"
+# Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Ничего не приходится умножать вручную, а у вектора `v` нет графа. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения. Прямой режим поверх градиента, `torch.func.jvp(torch.func.grad(f), ...)`, даёт то же произведение, но каждый раз заново вызывает функцию, а для `mse_loss` в torch 2.13 завершается ошибкой.
 #
 # ### Упражнение `sharpness`: наибольшая кривизна
 # *спроектировать · ●●○ · 12 минут · 3 балла*

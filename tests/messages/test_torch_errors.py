@@ -464,6 +464,12 @@ def batch_norm_under_grad():
 
 
 @raises("10_higher_order")
+def forward_mode_over_a_loss():
+    slope = torch.func.grad(lambda w: torch.nn.functional.mse_loss(w, torch.rand(2)))
+    torch.func.jvp(slope, (torch.rand(2),), (torch.rand(2),))
+
+
+@raises("10_higher_order")
 def complex_gradient_of_a_real_input():
     def backward(ctx, grad):
         return grad * 1j

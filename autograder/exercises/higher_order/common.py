@@ -47,7 +47,7 @@ def with_old_gradients(module: torch.nn.Module) -> torch.nn.Module:
 
 @dataclass(frozen=True)
 class State:
-    """Copies of what an answer must not change in a module, and the parameters themselves."""
+    """Copies of a module's state, and its parameters themselves."""
 
     parameters: dict[str, torch.nn.Parameter]
     values: dict[str, list[Tensor | None]]
@@ -55,6 +55,7 @@ class State:
 
 
 def state_of(module: torch.nn.Module) -> State:
+    """Return what an answer must not change in a module."""
     parameters = dict(module.named_parameters())
     found: dict[str, list[Any]] = {
         "weights": list(parameters.values()),
@@ -87,13 +88,16 @@ def _same(a: Tensor | None, b: Tensor | None) -> bool:
 
 
 def release(module: torch.nn.Module) -> None:
-    """Set every `.grad` to None. A `.grad` with a graph keeps this graph, and itself, in memory for ever."""
+    """Set every `.grad` to None.
+
+    A `.grad` with a graph keeps this graph, and itself, in memory for ever.
+    """
     for parameter in module.parameters():
         parameter.grad = None
 
 
 class Passes:
-    """The calls of a module and the backward passes in a `with count_passes(module)` block."""
+    """Calls of a module and backward passes in a `with` block."""
 
     calls = runs = 0
 

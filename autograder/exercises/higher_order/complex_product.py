@@ -207,10 +207,10 @@ class conjugates_alone(_Product):
 
 
 @complex_product.mistake(
-    en="The conjugates were computed in `forward`, where nothing is recorded. In the second derivative they count as "
-    "constants.",
-    ru="Сопряжённые числа вычислены в `forward`, где ничего не записывается. Во второй производной они считаются "
-    "константами.",
+    en="What `backward` computes with is cut off from the inputs, so the gradient counts as a constant: the factors were "
+    "computed in `forward` or under `no_grad()`, detached, or the class refuses to be differentiated twice.",
+    ru="Величины, с которыми работает `backward`, не связаны со входами, и градиент считается константой: множители "
+    "вычислены в `forward` или внутри `no_grad()`, отсоединены, либо класс не допускает повторного дифференцирования.",
 )
 class conjugates_in_forward(Function):
     @staticmethod

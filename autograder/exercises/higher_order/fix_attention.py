@@ -185,8 +185,10 @@ def masks_after_the_softmax(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Te
 
 
 @fix_attention.mistake(
-    en="The masked row is not masked at all: its scores were left as they were, and its weights were not set to 0.",
-    ru="Закрытая строка вовсе не закрыта: её оценки остались прежними, а веса не обнулены.",
+    en="The masked row sees everything, with ordinary weights: the softmax is the same whether its scores are left as "
+    "they are or all lowered by one number. Its weights have to be 0.",
+    ru="Закрытой строке видно всё, причём с обычными весами: softmax не изменится, если оставить её оценки прежними или "
+    "все их уменьшить на одно число. Веса должны быть равны 0.",
 )
 def row_left_open(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     seen = mask.any(-1, keepdim=True)

@@ -20,6 +20,7 @@ from autograder.language import Text
     kind="find the bug",
     difficulty=2,
     minutes=12,
+    rtol=1e-9,
     aspects=[
         aspect(
             "values",

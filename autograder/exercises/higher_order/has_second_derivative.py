@@ -52,7 +52,7 @@ class _CubeConstant(_Cube):
 
 
 class _ProductOfNeighbours(Function):
-    """A Function for the sum of products of neighbours. Mixed second derivatives are lost."""
+    """A sum of products that loses its mixed derivatives."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -130,9 +130,9 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
 
 
 def _says(answer: Any, function: Any, x: Tensor, right: bool) -> object:
-    """Return what the learner's test says of `function`. A failed assertion or gradcheck is a refusal.
+    """Return what the learner's test says of `function`.
 
-    A RuntimeError on a wrong function is a refusal, too: torch has found that there is no second derivative.
+    A failed assertion or gradcheck is a refusal. A RuntimeError on a wrong function is a refusal, too: torch has found that there is no second derivative.
     """
     try:
         return bool(answer.has_second_derivative(function, x.clone()))
@@ -249,6 +249,15 @@ def checks_the_first(f: Any, x: Tensor) -> bool:
 )
 def refuses_all(f: Any, x: Tensor) -> bool:
     return False
+
+
+@has_second_derivative.mistake(
+    en="A linear function is refused. Its gradient has no graph, and rightly so: its second derivative is 0.",
+    ru="Отвергается линейная функция. У её градиента нет графа, и это правильно: её вторая производная равна 0.",
+)
+def refuses_the_linear(f: Any, x: Tensor) -> bool:
+    x = x.requires_grad_()
+    return _gradient(f, x).requires_grad and torch.autograd.gradgradcheck(f, (x,))
 
 
 @has_second_derivative.mistake(

@@ -13,7 +13,7 @@ from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, LARGEST_TENSOR
 from autograder.checking.values import AtMost
 from autograder.language import Text
-from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
+from autograder.measure import CountedCalls, Ops, counting_backward_runs, counting_ops
 
 Loss = Callable[[Tensor], Tensor]
 Pair = tuple[Tensor, Tensor]
@@ -85,10 +85,14 @@ Pair = tuple[Tensor, Tensor]
 )
 def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
     train, validation = CountedCalls(case.train_loss), CountedCalls(case.validation_loss)
-    with counting_backward_runs() as runs, counting_ops() as ops:
+    with counting_backward_runs() as runs:
         found = answer.meta_gradient(train.function, validation.function, case.w, case.lr, case.momentum, case.steps)
     by_lr, by_w = found if isinstance(found, (tuple, list)) and len(found) == 2 else (found, None)
     calls = train.times + validation.times
+    ops = Ops()
+    if case.steps == 1:
+        with counting_ops() as ops:
+            answer.meta_gradient(case.train_loss, case.validation_loss, case.w, case.lr, case.momentum, case.steps)
     return {
         "learning_rate": by_lr,
         "weights": by_w,
@@ -133,12 +137,15 @@ def _unroll(
     sign: float = -1.0,
     nesterov: bool = False,
     cut_velocity: bool = False,
+    cut_first: bool = False,
 ) -> Pair:
     """Return both derivatives. Each flag makes one mistake."""
     first, lr = w.detach().requires_grad_(), lr.detach().requires_grad_()
     at, velocity = first, torch.zeros_like(w)
     for _ in range(steps):
         (g,) = torch.autograd.grad(train_loss(at), at, create_graph=create_graph)
+        if cut_first and momentum and at is first:
+            g = g.detach()
         velocity = momentum * (velocity.detach() if cut_velocity else velocity) + g
         at = at + sign * lr * (g + momentum * velocity if nesterov else velocity)
     by_lr, by_w = torch.autograd.grad(validation_loss(at), (lr, first))
@@ -170,6 +177,14 @@ def without_momentum(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, s
 )
 def velocity_without_a_graph(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
     return _unroll(t, v, w, lr, momentum, steps, cut_velocity=True)
+
+
+@meta_gradient.mistake(
+    en="The first velocity is a copy of the gradient without a graph, as in torch's own `SGD(differentiable=True)`.",
+    ru="Первая накопленная скорость — копия градиента без графа, как в готовом `SGD(differentiable=True)`.",
+)
+def first_velocity_without_a_graph(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    return _unroll(t, v, w, lr, momentum, steps, cut_first=True)
 
 
 @meta_gradient.mistake(
