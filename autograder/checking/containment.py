@@ -46,6 +46,14 @@ class _Switch:
     default: Any
 
 
+_KERNELS = ("flash", "mem_efficient", "math", "cudnn")  # of scaled_dot_product_attention, on the CPU as well
+
+
+def _allow_kernels(allowed: tuple[bool, ...]) -> None:
+    for kernel, on in zip(_KERNELS, allowed):
+        getattr(torch.backends.cuda, f"enable_{kernel}_sdp")(on)
+
+
 _SWITCHES = {
     "grad_mode": _Switch(torch.is_grad_enabled, torch.set_grad_enabled, True),
     "default_dtype": _Switch(torch.get_default_dtype, torch.set_default_dtype, torch.float32),
@@ -59,6 +67,11 @@ _SWITCHES = {
     "deterministic": _Switch(torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms, False),
     "autocast": _Switch(
         lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on), False
+    ),
+    "attention": _Switch(
+        lambda: tuple(getattr(torch.backends.cuda, f"{kernel}_sdp_enabled")() for kernel in _KERNELS),
+        _allow_kernels,
+        (True,) * len(_KERNELS),
     ),
 }
 # Modules of torch that keep hooks for all modules, or for all optimizers, with the note on hooks that were left there.

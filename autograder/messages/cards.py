@@ -207,6 +207,10 @@ MESSAGES: dict[str, Text] = {
         "Autocast is switched {value} in this notebook. The check ran without it.",
         "Режим смешанной точности (autocast) в этой тетради: {value}. Проверка выполнялась без него.",
     ),
+    "note.unusual.attention": Text(
+        "Some kernels of attention are switched off in this notebook (`torch.backends.cuda`, `sdpa_kernel`). The check ran with all of them.",
+        "В этой тетради выключены некоторые ядра внимания (`torch.backends.cuda`, `sdpa_kernel`). При проверке были включены все.",
+    ),
     "note.unusual.inference": Text(
         "Inference mode is on in this notebook. The check ran without it.",
         "В этой тетради включён режим inference_mode. Проверка выполнялась без него.",
@@ -242,6 +246,10 @@ MESSAGES: dict[str, Text] = {
     "note.left.autocast": Text(
         "Autocast was left switched {value}; it was put back.",
         "Режим смешанной точности (autocast) после ответа: {value}; прежнее состояние восстановлено.",
+    ),
+    "note.left.attention": Text(
+        "Kernels of attention were left switched off; they were switched on again.",
+        "После ответа остались выключенными некоторые ядра внимания; они снова включены.",
     ),
     "note.left.profiler": Text(
         "torch's profiler was left on; it was stopped.",

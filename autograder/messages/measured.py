@@ -68,6 +68,16 @@ NAMES: dict[str, Text] = {
     "float64": Text("both points in float64", "обе точки в float64"),
     "1 to 100 entries": Text("both points of 1 to 100 entries", "в каждой точке от 1 до 100 элементов"),
     "a pair of triples": Text("a pair of triples came back", "возвращена пара троек"),
+    "weights unchanged": Text("the weights are unchanged", "веса не изменены"),
+    "buffers unchanged": Text("the buffers are unchanged", "буферы не изменены"),
+    ".grad unchanged": Text("`.grad` of the weights is unchanged", "`.grad` весов не изменён"),
+    "requires_grad unchanged": Text("`requires_grad` is unchanged", "`requires_grad` не изменён"),
+    "mode unchanged": Text("the mode is unchanged", "режим не изменён"),
+    "length": Text("length", "длина"),
+    "first call": Text("gradient after the first call", "градиент после первого вызова"),
+    "second call": Text("gradient after the second call", "градиент после второго вызова"),
+    "one sample": Text("one sample", "один пример"),
+    "under vmap": Text("under `vmap`", "внутри `vmap`"),
     "views_at_edit > 0": Text("there are views when the edit is made", "в момент изменения есть представления"),
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (

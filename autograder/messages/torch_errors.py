@@ -430,6 +430,65 @@ EXPLANATIONS = (
         "Автор этой функции объявил, что её `backward` продифференцировать нельзя. Для второй производной `backward` "
         "пишут из дифференцируемых операций и без `@once_differentiable`.",
     ),
+    # -- 10: derivatives of derivatives ---------------------------------------------------------------------------
+    _means(
+        r"derivative for aten::\w+_backward is not implemented|the derivative for '\w+_backward' is not implemented",
+        "10_higher_order",
+        "The operation has a derivative, but no second one. For attention allow the plain formula alone in the forward "
+        "pass: `with sdpa_kernel(SDPBackend.MATH)`.",
+        "У операции есть производная, но второй производной нет. Для внимания разрешите в прямом проходе только обычную "
+        "формулу: `with sdpa_kernel(SDPBackend.MATH)`.",
+    ),
+    _means(
+        r"batching operators that can (support|output) dynamic shape",
+        "10_higher_order",
+        "The size of this result depends on the numbers, and under `vmap` each sample would have another size. Use "
+        "`torch.where` instead of `x[x > 0]` or `nonzero()`.",
+        "Размер этого результата зависит от самих чисел, и внутри `vmap` у каждого примера он был бы свой. Вместо "
+        "`x[x > 0]` или `nonzero()` используйте `torch.where`.",
+    ),
+    _means(
+        r"vmap: inplace arithmetic",
+        "10_higher_order",
+        "Under `vmap` a batch is written into a tensor that has no place for one, such as `torch.zeros(...)`. Make the "
+        "tensor with `x.new_zeros(...)`, or compute out of place.",
+        "Внутри `vmap` целый батч записывается в тензор, где для него нет места, например в `torch.zeros(...)`. Создайте "
+        "тензор через `x.new_zeros(...)` или вычисляйте без изменения на месте.",
+    ),
+    _means(
+        r"running_mean or running_var, which will be updated in place"
+        r"|attempted to call in-place operation .* that would mutate a captured Tensor",
+        "10_higher_order",
+        "`torch.func` runs functions without side effects, and this one changes a tensor from outside, often the running "
+        "statistics of `BatchNorm`. Use `eval()` or `torch.func.replace_all_batch_norm_modules_(model)`.",
+        "Функции, которые выполняет `torch.func`, не должны менять внешние тензоры, а эта меняет — часто это статистики "
+        "`BatchNorm`. Используйте `eval()` или `torch.func.replace_all_batch_norm_modules_(model)`.",
+    ),
+    _means(
+        r"ZeroTensors are immutable",
+        "10_higher_order",
+        "torch cannot run this backward pass in forward mode: `jvp` of `grad` meets a zero that it may not write to. Take "
+        "two backward passes instead, or write the loss in plain operations, such as `(a - b).square().mean()`.",
+        "torch не может выполнить этот обратный проход в прямом режиме: в `jvp` от `grad` встречается нуль, в который "
+        "нельзя писать. Сделайте два обратных прохода или запишите функцию потерь обычными операциями, например "
+        "`(a - b).square().mean()`.",
+    ),
+    _means(
+        r"input_is_complex == grad_is_complex",
+        "10_higher_order",
+        "`backward` of a custom Function returned a complex gradient for a real input. Return its real part: "
+        "`gradient.real`.",
+        "Метод `backward` пользовательской функции вернул комплексный градиент для вещественного входа. Верните "
+        "вещественную часть: `gradient.real`.",
+    ),
+    _means(
+        r"does not support sparse gradients",
+        "10_higher_order",
+        "This optimizer changes every row in every step. For sparse gradients there are `SGD`, `Adagrad` and "
+        "`SparseAdam`.",
+        "Этот оптимизатор на каждом шаге меняет все строки. Для разреженных градиентов есть `SGD`, `Adagrad` и "
+        "`SparseAdam`.",
+    ),
     # -- 08: hooks on gradients ---------------------------------------------------------------------------------
     _means(
         r"cannot register a hook on a tensor that doesn't require gradient"

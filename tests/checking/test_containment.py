@@ -20,6 +20,7 @@ SWITCHES = {
     "anomaly": lambda: torch.set_anomaly_enabled(True),
     "deterministic": lambda: torch.use_deterministic_algorithms(True),
     "autocast": lambda: torch.autocast("cpu").__enter__(),
+    "attention": lambda: torch.backends.cuda.enable_flash_sdp(False),
 }
 
 

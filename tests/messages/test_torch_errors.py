@@ -422,6 +422,69 @@ def twice_through_once_differentiable():
     first.sum().backward()
 
 
+@raises("10_higher_order")
+def second_derivative_of_fused_attention():
+    q = torch.rand(1, 2, 3, 4, requires_grad=True)
+    y = torch.nn.functional.scaled_dot_product_attention(q, q, q)
+    (first,) = torch.autograd.grad(y.sum(), q, create_graph=True)
+    first.sum().backward()
+
+
+@raises("10_higher_order")
+def second_derivative_of_distances():
+    x = torch.rand(3, 4, requires_grad=True)
+    (first,) = torch.autograd.grad(torch.cdist(x, torch.rand(3, 4)).sum(), x, create_graph=True)
+    first.sum().backward()
+
+
+@raises("10_higher_order")
+def selection_under_vmap():
+    torch.func.vmap(lambda x: x[x > 0].sum())(torch.rand(3, 2))
+
+
+@raises("10_higher_order")
+def write_under_vmap():
+    def write(x):
+        pair = torch.zeros(2)
+        pair[0] = x
+        return pair
+
+    torch.func.vmap(write)(torch.rand(3))
+
+
+@raises("10_higher_order")
+def batch_norm_under_vmap():
+    norm = torch.nn.BatchNorm1d(2)
+    torch.func.vmap(lambda x: norm(torch.stack([x, -x])))(torch.rand(3, 2))
+
+
+@raises("10_higher_order")
+def batch_norm_under_grad():
+    norm = torch.nn.BatchNorm1d(2)
+    torch.func.grad(lambda x: norm(x).sum())(torch.rand(3, 2))
+
+
+@raises("10_higher_order")
+def forward_mode_over_a_loss():
+    slope = torch.func.grad(lambda w: torch.nn.functional.mse_loss(w, torch.rand(2)))
+    torch.func.jvp(slope, (torch.rand(2),), (torch.rand(2),))
+
+
+@raises("10_higher_order")
+def complex_gradient_of_a_real_input():
+    def backward(ctx, grad):
+        return grad * 1j
+
+    function(forward=lambda ctx, x: x * 1j, backward=backward).apply(leaf()).abs().sum().backward()
+
+
+@raises("10_higher_order")
+def adam_and_a_sparse_gradient():
+    table = torch.nn.Embedding(3, 2, sparse=True)
+    table(torch.tensor([1])).sum().backward()
+    torch.optim.Adam(table.parameters()).step()
+
+
 @raises("08_gradient_hooks")
 def hook_on_a_constant():
     torch.rand(2).register_hook(print)

@@ -1,0 +1,164 @@
+"""Extra exercise: a loss that `vmap` refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import grad, vmap
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("A loss that `vmap` refuses", "Функция потерь, которую `vmap` отказывается выполнять"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=12,
+    rtol=1e-9,
+    aspects=[
+        aspect(
+            "values",
+            1,
+            en="The value is right, for one sample and under `vmap`.",
+            ru="Значение верно и для одного примера, и внутри `vmap`.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="The gradient with respect to `w` is right for each sample, also where an entry of `x` is 0 or negative.",
+            ru="Градиент по `w` верен для каждого примера, в том числе там, где элемент `x` равен нулю или отрицателен.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which lines ask for a number while `vmap` has many samples at once? Which line writes into a tensor that "
+            "`vmap` knows nothing of?",
+            "В каких строках нужно одно число, хотя примеров у `vmap` сразу много? В какой строке запись идёт в тензор, "
+            "о котором `vmap` ничего не знает?",
+        ),
+        Text(
+            "`torch.where` computes both branches for every entry. What is the derivative of a root at 0, or at a "
+            "negative number, and what is 0 times that?",
+            "Функция `torch.where` вычисляет обе ветви для каждого элемента. Чему равна производная корня в нуле или в "
+            "отрицательном числе, и что получится, если умножить её на 0?",
+        ),
+        Text(
+            "inside = torch.where(r > 0, r, 1.0)  # a safe number where the root is not wanted\n"
+            "total = torch.where(r > 0, inside.sqrt(), ...).sum()\n"
+            "return torch.where(total > 2, ..., total)",
+            "inside = torch.where(r > 0, r, 1.0)  # безопасное число там, где корень не нужен\n"
+            "total = torch.where(r > 0, inside.sqrt(), ...).sum()\n"
+            "return torch.where(total > 2, ..., total)",
+        ),
+    ],
+)
+def fix_vmap(answer: Any, case: Case) -> dict[str, object]:
+    function = answer.fix_vmap
+    one = function(case.w, case.x[0])
+    with using_answer():
+        all_samples = vmap(function, in_dims=(None, 0))(case.w, case.x)
+        gradients = vmap(grad(function), in_dims=(None, 0))(case.w, case.x)
+    return {"values": {"one sample": one, "under vmap": all_samples}, "gradients": gradients}
+
+
+@fix_vmap.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for samples, entries in [(5, 4), (3, 2)]:
+        x = signed(rng, samples, entries)
+        x[0], x[1] = x[0].abs() + 0.5, -x[1].abs()  # above the limit, and negative throughout
+        x[-1, 0] = 0.0
+        yield Case(w=signed(rng, entries).abs(), x=x)
+
+
+def _limited(total: Tensor) -> Tensor:
+    return torch.where(total > 2, 2 + (total - 2) / 10, total)
+
+
+def _safe_roots(r: Tensor) -> Tensor:
+    return torch.where(r > 0, torch.where(r > 0, r, 1.0).sqrt(), r)
+
+
+@fix_vmap.mistake(
+    en="`torch.where` chooses between values, and the values are right. In backward the root that was not chosen "
+    "contributes $0 \\cdot \\infty$ or $0 \\cdot$ NaN: give it a harmless number to work on.",
+    ru="Функция `torch.where` выбирает из готовых значений, и сами значения верны. Но в обратном проходе невыбранный "
+    "корень даёт $0 \\cdot \\infty$ или $0 \\cdot$ NaN: подставьте под него безобидное число.",
+)
+def roots_of_everything(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, r.sqrt(), r).sum())
+
+
+@fix_vmap.mistake(
+    en="The root is taken of the magnitude. That cures the negative entries, but at 0 its derivative is still infinite, "
+    "and $0 \\cdot \\infty$ is NaN.",
+    ru="Корень берётся из модуля. С отрицательными элементами это помогает, но в нуле производная по-прежнему "
+    "бесконечна, а $0 \\cdot \\infty$ — это NaN.",
+)
+def roots_of_magnitudes(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, r.abs().sqrt(), r).sum())
+
+
+@fix_vmap.mistake(
+    en="An `if` is still there that depends on numbers. Under `vmap` a comparison has many answers at once.",
+    ru="Остался `if`, который зависит от чисел. Внутри `vmap` у сравнения сразу много ответов.",
+)
+def still_branches(w: Tensor, x: Tensor) -> Tensor:
+    total = _safe_roots(w * x).sum()
+    if total > 2:
+        total = 2 + (total - 2) / 10
+    return total
+
+
+@fix_vmap.mistake(
+    en="`.item()` is still there. It asks for one number, and under `vmap` there are many.",
+    ru="Остался вызов `.item()`. Ему нужно одно число, а внутри `vmap` их много.",
+)
+def still_an_item(w: Tensor, x: Tensor) -> Tensor:
+    total = _safe_roots(w * x).sum()
+    return 2 + (total - 2) / 10 if total.item() > 2 else total
+
+
+@fix_vmap.mistake(
+    en="The sum is still written in place into a tensor of zeros, which has no batch dimension. Make a new tensor: "
+    "`total = total + value`, or `sum()`.",
+    ru="Сумма по-прежнему записывается на месте в тензор из нулей, у которого нет измерения батча. Создавайте новый "
+    "тензор: `total = total + value` или `sum()`.",
+)
+def still_in_place(w: Tensor, x: Tensor) -> Tensor:
+    total = torch.zeros((), dtype=x.dtype)
+    for value in _safe_roots(w * x):
+        total += value
+    return _limited(total)
+
+
+@fix_vmap.mistake(
+    en="The limit is missing: a total above 2 grows at a tenth of the speed.",
+    ru="Пропущено ограничение: выше 2 сумма растёт в десять раз медленнее.",
+)
+def without_the_limit(w: Tensor, x: Tensor) -> Tensor:
+    return _safe_roots(w * x).sum()
+
+
+@fix_vmap.mistake(
+    en="Above the limit the total is held at 2: the tenth of the excess is missing.",
+    ru="Выше границы сумма остаётся равной 2: потеряна десятая часть избытка.",
+)
+def clamps_the_total(w: Tensor, x: Tensor) -> Tensor:
+    return _safe_roots(w * x).sum().clamp(max=2)
+
+
+@fix_vmap.mistake(
+    en="Entries that are not positive contribute 0. They enter the sum as they are.",
+    ru="Неположительные элементы дают 0. Они должны входить в сумму без изменений.",
+)
+def drops_the_negative(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, _safe_roots(r), 0.0).sum())

@@ -1,0 +1,1691 @@
+# %% [markdown] tags=["en"] reading=20
+# # Derivatives of derivatives
+#
+# A gradient is a tensor. If the pass that computed it was recorded, it can be differentiated again. That gives a penalty on the length of a gradient, the curvature of a loss, the best learning rate for the next step.
+#
+# Three things go wrong in code that is out there. The inner gradient has no graph, so the penalty trains nothing, and no error is raised. The graph is never freed, so memory grows with every step. Or there is no second derivative at all: the fastest attention in torch has none.
+#
+# After this lesson you can:
+#
+# * differentiate through a gradient, and free its graph afterwards;
+# * multiply by a Hessian that would not fit into memory;
+# * get per-sample gradients of a module with `torch.func`, and say why `vmap` refuses a function;
+# * differentiate through steps of an optimizer;
+# * name what has no second derivative, and keep NaN out of masked attention;
+# * read the gradient of a complex tensor and of a sparse one.
+#
+# You need lesson 04 (Jacobian products, `vmap`) and lesson 07 (custom Functions).
+# %% [markdown] tags=["ru"] of="987030c1"
+# # Производные от производных
+#
+# Градиент — это тензор. Если проход, в котором он вычислен, был записан, градиент можно дифференцировать снова. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
+#
+# В коде, который можно найти в сети, встречаются три беды. У внутреннего градиента нет графа: штраф ничему не учит, а ошибки нет. Граф не освобождается, и с каждым шагом памяти нужно больше. Или второй производной нет вовсе: её нет у самого быстрого внимания в torch.
+#
+# После урока вы сможете:
+#
+# * дифференцировать градиент и освобождать после этого его граф;
+# * умножать на матрицу Гессе, которая не поместилась бы в память;
+# * получать средствами `torch.func` градиенты модуля по отдельным примерам и объяснять, почему `vmap` отказывается выполнять функцию;
+# * дифференцировать результат нескольких шагов оптимизатора;
+# * назвать операции, у которых нет второй производной, и не допускать NaN во внимании с маской;
+# * понимать, что лежит в градиенте комплексного тензора и в разреженном градиенте.
+#
+# Понадобятся уроки 04 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("higher_order", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("higher_order", language="ru")
+# %%
+import copy
+import warnings
+
+import torch
+from torch.func import functional_call, grad, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import mse_loss, scaled_dot_product_attention
+
+
+# %% [markdown] tags=["en"]
+# ## The second pass
+#
+# The function $x^3$ has at $x = 2$ the derivative $3x^2 = 12$ and the second derivative $6x$, which is 12 as well. What does autograd need to get from the first to the second? Two options of `torch.autograd.grad` look alike, and only one of them helps. Read the cell; do not call `second_table()` yet.
+#
+# `scaled_dot_product_attention` is torch's attention. It chooses among several kernels, and `sdpa_kernel(SDPBackend.MATH)` allows only one of them: the formula, step by step.
+# %% [markdown] tags=["ru"] of="1b0dc9c5"
+# ## Второй проход
+#
+# У функции $x^3$ в точке $x = 2$ производная $3x^2 = 12$, а вторая производная $6x$ — тоже 12. Что нужно, чтобы autograd перешёл от первой ко второй? У функции `torch.autograd.grad` есть два похожих параметра, но помогает только один из них. Прочтите ячейку, но `second_table()` пока не вызывайте.
+#
+# Функция `scaled_dot_product_attention` — внимание из самого torch. Вычислять его можно разными ядрами, и контекстный менеджер `sdpa_kernel(SDPBackend.MATH)` разрешает только одно: формулу, шаг за шагом.
+# %%
+def attempt(action):
+    """The name of the error that `action()` raises, or "accepted" when there is none."""
+    try:
+        action()
+        return "accepted"
+    except RuntimeError:
+        return "RuntimeError"
+
+
+def second_table():
+    table = {}
+    x = torch.tensor(2.0, requires_grad=True)
+    for option in ({}, {"retain_graph": True}, {"create_graph": True}):
+        (g,) = torch.autograd.grad(x**3, x, **option)
+        name = "".join(f"{key}=True" for key in option) or "no option"
+        table[name] = g.requires_grad
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (x**3).backward(create_graph=True)
+    x.grad.backward()
+    table["x.grad after both"] = x.grad.item()
+
+    def three_x_twice():
+        (g,) = torch.autograd.grad(3 * x, x, create_graph=True)
+        torch.autograd.grad(g, x)
+
+    table["3 * x twice"] = attempt(three_x_twice)
+    table["3 * x twice, torch.func"] = attempt(lambda: grad(grad(lambda x: 3 * x))(x.detach()))
+
+    q = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4).requires_grad_()
+
+    def attention_twice(in_forward, in_backward):
+        with sdpa_kernel(in_forward):
+            y = scaled_dot_product_attention(q, q, q)
+        with sdpa_kernel(in_backward):
+            (g,) = torch.autograd.grad(y.sum(), q, create_graph=True)
+            torch.autograd.grad(g.sum(), q)
+
+    math, any_kernel = SDPBackend.MATH, [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
+    table["attention twice"] = attempt(lambda: attention_twice(any_kernel, any_kernel))
+    table["attention twice, MATH in forward"] = attempt(lambda: attention_twice(math, any_kernel))
+    table["attention twice, MATH in backward"] = attempt(lambda: attention_twice(any_kernel, math))
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_second`: gradients of gradients
+# *predict · ●○○ · 8 minutes · 1 point*
+#
+# Put what `second_table()` returns in place of each `...`. The first three entries are True or False: does the gradient require grad, that is, has it a graph? `x.grad after both` is a number. The remaining entries are `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="21824c86"
+# ### Упражнение `predict_second`: градиенты градиентов
+# *предсказать · ●○○ · 8 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `second_table()`. Первые три строки — True или False: требует ли градиент градиента, то есть есть ли у него граф? Значение `x.grad after both` — число. В остальных строках — `"accepted"` или `"RuntimeError"`.
+# %% answer="predict_second"
+predict_second = {
+    "no option": False,
+    "retain_graph=True": False,
+    "create_graph=True": True,
+    "x.grad after both": 24.0,
+    "3 * x twice": "RuntimeError",
+    "3 * x twice, torch.func": "accepted",
+    "attention twice": "RuntimeError",
+    "attention twice, MATH in forward": "accepted",
+    "attention twice, MATH in backward": "RuntimeError",
+}
+# %% given="predict_second"
+predict_second = {
+    "no option": ...,
+    "retain_graph=True": ...,
+    "create_graph=True": ...,
+    "x.grad after both": ...,
+    "3 * x twice": ...,
+    "3 * x twice, torch.func": ...,
+    "attention twice": ...,
+    "attention twice, MATH in forward": ...,
+    "attention twice, MATH in backward": ...,
+}
+# %% check="predict_second"
+from autograder import check
+
+check("predict_second")
+# %% tags=["fact"]
+assert predict_second == second_table()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+second_table()
+
+
+# %% [markdown] tags=["en"]
+# `retain_graph=True` keeps the graph of $x^3$, so that it can be walked once more. `create_graph=True` records the walk itself: the operations of the backward pass make nodes of their own, and the gradient has a graph. (It also keeps the first graph, because the second one leans on it.)
+#
+# The derivative of $3x$ is 3, whatever $x$ is. It has no path to $x$, and for `autograd.grad` that is an error, not a zero. With `materialize_grads=True` it returns zeros for an *input* that is not reached, but the *output* must have a graph all the same. `torch.func.grad` returns the zero.
+#
+# The picture shows the graph of the gradient of $x^3$: three nodes for $3x^2$ and the two roads by which $x$ comes in.
+# %% [markdown] tags=["ru"] of="44bfe597"
+# Параметр `retain_graph=True` сохраняет граф функции $x^3$, чтобы по нему можно было пройти ещё раз. А с параметром `create_graph=True` записывается и сам обратный проход: для его операций создаются свои узлы, и у градиента появляется граф. (Первый граф при этом тоже сохраняется, потому что второй на него опирается.)
+#
+# Производная функции $3x$ равна 3 при любом $x$. Пути от неё к $x$ нет, и для `autograd.grad` это ошибка, а не ноль. С параметром `materialize_grads=True` функция возвращает нули для *входа*, до которого путь не ведёт, но граф у *выхода* всё равно должен быть. Функция `torch.func.grad` возвращает ноль.
+#
+# На рисунке — граф градиента функции $x^3$: видно, из каких операций получается $3x^2$ и по каким путям в них входит $x$.
+# %% tags=["picture"]
+from autograder import draw
+
+x = torch.tensor(2.0, requires_grad=True)
+(g,) = torch.autograd.grad(x**3, x, create_graph=True)
+draw(g)
+# %% tags=["fact"]
+x = torch.tensor(2.0, requires_grad=True)
+(g,) = torch.autograd.grad(x**3, x, create_graph=True)
+(second,) = torch.autograd.grad(g, x)
+assert (g.item(), second.item()) == (12, 12)
+assert grad(grad(lambda x: 3 * x))(torch.tensor(2.0)).item() == 0
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+assert torch.autograd.grad(a.sum(), b, materialize_grads=True)[0].tolist() == [0, 0]
+assert attempt(lambda: torch.autograd.grad(torch.ones(()), b, materialize_grads=True)) == "RuntimeError"
+y = (a**3).sum()
+torch.autograd.grad(y, a, create_graph=True)
+y.backward()  # the first graph is still there
+
+
+# %% [markdown] tags=["en"]
+# ## A penalty on the gradient
+#
+# The critic of a Wasserstein GAN should have a slope of 1 everywhere. So its loss contains a penalty on the slope: for samples between the real and the generated ones, the distance of the gradient's length from 1, squared. To train the critic, this penalty is differentiated with respect to the weights, and so a gradient is differentiated.
+#
+# If `create_graph=True` is forgotten, what happens? The critic below has one weight, $w = 3$, and its output is $wx$, so the slope is 3 and the penalty $(3 - 1)^2 = 4$.
+# %% [markdown] tags=["ru"] of="ea8144eb"
+# ## Штраф за градиент
+#
+# У критика в GAN Вассерштейна наклон должен быть всюду равен 1. Поэтому в его функцию потерь входит штраф за наклон: для примеров между настоящими и сгенерированными берётся квадрат разности между длиной градиента и единицей. При обучении критика этот штраф дифференцируют по весам, то есть дифференцируют градиент.
+#
+# Что будет, если забыть `create_graph=True`? У критика ниже один вес, $w = 3$, и выход $wx$, поэтому наклон равен 3, а штраф — $(3 - 1)^2 = 4$.
+# %%
+w = torch.tensor(3.0, requires_grad=True)
+
+
+def critic(x):
+    return w * x
+
+
+for create_graph in (False, True):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (slope,) = torch.autograd.grad(critic(x).sum(), x, create_graph=create_graph)
+    penalty = ((slope.abs() - 1) ** 2).mean()
+    loss = penalty - critic(x.detach()).sum()
+    (gradient,) = torch.autograd.grad(loss, w)
+    print(f"create_graph={create_graph}: penalty {penalty.item()}, loss {loss.item()}, gradient {gradient.item()}")
+# %% tags=["fact"]
+assert (penalty.item(), loss.item(), gradient.item()) == (4, -5, 1)
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+(slope,) = torch.autograd.grad(critic(x).sum(), x)
+loss = ((slope.abs() - 1) ** 2).mean() - critic(x.detach()).sum()
+assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
+
+
+# %% [markdown] tags=["en"]
+# Both losses are $-5$, and there is no error. The gradient should be 1: $-3$ from the scores and 4 from the penalty. Without a graph the penalty is a constant. It is printed, logged and plotted, and trains nothing.
+#
+# ### Exercise `gradient_penalty`: a penalty on the gradient
+# *complete · ●●○ · 14 minutes · 4 points*
+#
+# `real` and `fake` are batches of $n$ samples of the same shape, $(n, \ldots)$, `mix` has the shape $(n, 1, \ldots, 1)$ with as many dimensions; none of the three requires grad. `critic` is a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$; it treats each sample on its own.
+#
+# Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic is right. Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode.
+# %% [markdown] tags=["ru"] of="bc321ea7"
+# Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
+#
+# ### Упражнение `gradient_penalty`: штраф за градиент
+# *дописать · ●●○ · 14 минут · 4 балла*
+#
+# Тензоры `real` и `fake` — батчи по $n$ примеров одинаковой формы $(n, \ldots)$, у тензора `mix` форма $(n, 1, \ldots, 1)$ с тем же числом измерений; ни один из трёх не требует градиента. Модуль `critic` возвращает по одному числу на пример, в форме $(n,)$ или $(n, 1)$, и обрабатывает каждый пример отдельно.
+#
+# Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам. Верните среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. Его градиент по весам критика должен быть верным. Некоторые $g_i$ могут быть равны 0; производная длины считается там равной 0, как у `norm`. Критика вызовите один раз, обратный проход тоже нужен один. Критик остаётся прежним: веса, буферы, `.grad`, флаги и режим.
+# %% answer="gradient_penalty"
+def gradient_penalty(critic, real, fake, mix):
+    """The mean of (length of the gradient - 1)² over points between `real` and `fake`."""
+    ### BEGIN SOLUTION
+    mixed = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+    ### END SOLUTION
+
+
+# %% alternative="gradient_penalty"
+def gradient_penalty(critic, real, fake, mix):
+    mixed = torch.lerp(fake, real, mix).requires_grad_()
+    scores = critic(mixed)
+    g = torch.autograd.grad(scores, mixed, torch.ones_like(scores), create_graph=True, retain_graph=True)[0]
+    lengths = (g.square().sum(dim=tuple(range(1, g.dim()))) + 1e-12).sqrt()
+    return (lengths - 1).square().mean()
+
+
+# %% alternative="gradient_penalty"
+def gradient_penalty(critic, real, fake, mix):
+    g = grad(lambda mixed: critic(mixed).sum())(fake + mix * (real - fake))
+    return torch.stack([(torch.linalg.vector_norm(row) - 1) ** 2 for row in g]).mean()
+
+
+# %% alternative="gradient_penalty"
+def gradient_penalty(critic, real, fake, mix):
+    mixed = (mix * real + (1 - mix) * fake).requires_grad_()
+    _, pull = torch.func.vjp(critic, mixed)
+    (g,) = pull(torch.ones_like(_))
+    return mse_loss(g.reshape(len(g), -1).norm(2, dim=-1), torch.ones(len(g), dtype=g.dtype))
+
+
+# %% check="gradient_penalty"
+from autograder import check
+
+check("gradient_penalty")
+
+
+# %% [markdown] tags=["en"]
+# ## The graph that stays
+#
+# In lesson 02 a graph was freed as soon as nobody referred to it. Is that so with `backward(create_graph=True)`? The function below makes a weight of 8000 bytes, runs one backward pass and returns nothing. Nobody outside refers to anything. What is left after three calls?
+# %% [markdown] tags=["ru"] of="3d505eac"
+# ## Граф, который остаётся
+#
+# В уроке 02 граф освобождался, как только на него переставали ссылаться. Верно ли это для `backward(create_graph=True)`? Функция ниже создаёт вес размером 8000 байт, выполняет один обратный проход и ничего не возвращает. Снаружи никаких ссылок не остаётся. Сколько байт занято после трёх вызовов?
+# %%
+import gc
+
+from autograder.measure import live_bytes
+
+
+def in_grad():
+    w = torch.ones(1000, dtype=torch.float64, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (w**2).sum().backward(create_graph=True)
+
+
+def returned():
+    w = torch.ones(1000, dtype=torch.float64, requires_grad=True)
+    torch.autograd.grad((w**2).sum(), w, create_graph=True)
+
+
+def bytes_left(function, calls=3):
+    with live_bytes() as live:
+        for _ in range(calls):
+            function()
+        gc.collect()
+        return live.now
+
+
+print("backward(create_graph=True):", bytes_left(in_grad))
+print("autograd.grad:              ", bytes_left(returned))
+
+
+# %% tags=["fact"]
+def in_grad_cleared():
+    w = torch.ones(1000, dtype=torch.float64, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (w**2).sum().backward(create_graph=True)
+    w.grad = None
+
+
+assert bytes_left(in_grad) == 3 * bytes_left(in_grad, 1) > 3 * 8000
+assert bytes_left(returned) == bytes_left(in_grad_cleared) == 0
+
+
+# %% [markdown] tags=["en"]
+# Nothing of the first is ever freed, not by `gc.collect()` either. The weight holds its `.grad`, `.grad` holds the graph that computed it, and the graph holds the weight. This circle lies in C++, where Python's garbage collector does not see it. The circle is broken by `w.grad = None`, or it never comes about: `autograd.grad` returns the gradient and leaves `.grad` alone. torch warns of it, but only once in a process, and so hardly anybody reads it.
+#
+# ### Extra exercise `fix_leak`: a graph that stays
+# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+#
+# This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on.
+#
+# Mend it. `model` is a module whose parameters all require grad, and the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients. The weights do not change.
+# %% [markdown] tags=["ru"] of="235a1c16"
+# Из созданного первой функцией не освобождается ничего, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот круг ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. torch предупреждает об этом, но лишь один раз за процесс, поэтому предупреждение мало кто читает.
+#
+# ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
+# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# На этом шаге к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`; с тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны.
+#
+# Исправьте функцию. Здесь `model` — модуль, все параметры которого требуют градиента, а функция потерь — `mse_loss(model(x), y)`. После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и градиента он не требует. Возвращается значение одной функции потерь — число Python. После нескольких вызовов не занято никакой новой памяти, кроме памяти градиентов. Веса не меняются.
+# %% answer="fix_leak"
+def fix_leak(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+    penalty = sum((g**2).sum() for g in gradients)
+    model.zero_grad()
+    (loss + weight * penalty).backward()
+    return loss.item()
+
+
+# %% given="fix_leak"
+def fix_leak(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    (weight * penalty).backward(retain_graph=True)
+    return loss.item()
+
+
+# %% alternative="fix_leak"
+def fix_leak(model, x, y, weight):
+    parameters = list(model.parameters())
+    loss = mse_loss(model(x), y)
+    inner = torch.autograd.grad(loss, parameters, create_graph=True)
+    total = loss + weight * torch.cat([g.flatten() for g in inner]).square().sum()
+    for p, g in zip(parameters, torch.autograd.grad(total, parameters)):
+        p.grad = g
+    return float(loss.detach())
+
+
+# %% alternative="fix_leak"
+def fix_leak(model, x, y, weight):
+    model.zero_grad()
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    inner = {p: p.grad for p in model.parameters()}
+    model.zero_grad()
+    (weight * penalty).backward()
+    for p, g in inner.items():
+        p.grad = p.grad + g.detach()
+    return loss.item()
+
+
+# %% alternative="fix_leak"
+def fix_leak(model, x, y, weight):
+    weights = {name: p.detach() for name, p in model.named_parameters()}
+
+    def loss(weights):
+        return mse_loss(functional_call(model, weights, (x,)), y)
+
+    def total(weights):
+        gradients, value = torch.func.grad_and_value(loss)(weights)
+        return value + weight * sum(g.square().sum() for g in gradients.values()), value
+
+    found, value = grad(total, has_aux=True)(weights)
+    for name, p in model.named_parameters():
+        p.grad = found[name]
+    return value.item()
+
+
+# %% check="fix_leak"
+from autograder import check
+
+check("fix_leak")
+# %% tags=["fact"]
+line = torch.nn.Linear(3, 1)
+
+
+def first_version(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    (weight * penalty).backward()
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    first_version(line, torch.ones(2, 3), torch.ones(2, 1), 0.1)
+    try:
+        first_version(line, torch.ones(2, 3), torch.ones(2, 1), 0.1)
+        raise AssertionError
+    except RuntimeError as error:
+        assert "Trying to backward through the graph a second time" in str(error)
+line.zero_grad()
+
+
+# %% [markdown] tags=["en"]
+# ## A Hessian that would not fit
+#
+# A network with a million weights has a Hessian with $10^{12}$ entries, 4 terabytes in float32. A product $Hv$ has a million. In lesson 04 you computed one for a function of a vector; for a module the weights come as a list of tensors, and `v` is cut into pieces of the same shapes, or all are joined to one long vector.
+#
+# What does one learn from products alone? The largest curvature, for one: multiply by $H$ again and again, divide by the length each time, and the vector turns to the direction of the eigenvalue with the largest magnitude. The length of the product tends to this magnitude. Gradient descent diverges in that direction if the learning rate is above $2/\lambda$. Here is the procedure for a Hessian that is known, with the eigenvalues 4 and 1:
+# %% [markdown] tags=["ru"] of="b4144fe8"
+# ## Матрица Гессе, которая не поместилась бы в память
+#
+# У сети с миллионом весов в матрице Гессе $10^{12}$ элементов: во float32 это 4 терабайта. А в произведении $Hv$ элементов миллион. В уроке 04 вы вычисляли такое произведение для функции вектора. У модуля веса — это список тензоров; вектор `v` разрезают на части таких же форм или, наоборот, соединяют всё в один длинный вектор.
+#
+# Что можно узнать по одним произведениям? Например, наибольшую кривизну. Будем умножать вектор на $H$ снова и снова и каждый раз делить на длину: вектор повернётся вдоль собственного вектора с наибольшим по модулю собственным значением, а длина произведения будет стремиться к этому модулю. Градиентный спуск вдоль этого направления расходится, если скорость обучения больше $2/\lambda$. Вот как это выглядит для известной матрицы Гессе с собственными значениями 4 и 1:
+# %%
+def f(x):
+    return 2 * x[0] ** 2 + x[1] ** 2 / 2
+
+
+x = torch.tensor([1.0, 1.0], requires_grad=True)
+(g,) = torch.autograd.grad(f(x), x, create_graph=True)
+v = torch.tensor([0.6, 0.8])
+for _ in range(4):
+    (product,) = torch.autograd.grad(g, x, v, retain_graph=True)
+    v = product / product.norm()
+    print(f"length {product.norm():.4f}, v = ({v[0]:.4f}, {v[1]:.4f})")
+# %% tags=["fact"]
+assert abs(product.norm().item() - 4) < 0.01 and v[0] > 0.999
+ones = torch.ones(2)
+assert torch.allclose(torch.func.jvp(grad(f), (ones,), (ones,))[1], torch.tensor([4.0, 1.0]))
+assert attempt(lambda: torch.func.jvp(grad(lambda w: mse_loss(w, 0 * ones)), (ones,), (ones,))) == "RuntimeError"
+for lr, stays in ((0.49, True), (0.51, False)):
+    at = torch.tensor([1.0, 1.0])
+    for _ in range(200):
+        at = at - lr * grad(f)(at)
+    assert bool(at.norm() < 1) == stays
+
+
+# %% [markdown] tags=["en"]
+# One thing is new here: `torch.autograd.grad(g, x, v)` is $v^\top H$, and since $H$ is symmetric, that is $Hv$. Nothing is multiplied by hand, and `v` has no graph. `retain_graph=True` keeps the graph of `g` for the next product. Forward mode over a gradient, `torch.func.jvp(torch.func.grad(f), ...)`, gives the same product, but it calls the function anew each time, and for `mse_loss` it ends with an error in torch 2.13.
+#
+# ### Exercise `sharpness`: the largest curvature
+# *design · ●●○ · 12 minutes · 3 points*
+#
+# The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns.
+#
+# `v` is a unit vector of shape $(n,)$. Repeat `steps` times (at least once): multiply $v$ by $H$, then divide the product by its length. Return the pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. Calls of the model and backward passes together are at most `steps` + 2, and no new tensor has more than $4n$ elements. The model is left as it was: weights, buffers, `.grad`, flags and mode.
+# %% [markdown] tags=["ru"] of="847f30ed"
+# Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Ничего не приходится умножать вручную, а у вектора `v` нет графа. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения. Прямой режим поверх градиента, `torch.func.jvp(torch.func.grad(f), ...)`, даёт то же произведение, но каждый раз заново вызывает функцию, а для `mse_loss` в torch 2.13 завершается ошибкой.
+#
+# ### Упражнение `sharpness`: наибольшая кривизна
+# *спроектировать · ●●○ · 12 минут · 3 балла*
+#
+# Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`; $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули.
+#
+# Аргумент `v` — единичный вектор формы $(n,)$. Повторите `steps` раз (не меньше одного): умножьте $v$ на $H$ и разделите произведение на его длину. Верните пару `(length, v)`: длину последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. Вызовов модели и обратных проходов вместе не больше `steps` + 2, и ни в одном новом тензоре нет больше $4n$ элементов. Модель остаётся прежней: веса, буферы, `.grad`, флаги и режим.
+# %% answer="sharpness"
+def sharpness(model, x, y, v, steps):
+    """Length and direction of the last of `steps` products of the loss's Hessian with `v`."""
+    ### BEGIN SOLUTION
+    weights = [p for p in model.parameters() if p.requires_grad]
+    loss = mse_loss(model(x), y)
+    g = torch.autograd.grad(loss, weights, create_graph=True, materialize_grads=True)
+    g = torch.cat([part.flatten() for part in g])
+    for _ in range(steps):
+        product = torch.autograd.grad(g, weights, v, retain_graph=True, materialize_grads=True)
+        product = torch.cat([part.flatten() for part in product])
+        length = product.norm()
+        v = product / length
+    return length, v
+    ### END SOLUTION
+
+
+# %% alternative="sharpness"
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    loss = mse_loss(model(x), y)
+    g = torch.autograd.grad(loss, weights, create_graph=True, allow_unused=True)
+    for _ in range(steps):
+        pieces = [u.view_as(p) for u, p in zip(v.split([p.numel() for p in weights]), weights)]
+        slope = sum((a * b).sum() for a, b in zip(g, pieces) if a is not None)
+        found = torch.autograd.grad(slope, weights, retain_graph=True, allow_unused=True)
+        product = torch.cat([(torch.zeros_like(p) if h is None else h).ravel() for h, p in zip(found, weights)])
+        v = product / product.norm()
+    return product.norm().item(), v
+
+
+# %% alternative="sharpness"
+def sharpness(model, x, y, v, steps):
+    trainable = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights):
+        return mse_loss(functional_call(model, weights, (x,)), y)
+
+    _, pull = torch.func.vjp(grad(loss), trainable)
+    for _ in range(steps):
+        pieces, start = {}, 0
+        for name, p in trainable.items():
+            pieces[name] = v[start : start + p.numel()].reshape(p.shape)
+            start += p.numel()
+        (product,) = pull(pieces)
+        v = torch.cat([part.flatten() for part in product.values()])
+        length = torch.linalg.vector_norm(v)
+        v = v / length
+    return length, v
+
+
+# %% alternative="sharpness"
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
+    g = torch.nn.utils.parameters_to_vector([part.contiguous() for part in g])
+    for last in reversed(range(steps)):
+        v = torch.autograd.grad(g @ v, weights, retain_graph=last > 0, materialize_grads=True)
+        v = torch.hstack([part.reshape(-1) for part in v])
+        length = v.square().sum().sqrt()
+        v /= length
+    return [length, v]
+
+
+# %% check="sharpness"
+from autograder import check
+
+check("sharpness")
+
+
+# %% [markdown] tags=["en"]
+# ## A module as a function of its weights
+#
+# `torch.func` differentiates functions: `grad(f)` is the gradient of `f` with respect to its first argument, `jacrev(f)` and `jacfwd(f)` are its Jacobian, by backward passes or in forward mode, `vmap(f)` runs `f` over a batch. They nest: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. But the weights of a module are no argument. `functional_call(module, weights, (x,))` makes them one: it calls the module with the tensors of a dict in place of its own, and puts everything back.
+#
+# What if a name in the dict is misspelled?
+# %% [markdown] tags=["ru"] of="47baef99"
+# ## Модуль как функция своих весов
+#
+# В `torch.func` дифференцируют функции: `grad(f)` — градиент функции `f` по первому аргументу, `jacrev(f)` и `jacfwd(f)` — её матрица Якоби, полученная обратными проходами или в прямом режиме, а `vmap(f)` применяет `f` ко всему батчу. Их можно вкладывать друг в друга: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. Но веса модуля — не аргумент. Аргументом их делает `functional_call(module, weights, (x,))`: модуль вызывается с тензорами из словаря вместо собственных, а затем всё восстанавливается.
+#
+# А если в имени из словаря опечатка?
+# %%
+layer = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.ones_(layer.weight)
+x = torch.tensor([[10.0]])
+print("own weight:  ", layer(x).item())
+print("weight 5:    ", functional_call(layer, {"weight": torch.tensor([[5.0]])}, (x,)).item())
+print("weigth 5:    ", functional_call(layer, {"weigth": torch.tensor([[5.0]])}, (x,)).item())
+print("afterwards:  ", layer(x).item())
+# %% tags=["fact"]
+five = torch.tensor([[5.0]])
+assert functional_call(layer, {"weight": five}, (x,)).item() == 50
+assert functional_call(layer, {"weigth": five}, (x,)).item() == 10
+assert attempt(lambda: functional_call(layer, {"weigth": five}, (x,), strict=True)) == "RuntimeError"
+assert layer(x).item() == 10 and not hasattr(layer, "weigth")
+assert functional_call(layer, {}, (x,)).item() == 10
+
+
+class Twice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(1, 1, bias=False)
+        self.second = self.first
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+for tie_weights, kept in ((True, False), (False, True)):
+    twice = Twice()
+    own = twice.first.weight
+    found = functional_call(twice, {"first.weight": five}, (x,), tie_weights=tie_weights)
+    assert found.item() == 250 and (twice.first.weight is own) == kept
+tied = Twice()
+tied.second = torch.nn.Linear(1, 1, bias=False)
+own = tied.second.weight = tied.first.weight
+assert functional_call(tied, {"first.weight": five}, (x,)).item() == 250 and tied.second.weight is own
+assert [name for name, _ in tied.named_parameters()] == ["first.weight"]
+# %% [markdown] tags=["en"]
+# Nothing: the entry is ignored, the module uses its own weight, and the gradient with respect to the entry is 0. `strict=True` raises an error, but then every parameter and buffer must be in the dict. Otherwise what is not in the dict (a frozen weight, a buffer) is taken from the module. A weight that two layers share has one name in `named_parameters()`, and one entry is enough for both. But if one *layer* stands under two names, torch 2.13 does not put its own weight back afterwards; `tie_weights=False` avoids that.
+#
+# Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
+# %% [markdown] tags=["ru"] of="4717ccb9"
+# Ничего не будет: лишняя запись не учитывается, модуль берёт собственный вес, а градиент по этой записи равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одной записи. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес; этого не случится с `tie_weights=False`.
+#
+# Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с гарантиями приватности и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
+# %%
+from autograder.measure import counting_backward_runs, counting_ops
+
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+x, y = torch.randn(64, 8), torch.randn(64, 1)
+weights = dict(net.named_parameters())
+
+
+def loop():
+    parts = [torch.autograd.grad(mse_loss(net(a), b), weights.values()) for a, b in zip(x.split(1), y.split(1))]
+    return [torch.stack(rows) for rows in zip(*parts)]
+
+
+def one_forward():
+    losses = (net(x) - y).square().mean(1)
+    parts = [torch.autograd.grad(loss, weights.values(), retain_graph=True) for loss in losses]
+    return [torch.stack(rows) for rows in zip(*parts)]
+
+
+def mapped():
+    def loss(weights, x, y):
+        return mse_loss(functional_call(net, weights, (x[None],)), y[None])
+
+    return list(
+        vmap(grad(loss), in_dims=(None, 0, 0))({name: p.detach() for name, p in weights.items()}, x, y).values()
+    )
+
+
+costs = {}
+for way in (loop, one_forward, mapped):
+    with counting_backward_runs() as runs, counting_ops() as ops:
+        way()
+    costs[way.__name__] = (runs.times, ops.times)
+    print(f"{way.__name__:12} backward passes: {runs.times:3}   operations: {ops.times}")
+# %% tags=["fact"]
+assert sum(p.numel() for p in net.parameters()) == 161
+assert costs["loop"][0] == costs["one_forward"][0] == 64 and costs["mapped"][0] == 1
+assert costs["one_forward"][1] > 5 * costs["loop"][1] > 50 * costs["mapped"][1]
+assert all(
+    torch.allclose(a, b, atol=1e-5) and torch.allclose(a, c, atol=1e-5)
+    for a, b, c in zip(loop(), one_forward(), mapped())
+)
+
+
+# %% [markdown] tags=["en"]
+# One forward pass for all samples looks like the cheaper half of the loop, and is the most expensive way. Each of its 64 backward passes goes through the graph of the whole batch, with 63 rows of zeros. `mapped` runs the program of one sample once, on tensors with an additional dimension.
+#
+# ### Exercise `per_sample_module`: per-sample gradients of a module
+# *complete · ●●○ · 12 minutes · 4 points*
+#
+# `x` has $B$ rows, `y` too. The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and layers that share one weight.
+#
+# Return a dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots. Calls of the model and backward passes together are at most 3. The model is left as it was: weights, buffers, `.grad`, flags and mode.
+# %% [markdown] tags=["ru"] of="a441c90e"
+# Кажется, что один прямой проход на все примеры — это сэкономленная половина цикла, а на деле это самый дорогой способ. Каждый из 64 обратных проходов идёт по графу всего батча, где 63 строки нулевые. В функции `mapped` программа для одного примера выполняется один раз, но над тензорами с дополнительным измерением.
+#
+# ### Упражнение `per_sample_module`: градиенты модуля по отдельным примерам
+# *дописать · ●●○ · 12 минут · 4 балла*
+#
+# В `x` и `y` по $B$ строк. Функция потерь на примере $i$ — это `mse_loss` от выхода модели на батче из одного этого примера и от `y[i:i+1]`. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и слои с общим весом.
+#
+# Верните словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты всех примеров: тензор формы $(B, \ldots)$, где вместо точек — форма параметра. Вызовов модели и обратных проходов вместе не больше 3. Модель остаётся прежней: веса, буферы, `.grad`, флаги и режим.
+# %% answer="per_sample_module"
+def per_sample_module(model, x, y):
+    """A dict from the name of each trainable parameter to its gradients for all samples."""
+    ### BEGIN SOLUTION
+    weights = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights, x, y):
+        return mse_loss(functional_call(model, weights, (x[None],)), y[None])
+
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+    ### END SOLUTION
+
+
+# %% alternative="per_sample_module"
+def per_sample_module(model, x, y):
+    weights = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+
+    def losses(weights):
+        return (functional_call(model, weights, (x,)) - y).square().flatten(1).mean(1)
+
+    return torch.func.jacrev(losses)(weights)
+
+
+# %% alternative="per_sample_module"
+def per_sample_module(model, x, y):
+    weights = {
+        name: p.detach().expand(len(x), *p.shape).clone().requires_grad_()
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    }
+
+    def loss(weights, x, y):
+        return mse_loss(functional_call(model, weights, (x.unsqueeze(0),)), y.unsqueeze(0))
+
+    found = torch.autograd.grad(vmap(loss)(weights, x, y).sum(), list(weights.values()))
+    return dict(zip(weights, found))
+
+
+# %% alternative="per_sample_module"
+def per_sample_module(model, x, y):
+    names = [name for name, p in model.named_parameters() if p.requires_grad]
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    losses = (model(x) - y).pow(2).reshape(len(x), -1).mean(1)
+    rows = torch.eye(len(x), dtype=losses.dtype)
+    return dict(zip(names, vmap(lambda row: torch.autograd.grad(losses, parameters, row, retain_graph=True))(rows)))
+
+
+# %% check="per_sample_module"
+from autograder import check
+
+check("per_sample_module")
+
+
+# %% [markdown] tags=["en"]
+# ## What `vmap` refuses
+#
+# `vmap` runs your function once, on tensors that hide a batch. Whatever needs a number of one sample, or changes something that all samples share, cannot work. The errors name it; the cures are few. Read the four refusals and their cures.
+# %% [markdown] tags=["ru"] of="6f79324c"
+# ## От чего отказывается `vmap`
+#
+# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает всё, чему нужно число одного примера, и всё, что меняет общее для всех примеров. Причину называет само сообщение об ошибке, а лекарств немного. Прочтите четыре отказа и четыре лекарства.
+# %%
+rows = torch.tensor([[1.0, 2.0], [-3.0, 1.0]])
+norm = torch.nn.BatchNorm1d(2)
+
+
+def error_of(action):
+    try:
+        action()
+        return "accepted"
+    except (RuntimeError, ValueError) as error:
+        return str(error).splitlines()[0][:110]
+
+
+def branch(r):
+    return r if r.sum() > 0 else -r
+
+
+def write(r):
+    pair = torch.zeros(2)
+    pair[0] = r.sum()
+    return pair
+
+
+def drop(r):
+    return torch.dropout(r, 0.5, True)
+
+
+def normalise(r):
+    return norm(torch.stack([r, -r]))
+
+
+for refused in (branch, write, drop, normalise):
+    print(f"{refused.__name__:10}", error_of(lambda: vmap(refused)(rows)))
+
+print()
+print("branch    ", vmap(lambda r: torch.where(r.sum() > 0, r, -r))(rows).tolist())
+print("write     ", vmap(lambda r: torch.stack([r.sum(), r.new_zeros(())]))(rows).tolist())
+print("drop      ", error_of(lambda: vmap(drop, randomness="different")(rows)))
+norm.eval()
+print("normalise ", error_of(lambda: vmap(normalise)(rows)))
+# %% tags=["fact"]
+assert "data-dependent control flow" in error_of(lambda: vmap(branch)(rows))
+assert "vmap: inplace arithmetic" in error_of(lambda: vmap(write)(rows))
+assert "randomness error mode" in error_of(lambda: vmap(drop)(rows))
+assert ".item()" in error_of(lambda: vmap(lambda r: r * r.sum().item())(rows))
+assert "dynamic shape" in error_of(lambda: vmap(lambda r: r[r > 0].sum())(rows))
+assert "broadcast shape" in error_of(lambda: vmap(lambda r: torch.zeros(()).add_(r.sum()))(rows))
+assert error_of(lambda: vmap(lambda r: r.clone().add_(1))(rows)) == "accepted"
+assert error_of(lambda: vmap(lambda r: r.new_zeros(2).add_(r))(rows)) == "accepted"
+fresh = torch.nn.BatchNorm1d(2)
+try:
+    vmap(lambda r: fresh(torch.stack([r, -r])))(rows)
+    raise AssertionError
+except RuntimeError as error:
+    assert "in-place" in str(error) or "updated in place" in str(error)
+without = torch.func.replace_all_batch_norm_modules_(copy.deepcopy(torch.nn.Sequential(fresh)))[0]
+assert without.running_mean is None and without.num_batches_tracked is None
+assert error_of(lambda: vmap(lambda r: without(torch.stack([r, -r])))(rows)) == "accepted"
+assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: without(r[None]))(rows))
+
+
+# %% [markdown] tags=["en"]
+# * A branch that depends on numbers becomes `torch.where`; `.item()` and `x[x > 0]` go the same way.
+# * An in-place write is refused only if the tensor has no hidden batch, as `torch.zeros(...)`. `r.new_zeros(...)` has one, and so has a result of arithmetic.
+# * Randomness must be chosen: `randomness="different"` or `"same"`.
+# * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
+#
+# ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
+# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+#
+# The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
+#
+# Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also for a sum of 0 entries: `x` is padded with zeros. At $r_i = 0$ the second rule holds, with the derivative 1.
+# %% [markdown] tags=["ru"] of="91510c1c"
+# * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
+# * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, и в результате арифметики тоже.
+# * Случайность нужно выбрать: `randomness="different"` или `"same"`.
+# * `BatchNorm` в режиме обучения обновляет накопленные статистики. Помогает `eval()`, если этот режим допустим; вызов `torch.func.replace_all_batch_norm_modules_(model)` убирает статистики. Но тогда каждый пример — батч из одного примера, а от него `BatchNorm` отказывается: там, где примеры влияют друг на друга, градиент по отдельному примеру не имеет смысла. Вместо этого слоя берут `GroupNorm`.
+#
+# ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
+# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Это функция потерь на одном примере: `w` и `x` — векторы одной длины, $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях; если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой.
+#
+# Исправьте её. Значения остаются прежними — и для одного примера, и внутри `vmap`, а градиент по `w` верен для каждого примера, в том числе при нулевых элементах: `x` дополнен нулями. При $r_i = 0$ действует второе правило, с производной 1.
+# %% answer="fix_vmap"
+def fix_vmap(w, x):
+    r = w * x
+    positive = r > 0
+    total = torch.where(positive, torch.where(positive, r, 1.0).sqrt(), r).sum()
+    return torch.where(total > 2, 2 + (total - 2) / 10, total)
+
+
+# %% given="fix_vmap"
+def fix_vmap(w, x):
+    total = torch.zeros((), dtype=x.dtype)
+    for value in w * x:
+        if value > 0:
+            total += value.sqrt()
+        else:
+            total += value
+    if total.item() > 2:
+        total = 2 + (total - 2) / 10
+    return total
+
+
+# %% alternative="fix_vmap"
+def fix_vmap(w, x):
+    total = 0
+    for value in w * x:
+        root = value.masked_fill(value <= 0, 1.0).sqrt()
+        total = total + torch.where(value > 0, root, value)
+    return total.clamp(max=2) + (total - 2).clamp(min=0) / 10
+
+
+# %% alternative="fix_vmap"
+def fix_vmap(w, x):
+    r = w * x
+    positive = (r > 0).to(r.dtype)
+    total = (positive * (r * positive + 1 - positive).sqrt() + (1 - positive) * r).sum()
+    excess = torch.relu(total - 2)
+    return total - 0.9 * excess
+
+
+# %% alternative="fix_vmap"
+def fix_vmap(w, x):
+    r = w * x
+    total = x.new_zeros(()) + torch.where(r > 0, r.masked_fill(r <= 0, 4.0) ** 0.5, r).sum(-1)
+    return torch.minimum(total, 1.8 + total / 10)
+
+
+# %% check="fix_vmap"
+from autograder import check
+
+check("fix_vmap")
+
+
+# %% [markdown] tags=["en"]
+# ## Through a step of the optimizer
+#
+# A step of gradient descent, $w' = w - \eta\, \nabla T(w)$, is a function of $w$ and of the learning rate $\eta$. The validation loss after it, $V(w')$, can be differentiated with respect to both. With $g' = \nabla V(w')$ the chain rule gives
+#
+# $$\frac{\partial V}{\partial \eta} = -g'^\top \nabla T(w), \qquad \frac{\partial V}{\partial w} = (I - \eta H)\, g',$$
+#
+# where $H$ is the Hessian of $T$. It comes from $\nabla T(w)$, a gradient that depends on $w$ itself. That is what meta-learning and the tuning of learning rates by gradients are made of. Without `create_graph=True` the second formula becomes $g'$: “first-order” meta-learning leaves $H$ out on purpose, a missing option leaves it out by accident.
+#
+# torch's optimizers work in place under `no_grad`. There is `SGD(..., differentiable=True)`. Is it right? The training loss is $\sum w_i^3$ at $(1, 2)$, the learning rate 0.1, the validation loss $\sum w_i^2$.
+# %% [markdown] tags=["ru"] of="91618b6a"
+# ## Сквозь шаг оптимизатора
+#
+# Шаг градиентного спуска, $w' = w - \eta\, \nabla T(w)$, — функция от $w$ и от скорости обучения $\eta$. Значение функции потерь на валидации после него, $V(w')$, можно дифференцировать по обоим аргументам. Если $g' = \nabla V(w')$, то по правилу дифференцирования сложной функции
+#
+# $$\frac{\partial V}{\partial \eta} = -g'^\top \nabla T(w), \qquad \frac{\partial V}{\partial w} = (I - \eta H)\, g',$$
+#
+# где $H$ — матрица Гессе функции $T$. Она появляется из-за $\nabla T(w)$: этот градиент сам зависит от $w$. На таких производных основаны метаобучение и подбор скорости обучения градиентными методами. Без `create_graph=True` вторая формула превращается в $g'$: в метаобучении «первого порядка» матрицу $H$ отбрасывают намеренно, а если забыт параметр — случайно.
+#
+# Оптимизаторы torch меняют веса на месте внутри `no_grad`. Есть и вариант `SGD(..., differentiable=True)`. Даёт ли он верный результат? Функция потерь на обучении — $\sum w_i^3$ в точке $(1, 2)$, скорость обучения 0.1, функция потерь на валидации — $\sum w_i^2$.
+# %%
+def by_hand(w, lr):
+    (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
+    return w - lr * g
+
+
+def by_optimizer(momentum):
+    def step(w, lr):
+        moving = w.clone()
+        optimizer = torch.optim.SGD([moving], lr=lr, momentum=momentum, differentiable=True)
+        (moving.grad,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
+        optimizer.step()
+        return moving
+
+    return step
+
+
+def after_one_step(step):
+    w, lr = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(0.1, requires_grad=True)
+    after = step(w, lr)
+    for_lr, for_w = torch.autograd.grad((after**2).sum(), (lr, w))
+    return [[round(number, 2) for number in tensor.reshape(-1).tolist()] for tensor in (after, for_lr, for_w)]
+
+
+for name, step in [("by hand", by_hand), ("SGD", by_optimizer(0.0)), ("SGD, momentum", by_optimizer(0.5))]:
+    weights, for_lr, for_w = after_one_step(step)
+    print(f"{name:14} weights {weights}   for lr {for_lr}   for w {for_w}")
+# %% tags=["fact"]
+assert after_one_step(by_hand) == after_one_step(by_optimizer(0.0)) == [[0.7, 0.8], [-23.4], [0.56, -0.32]]
+assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
+# g' = 2w' = (1.4, 1.6); I - lr H = diag(1 - 0.1 * 6 * w) = diag(0.4, -0.2)
+
+
+# %% [markdown] tags=["en"]
+# Without momentum, yes. With momentum the weights after the first step are the same, and the gradient is not: $(1.4, 1.6)$ is $g'$, without the factor $I - \eta H$. The optimizer starts its velocity with a detached copy of the first gradient (`torch.clone(grad).detach()`), and no warning tells of it. (Further steps end with an error: the weights are changed in place, and the graph needs their old values.) Write the steps by hand.
+#
+# ### Exercise `meta_gradient`: through the steps of an optimizer
+# *design · ●●● · 12 minutes · 4 points*
+#
+# `train_loss` and `validation_loss` map a vector of weights to a scalar. `w` has the shape $(n,)$, `lr` is a tensor without dimensions; neither requires grad, and both stay as they are. `momentum` is a number, the velocity starts at 0. Each of the `steps` steps (at least one) is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
+#
+# Return a pair of tensors: the derivatives of the validation loss at the last weights, with respect to `lr` and with respect to the initial weights, in that order. Calls of the two losses and backward passes together are at most $3 \cdot steps + 2$, and no new tensor has more than $4n$ elements.
+# %% [markdown] tags=["ru"] of="8f781009"
+# Без импульса — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Записывайте шаги вручную.
+#
+# ### Упражнение `meta_gradient`: сквозь шаги оптимизатора
+# *спроектировать · ●●● · 12 минут · 4 балла*
+#
+# Функции `train_loss` и `validation_loss` отображают вектор весов в скаляр. У `w` форма $(n,)$, `lr` — тензор без измерений; ни один из них не требует градиента, и оба остаются прежними. Аргумент `momentum` — число, накопленная скорость вначале равна 0. Каждый из `steps` шагов (хотя бы один) такой же, как в `torch.optim.SGD`: скорость становится равной `momentum * velocity + gradient`, где градиент функции потерь на обучении взят в текущей точке, а веса — `w - lr * velocity`.
+#
+# Верните пару тензоров: производные функции потерь на валидации при последних весах — по `lr` и по начальным весам, именно в этом порядке. Вызовов двух функций потерь и обратных проходов вместе не больше $3 \cdot steps + 2$, и ни в одном новом тензоре нет больше $4n$ элементов.
+# %% answer="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    """Derivatives of the validation loss after `steps` steps, with respect to `lr` and to the initial weights."""
+    ### BEGIN SOLUTION
+    first, lr = w.detach().clone().requires_grad_(), lr.detach().clone().requires_grad_()
+    at, velocity = first, 0
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(at), at, create_graph=True)
+        velocity = momentum * velocity + g
+        at = at - lr * velocity
+    return torch.autograd.grad(validation_loss(at), (lr, first))
+    ### END SOLUTION
+
+
+# %% alternative="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    def after(lr, w):
+        velocity = torch.zeros_like(w)
+        for _ in range(steps):
+            velocity = momentum * velocity + grad(train_loss)(w)
+            w = w - lr * velocity
+        return validation_loss(w)
+
+    return grad(after, argnums=(0, 1))(lr, w)
+
+
+# %% alternative="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.clone().requires_grad_()
+    rate = lr.clone().requires_grad_()
+    path, velocity = [w0], torch.zeros_like(w)
+    for _ in range(steps):
+        g = torch.autograd.grad(train_loss(path[-1]), path[-1], create_graph=True)[0]
+        velocity = velocity * momentum + g
+        path.append(torch.sub(path[-1], rate * velocity))
+    validation_loss(path[-1]).backward(inputs=[rate, w0])
+    return [rate.grad, w0.grad]
+
+
+# %% alternative="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    # by hand: the adjoint of each step, with Hessian products from the graphs of the forward steps
+    points, gradients, velocities = [w.clone().requires_grad_()], [], []
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(points[-1]), points[-1], create_graph=True)
+        velocities.append(g.detach() + (momentum * velocities[-1] if velocities else 0))
+        gradients.append(g)
+        points.append((points[-1].detach() - lr * velocities[-1]).requires_grad_())
+    (back,) = torch.autograd.grad(validation_loss(points[-1]), points[-1])
+    for_lr, for_velocity = torch.zeros_like(lr), torch.zeros_like(w)
+    for point, g, velocity in reversed(list(zip(points, gradients, velocities))):
+        for_lr = for_lr - back @ velocity
+        for_velocity = momentum * for_velocity - lr * back
+        back = back + torch.autograd.grad(g, point, for_velocity)[0]
+    return for_lr, back
+
+
+# %% check="meta_gradient"
+from autograder import check
+
+check("meta_gradient")
+
+
+# %% [markdown] tags=["en"]
+# ## Attention: one output, several kernels
+#
+# `scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. The fused kernels do it without storing the matrix of weights, forward and backward. Their backward pass is one operation, and nobody wrote its derivative. Whoever needs a Hessian product, a gradient penalty or a meta-gradient through attention gets an error, and gets it late: the gradient has `requires_grad=True`, and only its derivative fails.
+#
+# Which kernel runs is decided in the forward pass. The name of the node tells.
+# %% [markdown] tags=["ru"] of="1b246adf"
+# ## Внимание: один результат, несколько ядер
+#
+# Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф за градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
+#
+# Какое ядро выполняется, решается в прямом проходе. Его можно узнать по имени узла.
+# %%
+q = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4).requires_grad_()
+
+
+def node(action):
+    return action().grad_fn.name()
+
+
+def by_formula():
+    with sdpa_kernel(SDPBackend.MATH):
+        return scaled_dot_product_attention(q, q, q)
+
+
+print("as it comes: ", node(lambda: scaled_dot_product_attention(q, q, q)))
+print("with dropout:", node(lambda: scaled_dot_product_attention(q, q, q, dropout_p=0.1)))
+print("MATH:        ", node(by_formula))
+(g,) = torch.autograd.grad(scaled_dot_product_attention(q, q, q).sum(), q, create_graph=True)
+print("requires_grad of the gradient:", g.requires_grad)
+print(error_of(lambda: torch.autograd.grad(g.sum(), q)))
+# %% tags=["fact"]
+assert "Flash" in node(lambda: scaled_dot_product_attention(q, q, q)) and g.requires_grad
+assert all("Flash" not in node(f) for f in (by_formula, lambda: scaled_dot_product_attention(q, q, q, dropout_p=0.1)))
+assert "is not implemented" in error_of(lambda: torch.autograd.grad(g.sum(), q))
+
+
+def second_of(f, *inputs):
+    def run():
+        first = torch.autograd.grad(f(*inputs).sum(), inputs, create_graph=True)
+        torch.autograd.grad(sum((part**2).sum() for part in first), inputs)
+
+    return attempt(run)
+
+
+several = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+words = torch.linspace(-1, 1, 24).reshape(2, 3, 4).requires_grad_()
+assert second_of(lambda t: several(t, t, t)[0], words) == "accepted"
+assert second_of(lambda t: several(t, t, t, need_weights=False)[0], words) == "RuntimeError"
+assert second_of(torch.nn.TransformerEncoderLayer(4, 2, dropout=0.0, batch_first=True), words) == "RuntimeError"
+assert second_of(lambda t: torch.cdist(t, t.detach() + 1), words) == "RuntimeError"
+table = torch.ones(5, 2).requires_grad_()
+assert second_of(lambda t: torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), t) ** 2, table) == "RuntimeError"
+logits = torch.linspace(-1, 1, 40).reshape(5, 2, 4).requires_grad_()
+targets, lengths = torch.tensor([[1, 2], [1, 3]]), torch.tensor([2, 2])
+on_cuda = torch.ones(1, 2, 16, 16, device="meta", dtype=torch.float16, requires_grad=True)
+aten = torch.ops.aten
+for kernel in (
+    lambda: aten._scaled_dot_product_flash_attention(on_cuda, on_cuda, on_cuda)[0],
+    lambda: aten._scaled_dot_product_efficient_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
+    lambda: aten._scaled_dot_product_cudnn_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
+):
+    made = kernel()
+    (first,) = torch.autograd.grad(made, on_cuda, torch.ones_like(made), create_graph=True)
+    assert first.requires_grad
+    assert "is not implemented" in error_of(lambda: torch.autograd.grad(first, on_cuda, torch.ones_like(first)))
+
+
+def ctc(t):
+    return torch.nn.functional.ctc_loss(t.log_softmax(-1), targets, torch.tensor([5, 5]), lengths)
+
+
+assert second_of(ctc, logits) == "RuntimeError"
+try:
+    torch.func.jvp(lambda q: scaled_dot_product_attention(q, q, q), (q.detach(),), (q.detach(),))
+    raise AssertionError
+except NotImplementedError as error:
+    assert "forward AD" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout; tensors with fewer dimensions go through the formula. CUDA has three fused kernels, FLASH, EFFICIENT and CUDNN, and none of them has a second derivative. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
+#
+# The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `cdist`, `ctc_loss`, `embedding_bag`.
+#
+# ## A row that sees nothing
+#
+# A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, the softmax divides 0 by 0, and the row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
+# %% [markdown] tags=["ru"] of="b22efb20"
+# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout; тензоры с меньшим числом измерений вычисляются по формуле. На CUDA слитых ядер три — FLASH, EFFICIENT и CUDNN, и ни у одного нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
+#
+# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `cdist`, `ctc_loss`, `embedding_bag`.
+#
+# ## Строка, которой ничего не видно
+#
+# Маска показывает, какие ключи видны запросу: True — виден. Если в строке нет ни одного True, например в паддинге, softmax делит 0 на 0, и вся строка становится NaN. Обычная заплатка — `nan_to_num` для выхода. Помогает ли она?
+# %%
+def patched(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf)
+    return (scores.softmax(-1) @ v).nan_to_num(0)
+
+
+def three_tensors():
+    return [torch.linspace(start, 1, 4).reshape(2, 2).requires_grad_() for start in (-1, 0, 0.5)]
+
+
+q, k, v = three_tensors()
+mask = torch.tensor([[True, True], [False, False]])
+output = patched(q, k, v, mask)
+output.sum().backward()
+print("output", output.tolist())
+for name, tensor in (("q", q), ("k", k), ("v", v)):
+    print(f"{name}.grad", tensor.grad.tolist())
+# %% tags=["fact"]
+assert output.isfinite().all() and q.grad.isfinite().all() and k.grad.isfinite().all() and v.grad.isnan().all()
+q, k, v = three_tensors()
+scaled_dot_product_attention(q[None, None], k[None, None], v[None, None], attn_mask=mask).sum().backward()
+assert all(tensor.grad.isfinite().all() for tensor in (q, k, v))
+hidden = torch.tensor([[True, True, True], [False, False, False]])
+for need_weights, spoiled in ((True, True), (False, False)):
+    found, _ = several(words, words, words, key_padding_mask=hidden, need_weights=need_weights)
+    assert bool(found.isnan().any()) == spoiled
+assert torch.masked.softmax(torch.ones(1, 2), -1, mask=torch.tensor([[False, False]])).isnan().all()
+assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() == [[0.5, 0.5]]
+
+
+# %% [markdown] tags=["en"]
+# The output is finite, so the loss is finite. The gradients for `q` and `k` are finite as well: `masked_fill` passes nothing back to the filled entries. But the gradient for `v` is the transposed matrix of weights times what arrives. What arrives for the masked row is 0, the weight is NaN, and $0 \cdot$ NaN is NaN. *All* of `v.grad` is lost, also for the row that was right. After one step of the optimizer so is the model.
+#
+# A NaN must not come about; to remove it afterwards is too late. A large negative number in place of $-\infty$ makes no NaN and is wrong in another way: all entries of the row are equal, and the row that may see nothing sees everything. `scaled_dot_product_attention` returns 0 for such a row, with finite gradients, and so does `nn.MultiheadAttention` with `need_weights=False`; by default it returns NaN.
+#
+# ### Exercise `fix_attention`: a row that sees nothing
+# *find the bug · ●●○ · 12 minutes · 4 points*
+#
+# Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite, and the mask is not changed.
+#
+# An ordinary row stays as it is. A row that sees nothing gives an output of 0 and adds nothing to any gradient. In the backward pass no node returns NaN (anomaly detection finds nothing), and the second derivative is right.
+# %% [markdown] tags=["ru"] of="2305a99b"
+# Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
+#
+# NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны; так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
+#
+# ### Упражнение `fix_attention`: строка, которой ничего не видно
+# *найти ошибку · ●●○ · 12 минут · 4 балла*
+#
+# Исправьте внимание из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх одно и то же, и за ним может ничего не стоять. Все числа конечны, маска не меняется.
+#
+# Обычная строка остаётся прежней. Строка, которой ничего не видно, даёт на выходе 0 и не вносит вклада ни в один градиент. В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит), и вторая производная верна.
+# %% answer="fix_attention"
+def fix_attention(q, k, v, mask):
+    seen = mask.any(dim=-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask & seen, -torch.inf)
+    return (scores.softmax(-1) * seen) @ v
+
+
+# %% given="fix_attention"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf)
+    return (scores.softmax(-1) @ v).nan_to_num(0)
+
+
+# %% alternative="fix_attention"
+def fix_attention(q, k, v, mask):
+    scores = (q @ k.mT) / q.size(-1) ** 0.5
+    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    return torch.where(mask, scores.softmax(-1), 0.0) @ v
+
+
+# %% alternative="fix_attention"
+def fix_attention(q, k, v, mask):
+    with sdpa_kernel(SDPBackend.MATH):
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+# %% alternative="fix_attention"
+def fix_attention(q, k, v, mask):
+    scores = torch.einsum("...nd,...md->...nm", q, k) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, 0)
+    top = scores.detach().amax(-1, keepdim=True)
+    shares = (scores - top).exp() * mask
+    total = shares.sum(-1, keepdim=True)
+    return (shares / torch.where(total > 0, total, 1.0)) @ v
+
+
+# %% check="fix_attention"
+from autograder import check
+
+check("fix_attention")
+
+
+# %% [markdown] tags=["en"]
+# ## A test for second derivatives
+#
+# An error is the good case. A wrong second derivative comes without one: from a custom Function that keeps an intermediate result, from a `backward` that computes in NumPy. And what looks like a defect may be none: a linear function has a gradient without a graph, and its second derivative is 0.
+#
+# ### Extra exercise `has_second_derivative`: is there a second derivative?
+# *write the test · ●●● · 15 minutes · 3 points · extra*
+#
+# Write `has_second_derivative(f, x)`. `f` takes a vector and returns a scalar; its first derivative is right. `x` is a float64 vector of three entries that does not require grad. Return `True` if backward passes give the second derivatives of `f` at `x`, and all of them right, else `False` (an `AssertionError`, or the error that `gradcheck` and its like raise, counts as `False`; so does any `RuntimeError` on a function without second derivative). A linear function has one. `f` may contain custom Functions, attention and anything else; some of the custom Functions cannot be used with `torch.func`.
+#
+# Your test is tried on right and wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
+# %% [markdown] tags=["ru"] of="92b9318d"
+# ## Тест для вторых производных
+#
+# Если возникла ошибка, вам повезло. Неверная вторая производная получается без всяких сообщений — например, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. А то, что похоже на дефект, бывает нормой: у градиента линейной функции нет графа, и её вторая производная равна 0.
+#
+# ### Дополнительное упражнение `has_second_derivative`: есть ли вторая производная?
+# *написать тест · ●●● · 15 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `has_second_derivative(f, x)`. Функция `f` принимает вектор и возвращает скаляр; первая производная у неё верна. Аргумент `x` — вектор float64 из трёх элементов, который не требует градиента. Верните `True`, если обратными проходами можно получить вторые производные функции `f` в точке `x` и все они верны, иначе `False` (исключение `AssertionError` или то, которое возникает в `gradcheck` и подобных ей функциях, считается ответом `False`; любая `RuntimeError` для функции без второй производной — тоже). У линейной функции вторая производная есть. Внутри `f` могут быть пользовательские функции, внимание и что угодно ещё; некоторые пользовательские функции несовместимы с `torch.func`.
+#
+# Ваш тест проверяется на правильных и неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
+# %% answer="has_second_derivative"
+def has_second_derivative(f, x):
+    """Does autograd give the right second derivatives of `f` at `x`?"""
+    ### BEGIN SOLUTION
+    try:
+        return torch.autograd.gradgradcheck(f, (x.detach().clone().requires_grad_(),))
+    except RuntimeError:
+        return False
+    ### END SOLUTION
+
+
+# %% alternative="has_second_derivative"
+def has_second_derivative(f, x):
+    def gradient(x, create_graph=False):
+        x = x.detach().requires_grad_()
+        return x, torch.autograd.grad(f(x), x, create_graph=create_graph)[0]
+
+    x, g = gradient(x, create_graph=True)
+    rows = []
+    for entry in g:
+        row = None
+        if entry.requires_grad:
+            try:
+                (row,) = torch.autograd.grad(entry, x, retain_graph=True, allow_unused=True)
+            except RuntimeError:
+                return False
+        rows.append(torch.zeros_like(x) if row is None else row)
+    steps = 1e-5 * torch.eye(len(x), dtype=x.dtype)
+    columns = [(gradient(x + step)[1] - gradient(x - step)[1]) / 2e-5 for step in steps]
+    return torch.allclose(torch.stack(rows), torch.stack(columns, dim=1), atol=1e-4)
+
+
+# %% alternative="has_second_derivative"
+def has_second_derivative(f, x):
+    point = x.clone().requires_grad_()
+    directions = torch.tensor([[1.0, 2.0, -1.0], [0.5, -1.0, 3.0], [2.0, 1.0, 1.0]], dtype=x.dtype)
+    (g,) = torch.autograd.grad(f(point), point, create_graph=True)
+
+    def at(x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(f(x), x)[0]
+
+    for v in directions:
+        product = torch.zeros_like(x)
+        if g.requires_grad:
+            (product,) = torch.autograd.grad(g, point, v, retain_graph=True, materialize_grads=True)
+        expected = (at(x + 1e-5 * v) - at(x - 1e-5 * v)) / 2e-5
+        assert (product - expected).abs().max() < 1e-4
+    return True
+
+
+# %% alternative="has_second_derivative"
+def has_second_derivative(f, x):
+    x = x.requires_grad_()
+    return torch.autograd.gradgradcheck(lambda x: f(x).reshape(1), x, atol=1e-4)
+
+
+# %% check="has_second_derivative"
+from autograder import check
+
+check("has_second_derivative")
+
+
+# %% [markdown] tags=["en"]
+# ## Complex numbers, sparse rows
+#
+# A gradient has not always the look of its tensor. Two cases where people guess wrong: a real loss of a complex tensor, and an embedding with `sparse=True`, whose gradient stores only the rows that were looked up. Read the cell; do not call `kinds_table()` yet.
+# %% [markdown] tags=["ru"] of="c6919017"
+# ## Комплексные числа и разреженные строки
+#
+# Градиент не всегда устроен так, как его тензор. Вот два случая, где легко ошибиться: вещественная функция потерь от комплексного тензора и эмбеддинг с `sparse=True`, в градиенте которого хранятся только прочитанные строки. Прочтите ячейку, но `kinds_table()` пока не вызывайте.
+# %%
+def kinds_table():
+    table = {}
+
+    def parts(loss):
+        z = torch.tensor(3 + 4j, requires_grad=True)
+        loss(z).backward()
+        return (z.grad.real.item(), z.grad.imag.item())
+
+    table["|z|²"] = parts(lambda z: z.abs() ** 2)
+    table["Re z²"] = parts(lambda z: (z**2).real)
+
+    x = torch.tensor(2.0, requires_grad=True)
+    ((3 + 4j) * x).abs().backward()
+    table["gradient of a real leaf is complex"] = x.grad.is_complex()
+
+    def embedding():
+        words = torch.nn.Embedding(10, 3, sparse=True)
+        (words(torch.tensor([1, 1, 4])) ** 2).sum().backward()
+        return words.weight
+
+    weight = embedding()
+    table["stored rows"] = weight.grad._nnz()
+    table["after coalesce()"] = weight.grad.coalesce()._nnz()
+
+    optimizers = {
+        "SGD, momentum": lambda w: torch.optim.SGD([w], lr=0.1, momentum=0.9),
+        "SGD, weight_decay": lambda w: torch.optim.SGD([w], lr=0.1, weight_decay=0.1),
+        "Adam": lambda w: torch.optim.Adam([w]),
+    }
+    for name, make in optimizers.items():
+        table[name] = attempt(make(embedding()).step)
+    table["clip_grad_norm_"] = attempt(lambda: torch.nn.utils.clip_grad_norm_([weight], 1.0))
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_kinds`: complex and sparse
+# *predict · ●○○ · 8 minutes · 1 point · extra*
+#
+# Put what `kinds_table()` returns in place of each `...`. The first two entries are pairs: real and imaginary part of `z.grad` for these losses, at $z = 3 + 4i$. The third is True or False. `stored rows` and `after coalesce()` are numbers, the rest is `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="d68be529"
+# ### Дополнительное упражнение `predict_kinds`: комплексные и разреженные
+# *предсказать · ●○○ · 8 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Третья — True или False. Значения `stored rows` и `after coalesce()` — числа, остальные — `"accepted"` или `"RuntimeError"`.
+# %% answer="predict_kinds"
+predict_kinds = {
+    "|z|²": (6.0, 8.0),
+    "Re z²": (6.0, -8.0),
+    "gradient of a real leaf is complex": False,
+    "stored rows": 3,
+    "after coalesce()": 2,
+    "SGD, momentum": "accepted",
+    "SGD, weight_decay": "RuntimeError",
+    "Adam": "RuntimeError",
+    "clip_grad_norm_": "RuntimeError",
+}
+# %% given="predict_kinds"
+predict_kinds = {
+    "|z|²": ...,
+    "Re z²": ...,
+    "gradient of a real leaf is complex": ...,
+    "stored rows": ...,
+    "after coalesce()": ...,
+    "SGD, momentum": ...,
+    "SGD, weight_decay": ...,
+    "Adam": ...,
+    "clip_grad_norm_": ...,
+}
+# %% check="predict_kinds"
+from autograder import check
+
+check("predict_kinds")
+# %% tags=["fact"]
+assert {name: value for name, value in kinds_table().items()} == predict_kinds
+try:
+    z = torch.tensor(3 + 4j, requires_grad=True)
+    (z * z.conj()).backward()
+    raise AssertionError
+except RuntimeError as error:
+    assert "only for real scalar outputs" in str(error)
+z = torch.tensor(3 + 4j, requires_grad=True)
+optimizer = torch.optim.SGD([z], lr=0.1)
+(z.abs() ** 2).backward()
+optimizer.step()
+assert abs(z.detach() - (2.4 + 3.2j)) < 1e-6
+assert grad(lambda z: z.abs() ** 2)(torch.tensor(3 + 4j)).item() == 6 + 8j
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+kinds_table()
+
+
+# %% [markdown] tags=["en"]
+# **Complex.** For a real loss $L$ of $z = x + iy$ torch stores
+#
+# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
+#
+# It points to where $L$ grows fastest, so `z - lr * z.grad` is gradient descent, and the optimizers need no change. A complex output is refused by `backward()`, even if its imaginary part is 0: take `.real` or `.abs()`. For an operation $w = f(z)$ with a complex derivative $f'$ the rule is: multiply what arrives by the *conjugate*, $\overline{f'(z)}$. That is the line people forget in a custom Function. A real input beside a complex one needs the real part; without it torch raises an error that does not tell so.
+#
+# ### Extra exercise `complex_product`: a complex product
+# *complete · ●●○ · 12 minutes · 3 points · extra*
+#
+# Write the class `ComplexProduct`, derived from `torch.autograd.Function`. `ComplexProduct.apply(a, b)` is `a * b` for two tensors of the same shape, in float64 or complex128; at least one of them is complex. Its gradients are those of `torch.mul`: complex for a complex input, real for a real one. The second derivatives for two complex inputs are right as well.
+# %% [markdown] tags=["ru"] of="c94b2ede"
+# **Комплексные числа.** Для вещественной функции потерь $L$ от $z = x + iy$ в torch хранится
+#
+# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
+#
+# Это направление, в котором $L$ растёт быстрее всего, поэтому `z - lr * z.grad` — градиентный спуск, и оптимизаторы переделывать не нужно. Комплексный результат метод `backward()` не принимает, даже если мнимая часть равна 0: возьмите `.real` или `.abs()`. Для операции $w = f(z)$ с комплексной производной $f'$ правило такое: пришедший градиент умножают на *сопряжённое* число, $\overline{f'(z)}$. Об этом чаще всего забывают в пользовательских функциях. Вещественному входу рядом с комплексным нужна вещественная часть; без неё torch сообщает об ошибке, но причину не называет.
+#
+# ### Дополнительное упражнение `complex_product`: произведение комплексных чисел
+# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Напишите класс `ComplexProduct`, унаследованный от `torch.autograd.Function`. Вызов `ComplexProduct.apply(a, b)` даёт `a * b` для двух тензоров одинаковой формы с dtype float64 или complex128; хотя бы один из них комплексный. Градиенты такие же, как у `torch.mul`: комплексный для комплексного входа, вещественный для вещественного. Для двух комплексных входов верны и вторые производные.
+# %% answer="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    """The product of two tensors, real or complex."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(a, b)
+        return a * b
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        a, b = ctx.saved_tensors
+        grad_a, grad_b = grad_output * b.conj(), grad_output * a.conj()
+        return grad_a if a.is_complex() else grad_a.real, grad_b if b.is_complex() else grad_b.real
+        ### END SOLUTION
+
+
+# %% alternative="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(a, b):
+        return a * b
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        def pull(factor, to):
+            found = torch.complex(
+                grad_output.real * factor.real + grad_output.imag * factor.imag,
+                grad_output.imag * factor.real - grad_output.real * factor.imag,
+            )
+            return found if to.is_complex() else found.real
+
+        a, b = ctx.saved_tensors
+        return pull(b + 0j, a), pull(a + 0j, b)
+
+
+# %% alternative="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return torch.mul(a, b)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grads = []
+        for other, own, needed in ((b, a, ctx.needs_input_grad[0]), (a, b, ctx.needs_input_grad[1])):
+            g = (grad_output.conj() * other).conj() if needed else None
+            grads.append(torch.real(g) if needed and not own.is_complex() else g)
+        return tuple(grads)
+
+
+# %% alternative="complex_product"
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        ctx.complex = a.is_complex(), b.is_complex()
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        for_a = torch.view_as_real((grad_output * torch.conj(b)).resolve_conj())
+        for_b = torch.view_as_real((torch.conj(a) * grad_output).resolve_conj())
+        return tuple(
+            torch.view_as_complex(g.contiguous()) if is_complex else g[..., 0]
+            for g, is_complex in zip((for_a, for_b), ctx.complex)
+        )
+
+
+# %% check="complex_product"
+from autograder import check
+
+check("complex_product")
+
+
+# %% tags=["fact"]
+class WithoutReal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return grad_output * b.conj(), grad_output * a.conj()
+
+
+z, r = torch.tensor([1 + 2j], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal.apply(r, z).abs().sum().backward()))
+
+
+# %% [markdown] tags=["en"]
+# **Sparse.** The gradient of an embedding with `sparse=True` is a list of rows with their indices. An index that was looked up twice has two rows; `coalesce()` adds them. For a table of a million rows and a batch of a thousand words that saves a thousandfold, if nobody makes it dense on the way. `SGD` (also with momentum), `Adagrad` and `SparseAdam` take such a gradient. `Adam`, `AdamW` and `RMSprop` refuse it, because they change every row in every step; weight decay and `clip_grad_norm_` fail as well. And one dense term is enough: after `loss + (weight**2).sum()` the gradient is dense.
+#
+# ### Extra exercise `clip_sparse`: clipping sparse gradients
+# *design · ●●○ · 12 minutes · 3 points · extra*
+#
+# Write what `clip_grad_norm_` cannot do. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Sparse gradients stay sparse, dense ones dense. Memory: at its peak less than half of a dense gradient of the table.
+# %% [markdown] tags=["ru"] of="96211f01"
+# **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — пока по пути никто не сделает градиент плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов и `clip_grad_norm_` тоже завершаются ошибкой. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
+#
+# ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
+# *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Напишите то, чего не умеет `clip_grad_norm_`. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Разреженные градиенты остаются разреженными, плотные — плотными. Память: на пике меньше половины плотного градиента таблицы.
+# %% answer="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    """Clip the gradients of `parameters` together, sparse and dense ones, and return their length."""
+    ### BEGIN SOLUTION
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    stored = [g.coalesce().values() if g.is_sparse else g for g in gradients]
+    norm = torch.stack([values.norm() for values in stored]).norm()
+    if norm > max_norm:
+        for g in gradients:
+            g.mul_(max_norm / norm)
+    return norm
+    ### END SOLUTION
+
+
+# %% alternative="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    total = 0.0
+    for p in parameters:
+        if p.grad is None:
+            continue
+        if p.grad.is_sparse:
+            p.grad = p.grad.coalesce()
+        total += p.grad.norm().item() ** 2
+    norm = total**0.5
+    for p in parameters:
+        if p.grad is not None and norm > max_norm:
+            p.grad = p.grad * (max_norm / norm)
+    return norm
+
+
+# %% alternative="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    flat = []
+    for p in parameters:
+        if p.grad is not None and p.grad.is_sparse:
+            p.grad = p.grad.coalesce()
+            flat.append(p.grad._values())
+        elif p.grad is not None:
+            flat.append(p.grad)
+    norm = torch.nn.utils.get_total_norm(flat)
+    scale = torch.clamp(max_norm / (norm + 1e-6), max=1.0)
+    for values in flat:
+        values.mul_(scale)
+    return norm
+
+
+# %% alternative="clip_sparse"
+def clip_sparse(parameters, max_norm):
+    with_gradient = [p for p in parameters if p.grad is not None]
+    squares = torch.zeros((), dtype=torch.float64)
+    for p in with_gradient:
+        g = p.grad
+        if g.is_sparse:
+            indices, place = g._indices()[0].unique(return_inverse=True)
+            rows = g._values().new_zeros(len(indices), *g._values().shape[1:]).index_add(0, place, g._values())
+            squares = squares + rows.square().sum()
+        else:
+            squares = squares + g.square().sum()
+    norm = squares.sqrt()
+    if norm > max_norm:
+        for p in with_gradient:
+            p.grad.mul_((max_norm / norm).item())
+    return norm
+
+
+# %% check="clip_sparse"
+from autograder import check
+
+check("clip_sparse")
+# %% tags=["fact"]
+words = torch.nn.Embedding(10, 3, sparse=True)
+ids = torch.tensor([1, 1, 4])
+for make, verdict in [
+    (lambda w: torch.optim.SGD([w], lr=0.1), "accepted"),
+    (lambda w: torch.optim.Adagrad([w]), "accepted"),
+    (lambda w: torch.optim.SparseAdam([w]), "accepted"),
+    (lambda w: torch.optim.AdamW([w]), "RuntimeError"),
+    (lambda w: torch.optim.RMSprop([w]), "RuntimeError"),
+]:
+    words.zero_grad()
+    words(ids).sum().backward()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert attempt(make(words.weight).step) == verdict
+words.zero_grad()
+words(ids).sum().backward()
+assert words.weight.grad.is_sparse and words.weight.grad._indices().tolist() == [[1, 1, 4]]
+words.zero_grad()
+(words(ids).sum() + (words.weight**2).sum()).backward()
+assert not words.weight.grad.is_sparse
+
+
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# What has a second derivative is a matter of kernels, and a GPU has others. If this machine has a GPU, the cell tries the attention kernels there: does the kernel run, and can its gradient be differentiated?
+# %% [markdown] tags=["ru"] of="11ca343a"
+# ## На GPU
+#
+# Есть ли вторая производная, зависит от ядра, а на GPU ядра другие. Если на вашей машине есть GPU, ячейка попробует ядра внимания на нём: выполняется ли ядро и можно ли дифференцировать его градиент?
+# %%
+from autograder import on_gpu
+
+
+def attention_twice_on_gpu():
+    found = {}
+    for kernel in ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"):
+        q = torch.ones(1, 2, 64, 64, device="cuda", dtype=torch.float16, requires_grad=True)
+
+        def run():
+            with warnings.catch_warnings(), sdpa_kernel(getattr(SDPBackend, kernel)):
+                warnings.simplefilter("ignore")
+                return scaled_dot_product_attention(q, q, q)
+
+        def twice():
+            (g,) = torch.autograd.grad(run().sum(), q, create_graph=True)
+            torch.autograd.grad(g.sum(), q)
+
+        found[f"{kernel} runs"] = attempt(run) == "accepted"
+        found[f"{kernel} twice"] = attempt(twice) == "accepted"
+    return found
+
+
+on_gpu(attention_twice_on_gpu)
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `create_graph=True` records the backward pass; `retain_graph=True` only keeps the old graph. A penalty without a graph is a constant, and nobody complains.
+# * Take inner gradients with `autograd.grad`. After `backward(create_graph=True)` the weight and its `.grad` keep each other alive.
+# * A Hessian product costs one backward pass through the graph of the gradient. One graph serves many products.
+# * `functional_call` makes a module a function of its weights, and ignores names that it does not know. `vmap(grad(...))` then gives per-sample gradients in one pass.
+# * `vmap` refuses branches, numbers and writes that belong to one sample. `torch.where` computes both branches: mind the NaN.
+# * Write differentiable optimizer steps by hand, out of place.
+# * The fused attention has no second derivative. Choose the formula in the forward pass.
+# * Do not remove a NaN, prevent it: $0 \cdot$ NaN comes back in the gradient.
+# * The gradient of a real loss by a complex $z$ is $\partial L/\partial x + i\, \partial L/\partial y$; conjugate in your own `backward`.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="2725d213"
+# ## Что стоит запомнить
+#
+# * С `create_graph=True` обратный проход записывается, а `retain_graph=True` лишь сохраняет старый граф. Штраф без графа — константа, и никакой ошибки при этом нет.
+# * Внутренние градиенты вычисляйте функцией `autograd.grad`. После `backward(create_graph=True)` вес и его `.grad` ссылаются друг на друга и не освобождаются.
+# * Произведение с матрицей Гессе стоит одного обратного прохода по графу градиента. Одного графа хватает на много произведений.
+# * С `functional_call` модуль становится функцией своих весов, причём незнакомые имена молча пропускаются. Вызов `vmap(grad(...))` даёт тогда градиенты по отдельным примерам за один проход.
+# * Функция `vmap` не допускает ветвлений, чисел и записей, относящихся к одному примеру. В `torch.where` вычисляются обе ветви: следите за NaN.
+# * Шаги оптимизатора, которые нужно дифференцировать, записывайте вручную и без изменений на месте.
+# * У слитого внимания нет второй производной. Выбирайте формулу в прямом проходе.
+# * Не убирайте NaN, а не давайте ему возникнуть: произведение $0 \cdot$ NaN вернётся в градиенте.
+# * Градиент вещественной функции потерь по комплексному $z$ — это $\partial L/\partial x + i\, \partial L/\partial y$; в своём `backward` берите сопряжённое число.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()
