@@ -66,7 +66,8 @@ def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
     counted = CountedCalls(case.loss)
     with counting_backward_runs() as runs:
         gradients = answer.per_sample_gradients(counted.function, case.w, case.x, case.y)
-    truth: Any = torch.func.vmap(torch.func.grad(_sample_loss), in_dims=(None, 0, 0))(case.w, case.x, case.y)
+    inner = case.x @ case.w
+    truth = (2 * (inner.sin() - case.y) * inner.cos())[:, None] * case.x
     with using_answer():
         exact = limited_error(EXACT, relative_error(truth, gradients))
     return {
