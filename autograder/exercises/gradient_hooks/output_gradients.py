@@ -94,8 +94,12 @@ def output_gradients(answer: Any, case: Case) -> dict[str, object]:
     found = answer.output_gradients(case.model, case.x)
     with using_answer():
         parameters, left = gradients(case.model.parameters()), _registered(case.model) - before
-        lists = {name: list(each) for name, each in found.items()} if isinstance(found, dict) else found
-    return {"outputs": lists, "parameters": parameters, "hooks_left": left}
+        pairs = (
+            [[str(name), list(each)] for name, each in sorted(found.items(), key=lambda item: str(item[0]))]
+            if isinstance(found, dict)
+            else found
+        )
+    return {"outputs": pairs, "parameters": parameters, "hooks_left": left}
 
 
 @output_gradients.cases
