@@ -20,7 +20,7 @@
 #
 # Градиент — это тензор. Если проход, в котором он вычислен, был записан, градиент можно дифференцировать снова. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
 #
-# В коде, который можно найти в сети, встречаются три беды. У внутреннего градиента нет графа: штраф ничему не учит, а ошибки нет. Граф не освобождается, и с каждым шагом памяти нужно больше. Или второй производной нет вовсе: её нет у самого быстрого внимания в torch.
+# В коде, который можно найти в сети, встречаются три ошибки. У внутреннего градиента нет графа: штраф на обучение не влияет, хотя никакого сообщения нет. Граф не освобождается, и с каждым шагом занято всё больше памяти. Наконец, второй производной может не быть вовсе: её нет у самого быстрого внимания в torch.
 #
 # После урока вы сможете:
 #
@@ -59,7 +59,7 @@ from torch.nn.functional import mse_loss, scaled_dot_product_attention
 # %% [markdown] tags=["ru"] of="1b0dc9c5"
 # ## Второй проход
 #
-# У функции $x^3$ в точке $x = 2$ производная $3x^2 = 12$, а вторая производная $6x$ — тоже 12. Что нужно, чтобы autograd перешёл от первой ко второй? У функции `torch.autograd.grad` есть два похожих параметра, но помогает только один из них. Прочтите ячейку, но `second_table()` пока не вызывайте.
+# У функции $x^3$ в точке $x = 2$ производная $3x^2 = 12$, а вторая производная $6x$ — тоже 12. Что нужно, чтобы от первой перейти ко второй? У функции `torch.autograd.grad` есть два похожих параметра, но помогает только один из них. Прочтите ячейку, но `second_table()` пока не вызывайте.
 #
 # Функция `scaled_dot_product_attention` — внимание из самого torch. Вычислять его можно разными ядрами, и контекстный менеджер `sdpa_kernel(SDPBackend.MATH)` разрешает только одно: формулу, шаг за шагом.
 # %%
@@ -113,12 +113,12 @@ def second_table():
 # ### Exercise `predict_second`: gradients of gradients
 # *predict · ●○○ · 8 minutes · 1 point*
 #
-# Put what `second_table()` returns in place of each `...`. The first three entries are True or False: does the gradient require grad, that is, has it a graph? `x.grad after both` is a number. The remaining entries are `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="21824c86"
+# Put what `second_table()` returns in place of each `...`. The first three entries are True or False: the flag `requires_grad` of the gradient, that is, whether it has a graph. `x.grad after both` is a number. The remaining entries are `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="e63faedb"
 # ### Упражнение `predict_second`: градиенты градиентов
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `second_table()`. Первые три строки — True или False: требует ли градиент градиента, то есть есть ли у него граф? Значение `x.grad after both` — число. В остальных строках — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `second_table()`. Первые три строки — True или False: флаг `requires_grad` у градиента, то есть есть ли у него граф. Значение `x.grad after both` — число. В остальных строках — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_second"
 predict_second = {
     "no option": False,
@@ -160,11 +160,15 @@ second_table()
 # %% [markdown] tags=["en"]
 # `retain_graph=True` keeps the graph of $x^3$, so that it can be walked once more. `create_graph=True` records the walk itself: the operations of the backward pass make nodes of their own, and the gradient has a graph. (It also keeps the first graph, because the second one leans on it.)
 #
+# Why 24? The gradient 12 was in `x.grad`, with its graph. `x.grad.backward()` added the second derivative, another 12, to the very tensor that it differentiated.
+#
 # The derivative of $3x$ is 3, whatever $x$ is. It has no path to $x$, and for `autograd.grad` that is an error, not a zero. With `materialize_grads=True` it returns zeros for an *input* that is not reached, but the *output* must have a graph all the same. `torch.func.grad` returns the zero.
 #
 # The picture shows the graph of the gradient of $x^3$: three nodes for $3x^2$ and the two roads by which $x$ comes in.
-# %% [markdown] tags=["ru"] of="44bfe597"
+# %% [markdown] tags=["ru"] of="b80682f6"
 # Параметр `retain_graph=True` сохраняет граф функции $x^3$, чтобы по нему можно было пройти ещё раз. А с параметром `create_graph=True` записывается и сам обратный проход: для его операций создаются свои узлы, и у градиента появляется граф. (Первый граф при этом тоже сохраняется, потому что второй на него опирается.)
+#
+# Почему 24? В `x.grad` лежал градиент 12 вместе со своим графом. Вызов `x.grad.backward()` прибавил вторую производную, ещё 12, к тому самому тензору, который дифференцировался.
 #
 # Производная функции $3x$ равна 3 при любом $x$. Пути от неё к $x$ нет, и для `autograd.grad` это ошибка, а не ноль. С параметром `materialize_grads=True` функция возвращает нули для *входа*, до которого путь не ведёт, но граф у *выхода* всё равно должен быть. Функция `torch.func.grad` возвращает ноль.
 #
@@ -333,17 +337,34 @@ assert bytes_left(returned) == bytes_left(in_grad_cleared) == 0
 
 
 # %% [markdown] tags=["en"]
-# Nothing of the first is ever freed, not by `gc.collect()` either. The weight holds its `.grad`, `.grad` holds the graph that computed it, and the graph holds the weight. This circle lies in C++, where Python's garbage collector does not see it. The circle is broken by `w.grad = None`, or it never comes about: `autograd.grad` returns the gradient and leaves `.grad` alone. torch warns of it, but only once in a process, and so hardly anybody reads it.
-#
+# Nothing of the first is ever freed, not by `gc.collect()` either. The weight holds its `.grad`, `.grad` holds the graph that computed it, and the graph holds the weight. This circle lies in C++, where Python's garbage collector does not see it. The circle is broken by `w.grad = None`, or it never comes about: `autograd.grad` returns the gradient and leaves `.grad` alone. torch warns of it, but only once in a process, and so hardly anybody reads it. The picture follows the bytes of three calls.
+# %% [markdown] tags=["ru"] of="1c61bef8"
+# Из созданного первой функцией не освобождается ничего, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот круг ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. torch предупреждает об этом, но лишь один раз за процесс, поэтому предупреждение мало кто читает. На рисунке показано, как меняется расход памяти за три вызова.
+# %% tags=["picture"]
+from autograder import plot_memory
+
+
+def several_in_grad(calls):
+    for _ in range(calls):
+        in_grad()
+
+
+def several_returned(calls):
+    for _ in range(calls):
+        returned()
+
+
+plot_memory(3, several_in_grad, several_returned)
+
+
+# %% [markdown] tags=["en"]
 # ### Extra exercise `fix_leak`: a graph that stays
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
 # This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on.
 #
 # Mend it. `model` is a module whose parameters all require grad, and the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients. The weights do not change.
-# %% [markdown] tags=["ru"] of="235a1c16"
-# Из созданного первой функцией не освобождается ничего, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот круг ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. torch предупреждает об этом, но лишь один раз за процесс, поэтому предупреждение мало кто читает.
-#
+# %% [markdown] tags=["ru"] of="9a265341"
 # ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
@@ -435,6 +456,24 @@ with warnings.catch_warnings():
     except RuntimeError as error:
         assert "Trying to backward through the graph a second time" in str(error)
 line.zero_grad()
+
+
+def published(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    (weight * penalty).backward(retain_graph=True)
+
+
+wide = torch.nn.Sequential(torch.nn.Linear(3, 50), torch.nn.Tanh(), torch.nn.Linear(50, 1))
+with warnings.catch_warnings(), live_bytes() as live:
+    warnings.simplefilter("ignore")
+    in_use = []
+    for _ in range(3):
+        published(wide, torch.ones(20, 3), torch.ones(20, 1), 0.1)
+        in_use.append(live.now)
+wide.zero_grad()
+assert in_use[0] < in_use[1] < in_use[2]
 
 
 # %% [markdown] tags=["en"]
@@ -613,14 +652,33 @@ assert [name for name, _ in tied.named_parameters()] == ["first.weight"]
 # %% [markdown] tags=["en"]
 # Nothing: the entry is ignored, the module uses its own weight, and the gradient with respect to the entry is 0. `strict=True` raises an error, but then every parameter and buffer must be in the dict. Otherwise what is not in the dict (a frozen weight, a buffer) is taken from the module. A weight that two layers share has one name in `named_parameters()`, and one entry is enough for both. But if one *layer* stands under two names, torch 2.13 does not put its own weight back afterwards; `tie_weights=False` avoids that.
 #
-# Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
-# %% [markdown] tags=["ru"] of="4717ccb9"
+# `jacrev` and `jacfwd` give the same matrix. Which of them is cheaper? Here are the largest tensors that they make, for a function from 3 numbers to 300 and for one from 300 to 3.
+# %% [markdown] tags=["ru"] of="cc616b7e"
 # Ничего не будет: лишняя запись не учитывается, модуль берёт собственный вес, а градиент по этой записи равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одной записи. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес; этого не случится с `tie_weights=False`.
 #
-# Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с гарантиями приватности и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
+# Функции `jacrev` и `jacfwd` дают одну и ту же матрицу. Какая из них дешевле? Вот наибольшие тензоры, которые они создают, для функции от 3 чисел с 300 значениями и для функции от 300 чисел с 3 значениями.
 # %%
 from autograder.measure import counting_backward_runs, counting_ops
 
+sizes = {}
+for inputs, outputs in ((3, 300), (300, 3)):
+    matrix = torch.ones(outputs, inputs)
+    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+        with counting_backward_runs() as runs, counting_ops() as ops:
+            jacobian(lambda w: (matrix @ w).tanh())(torch.ones(inputs))
+        sizes[inputs, jacobian.__name__] = ops.largest
+        print(f"{inputs:3} -> {outputs:3}  {jacobian.__name__}: largest {ops.largest:6}, backward passes {runs.times}")
+# %% tags=["fact"]
+assert sizes == {(3, "jacrev"): 90000, (3, "jacfwd"): 900, (300, "jacrev"): 900, (300, "jacfwd"): 90000}
+# %% [markdown] tags=["en"]
+# `jacrev` pushes one unit vector for each output, all at once, `jacfwd` one for each input. So take `jacfwd` for few inputs and `jacrev` for few outputs. A Hessian is the Jacobian of a gradient, with as many outputs as inputs: `jacfwd(jacrev(f))`.
+#
+# Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
+# %% [markdown] tags=["ru"] of="d448b058"
+# Функция `jacrev` отправляет назад по единичному вектору на каждый выход, все сразу, а `jacfwd` отправляет вперёд по единичному вектору на каждый вход. Поэтому при малом числе входов берите `jacfwd`, а при малом числе выходов — `jacrev`. Матрица Гессе — это матрица Якоби градиента, у которого выходов столько же, сколько входов: `jacfwd(jacrev(f))`.
+#
+# Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с гарантиями приватности и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
+# %%
 torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
 x, y = torch.randn(64, 8), torch.randn(64, 1)
@@ -741,7 +799,7 @@ check("per_sample_module")
 # %% [markdown] tags=["ru"] of="6f79324c"
 # ## От чего отказывается `vmap`
 #
-# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает всё, чему нужно число одного примера, и всё, что меняет общее для всех примеров. Причину называет само сообщение об ошибке, а лекарств немного. Прочтите четыре отказа и четыре лекарства.
+# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает всё, чему нужно число одного примера, и всё, что меняет общее для всех примеров. Причину называет само сообщение об ошибке, а способов исправить немного. Прочтите четыре отказа и четыре исправления.
 # %%
 rows = torch.tensor([[1.0, 2.0], [-3.0, 1.0]])
 norm = torch.nn.BatchNorm1d(2)
@@ -814,8 +872,8 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 #
 # The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
 #
-# Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also for a sum of 0 entries: `x` is padded with zeros. At $r_i = 0$ the second rule holds, with the derivative 1.
-# %% [markdown] tags=["ru"] of="91510c1c"
+# Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also where an entry is 0: `x` is padded with zeros. At $r_i = 0$ the second rule holds, with the derivative 1.
+# %% [markdown] tags=["ru"] of="8d87f168"
 # * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
 # * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, и в результате арифметики тоже.
 # * Случайность нужно выбрать: `randomness="different"` или `"same"`.
@@ -1022,7 +1080,7 @@ check("meta_gradient")
 # %% [markdown] tags=["ru"] of="1b246adf"
 # ## Внимание: один результат, несколько ядер
 #
-# Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф за градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
+# Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые (fused) ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф за градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
 #
 # Какое ядро выполняется, решается в прямом проходе. Его можно узнать по имени узла.
 # %%
@@ -1046,6 +1104,7 @@ print("requires_grad of the gradient:", g.requires_grad)
 print(error_of(lambda: torch.autograd.grad(g.sum(), q)))
 # %% tags=["fact"]
 assert "Flash" in node(lambda: scaled_dot_product_attention(q, q, q)) and g.requires_grad
+assert "Flash" not in node(lambda: scaled_dot_product_attention(q[0], q[0], q[0]))
 assert all("Flash" not in node(f) for f in (by_formula, lambda: scaled_dot_product_attention(q, q, q, dropout_p=0.1)))
 assert "is not implemented" in error_of(lambda: torch.autograd.grad(g.sum(), q))
 
@@ -1100,15 +1159,15 @@ except NotImplementedError as error:
 #
 # ## A row that sees nothing
 #
-# A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, the softmax divides 0 by 0, and the row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
-# %% [markdown] tags=["ru"] of="b22efb20"
+# A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, all its scores are $-\infty$, and the softmax of such a row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
+# %% [markdown] tags=["ru"] of="7b7244dd"
 # На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout; тензоры с меньшим числом измерений вычисляются по формуле. На CUDA слитых ядер три — FLASH, EFFICIENT и CUDNN, и ни у одного нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
 #
 # Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `cdist`, `ctc_loss`, `embedding_bag`.
 #
 # ## Строка, которой ничего не видно
 #
-# Маска показывает, какие ключи видны запросу: True — виден. Если в строке нет ни одного True, например в паддинге, softmax делит 0 на 0, и вся строка становится NaN. Обычная заплатка — `nan_to_num` для выхода. Помогает ли она?
+# Маска показывает, какие ключи видны запросу: True — виден. Если в строке нет ни одного True, например в паддинге, все её оценки равны $-\infty$, а softmax от такой строки — NaN. Обычная заплатка — `nan_to_num` для выхода. Помогает ли она?
 # %%
 def patched(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
