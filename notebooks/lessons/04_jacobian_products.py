@@ -705,14 +705,14 @@ assert 1e-12 < min(errors) < 1e-8
 # ### Exercise `hvp`: H v without H
 # *design · ●●○ · 14 minutes · 5 points*
 #
-# Return $Hv$, of shape $(n,)$ and of the dtype of `x`, for a function `f` that takes a tensor of shape $(n,)$ and returns a scalar (a tensor without dimensions). `x` and `v` have shape $(n,)$ and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 4, no new tensor has more than $4n$ elements, and the number of operations does not grow with $n$.
-# %% [markdown] tags=["ru"] of="9500d3ea"
+# Return $Hv$, of shape $(n,)$ and of the dtype of `x`, for a function `f` that takes a tensor of shape $(n,)$ and returns a scalar (a tensor without dimensions) and is not linear. `x` and `v` have shape $(n,)$ and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 4, no new tensor has more than $4n$ elements, and the number of operations does not grow with $n$.
+# %% [markdown] tags=["ru"] of="6b969290"
 # Почти для каждого способа недостаток виден хотя бы по одному столбцу, но ни по одному столбцу не видно всех недостатков сразу. В функции `functional.hessian` и в построчном способе делается $n + 1$ обратных проходов, причём в построчном матрица нигде не создаётся. У `func.hessian` один проход и постоянное число операций, но она создаёт тензор $n \times n$. У конечных разностей недостаток не виден ни по одному столбцу: они проигрывают в точности и теряют не меньше трети знаков.
 #
 # ### Упражнение `hvp`: H v без H
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
-# Функция `f` принимает тензор формы $(n,)$ и возвращает скаляр (нульмерный тензор). Верните $Hv$: тензор формы $(n,)$ с тем же dtype, что у `x`. У `x` и `v` форма $(n,)$, градиента они не требуют; проверка идёт в float64. Произведение должно быть верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 4, ни в одном новом тензоре нет больше $4n$ элементов, и число операций не растёт с $n$.
+# Нелинейная функция `f` принимает тензор формы $(n,)$ и возвращает скаляр (нульмерный тензор). Верните $Hv$: тензор формы $(n,)$ с тем же dtype, что у `x`. У `x` и `v` форма $(n,)$, градиента они не требуют; проверка идёт в float64. Произведение должно быть верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 4, ни в одном новом тензоре нет больше $4n$ элементов, и число операций не растёт с $n$.
 # %% answer="hvp"
 def hvp(f, x, v):
     """The product of the Hessian of `f` at `x` with `v`."""

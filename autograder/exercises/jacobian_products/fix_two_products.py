@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
+from autograder.checking.inputs import Formula, leaf, signed
 from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
 from autograder.checking.values import limited_error, relative_error
@@ -87,7 +87,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(f=Formula("x -> (x + 1)**2", lambda x: (x + 1).pow(2)), inp=eye, v=signed(rng, 5, 5))
     a = signed(rng, 4, 3)
     rows = Formula("x -> ((a @ x)**2).sum(1)", lambda x: (a @ x).square().sum(1))
-    yield Case(f=rows, inp=with_old_gradient(leaf(rng, 3, 2)), v=signed(rng, 4))
+    inp = leaf(rng, 3, 2)
+    inp.grad = 1e6 * (100 + inp.detach())  # subtracting it from a sum costs digits
+    yield Case(f=rows, inp=inp, v=signed(rng, 4))
 
 
 @fix_two_products.mistake(
