@@ -1311,14 +1311,14 @@ torch.compiler.reset()
 #
 # The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number. The norm is never exactly the limit.
 #
-# No number may be looked at. To test that, the check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
-# %% [markdown] tags=["ru"] of="ec09fb26"
+# No number may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
+# %% [markdown] tags=["ru"] of="03765c0e"
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
 # Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число. В точности равной пределу норма не бывает.
 #
-# Ни одно число прочитано быть не должно. Чтобы это проверить, функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у него есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка.
+# Ни одно число прочитано быть не должно. Выбирайте с помощью операций над тензорами; `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у него есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка.
 # %% answer="one_graph"
 def one_graph(x, limit):
     return x * (limit / x.norm().clamp(min=limit))

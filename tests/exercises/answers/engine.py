@@ -571,8 +571,8 @@ def one_graph(x, limit):
     return x * (limit / x.norm().clamp(min=limit))
 
 
-# %% exercise="one_graph" verdict="passed"
-# both branches in one graph
+# %% exercise="one_graph" verdict="refused"
+# a prototype that the lesson excludes
 def one_graph(x, limit):
     norm = x.norm()
     return torch.cond(norm > limit, lambda x, norm: x * (limit / norm), lambda x, norm: x.clone(), (x, norm))
