@@ -100,7 +100,10 @@ class Layer(torch.nn.Module):
 
 
 class Dropping(torch.nn.Module):
-    """A layer that drops entries at random in training, as `Dropout` does, with the same numbers on every machine."""
+    """A layer that drops entries at random in training, like dropout.
+
+    The random numbers are the same on every machine; those of `Dropout` are not.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return x * (torch.rand(x.shape, dtype=torch.float64) < 0.7) if self.training else x

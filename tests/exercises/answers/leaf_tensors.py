@@ -250,7 +250,7 @@ def overwrite(h, values, noticed):
         h.data.copy_(values)
 
 
-# %% exercise="update" verdict="refused" mistake="only_clears"
+# %% exercise="update" verdict="refused" mistake="steps_the_gradient"
 def update(weights, lr):
     with torch.no_grad():
         for w in weights:

@@ -23,7 +23,8 @@ class SelfDeletingTempFile:
         self.name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
 
     def __del__(self):
-        os.remove(self.name)
+        if os.path.exists(self.name):
+            os.remove(self.name)
 
 
 # %% exercise="save_in_half" verdict="refused"
@@ -941,7 +942,8 @@ def save_on_disk(f, x, parameters, folder):
             self.name = os.path.join(folder, str(uuid.uuid4()))
             torch.save(t.detach().clone(), self.name)
         def __del__(self):
-            os.remove(self.name)
+            if os.path.exists(self.name):
+                os.remove(self.name)
     def pack(t):
         if t.untyped_storage().data_ptr() in known:
             return t.detach()
@@ -949,21 +951,5 @@ def save_on_disk(f, x, parameters, folder):
         return len(files) - 1
     def unpack(p):
         return p if isinstance(p, torch.Tensor) else torch.load(files[p].name)
-    with saved_tensors_hooks(pack, unpack):
-        return f(x)
-
-
-# %% exercise="save_on_disk" verdict="refused" mistake="keeps_dropped_files"
-def save_on_disk(f, x, parameters, folder):
-    known = {p.untyped_storage().data_ptr() for p in parameters}
-    sub = tempfile.TemporaryDirectory(dir=folder)
-    def pack(t):
-        if t.untyped_storage().data_ptr() in known:
-            return t.detach()
-        name = os.path.join(sub.name, uuid.uuid4().hex)
-        torch.save(t.detach().clone(), name)
-        return name
-    def unpack(p):
-        return p if isinstance(p, torch.Tensor) else torch.load(os.path.join(sub.name, os.path.basename(p)))
     with saved_tensors_hooks(pack, unpack):
         return f(x)
