@@ -5,7 +5,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import mse_loss, scaled_dot_product_attention
 
 
-# %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph" why="retain_graph in place of create_graph"
+# %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
+# retain_graph in place of create_graph
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     out = critic(mixed)
@@ -13,7 +14,8 @@ def gradient_penalty(critic, real, fake, mix):
     return ((g.reshape(g.size(0), -1).norm(2, dim=1) - 1) ** 2).mean()
 
 
-# %% exercise="gradient_penalty" verdict="passed" why="the usual code of WGAN-GP"
+# %% exercise="gradient_penalty" verdict="passed"
+# the usual code of WGAN-GP
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     out = critic(mixed)
@@ -23,28 +25,32 @@ def gradient_penalty(critic, real, fake, mix):
     return ((g.view(g.size(0), -1).norm(2, dim=1) - 1) ** 2).mean()
 
 
-# %% exercise="gradient_penalty" verdict="refused" why="one-sided penalty"
+# %% exercise="gradient_penalty" verdict="refused"
+# one-sided penalty
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return ((g.flatten(1).norm(dim=1) - 1).clamp(min=0) ** 2).mean()
 
 
-# %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph" why="detach"
+# %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
+# detach
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0].detach()
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
 
 
-# %% exercise="gradient_penalty" verdict="refused" mistake="by_backward" why="backward and x.grad"
+# %% exercise="gradient_penalty" verdict="refused" mistake="by_backward"
+# backward and x.grad
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).detach().requires_grad_(True)
     critic(mixed).sum().backward(create_graph=True)
     return ((mixed.grad.flatten(1).norm(dim=1) - 1) ** 2).mean()
 
 
-# %% exercise="gradient_penalty" verdict="passed" why="backward restricted to the inputs, the circle broken"
+# %% exercise="gradient_penalty" verdict="passed"
+# backward restricted to the inputs, the circle broken
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).detach().requires_grad_(True)
     critic(mixed).sum().backward(create_graph=True, inputs=[mixed])
@@ -52,14 +58,16 @@ def gradient_penalty(critic, real, fake, mix):
     return (g.flatten(1).norm(dim=1) - 1).pow(2).mean()
 
 
-# %% exercise="gradient_penalty" verdict="refused" why="a Python number"
+# %% exercise="gradient_penalty" verdict="refused"
+# a Python number
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean().item()
 
 
-# %% exercise="gradient_penalty" verdict="refused" why="switches the critic to eval and freezes it"
+# %% exercise="gradient_penalty" verdict="refused"
+# switches the critic to eval and freezes it
 def gradient_penalty(critic, real, fake, mix):
     critic.eval()
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
@@ -74,7 +82,8 @@ def gradient_penalty(critic, real, fake, mix):
     return (((g * g).flatten(1).sum(1) ** 0.5 - 1) ** 2).mean()
 
 
-# %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors" why="zero_grad in the right place only"
+# %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors"
+# zero_grad in the right place only
 def fix_leak(model, x, y, weight):
     model.zero_grad(set_to_none=True)
     loss = mse_loss(model(x), y)
@@ -84,7 +93,8 @@ def fix_leak(model, x, y, weight):
     return loss.item()
 
 
-# %% exercise="fix_leak" verdict="refused" mistake="gradients_with_a_graph" why="zero_grad, no retain_graph"
+# %% exercise="fix_leak" verdict="refused" mistake="gradients_with_a_graph"
+# zero_grad, no retain_graph
 def fix_leak(model, x, y, weight):
     model.zero_grad()
     loss = mse_loss(model(x), y)
@@ -94,7 +104,8 @@ def fix_leak(model, x, y, weight):
     return loss.item()
 
 
-# %% exercise="fix_leak" verdict="passed" why="detached at the end"
+# %% exercise="fix_leak" verdict="passed"
+# detached at the end
 def fix_leak(model, x, y, weight):
     model.zero_grad()
     loss = mse_loss(model(x), y)
@@ -136,7 +147,8 @@ def fix_leak(model, x, y, weight):
     return loss.item()
 
 
-# %% exercise="sharpness" verdict="refused" why="forward over reverse, which fails for mse_loss"
+# %% exercise="sharpness" verdict="refused"
+# forward over reverse, which fails for mse_loss
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
 
@@ -155,7 +167,8 @@ def sharpness(model, x, y, v, steps):
     return length, v
 
 
-# %% exercise="sharpness" verdict="refused" why="the length after division"
+# %% exercise="sharpness" verdict="refused"
+# the length after division
 def sharpness(model, x, y, v, steps):
     weights = [p for p in model.parameters() if p.requires_grad]
     g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
@@ -167,7 +180,8 @@ def sharpness(model, x, y, v, steps):
     return v.norm(), v
 
 
-# %% exercise="sharpness" verdict="refused" why="an unused weight gives None"
+# %% exercise="sharpness" verdict="refused"
+# an unused weight gives None
 def sharpness(model, x, y, v, steps):
     weights = [p for p in model.parameters() if p.requires_grad]
     g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True)
@@ -180,7 +194,8 @@ def sharpness(model, x, y, v, steps):
     return length, v
 
 
-# %% exercise="sharpness" verdict="refused" why="all parameters, frozen ones too"
+# %% exercise="sharpness" verdict="refused"
+# all parameters, frozen ones too
 def sharpness(model, x, y, v, steps):
     weights = list(model.parameters())
     for p in weights:
@@ -195,7 +210,8 @@ def sharpness(model, x, y, v, steps):
     return length, v
 
 
-# %% exercise="sharpness" verdict="refused" mistake="hessian_in_a_batch" why="func.hessian"
+# %% exercise="sharpness" verdict="refused" mistake="hessian_in_a_batch"
+# func.hessian
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     sizes = [p.numel() for p in weights.values()]
@@ -212,7 +228,8 @@ def sharpness(model, x, y, v, steps):
     return length, v
 
 
-# %% exercise="per_sample_module" verdict="passed" why="with the buffers"
+# %% exercise="per_sample_module" verdict="passed"
+# with the buffers
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     others = {n: b for n, b in model.named_buffers()}
@@ -224,7 +241,8 @@ def per_sample_module(model, x, y):
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
 
 
-# %% exercise="per_sample_module" verdict="refused" why="only the weights that are called weight"
+# %% exercise="per_sample_module" verdict="refused"
+# only the weights that are called weight
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad and n.endswith("weight")}
 
@@ -234,7 +252,8 @@ def per_sample_module(model, x, y):
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
 
 
-# %% exercise="per_sample_module" verdict="refused" why="switches to training mode and back to evaluation mode"
+# %% exercise="per_sample_module" verdict="refused"
+# switches to training mode and back to evaluation mode
 def per_sample_module(model, x, y):
     model.eval()
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
@@ -257,7 +276,8 @@ def per_sample_module(model, x, y):
     return {n: torch.stack(g) for n, g in found.items()}
 
 
-# %% exercise="per_sample_module" verdict="refused" why="state_dict: frozen weights and buffers as well"
+# %% exercise="per_sample_module" verdict="refused"
+# state_dict: frozen weights and buffers as well
 def per_sample_module(model, x, y):
     weights = {n: p for n, p in model.state_dict().items() if p.is_floating_point()}
 
@@ -267,7 +287,8 @@ def per_sample_module(model, x, y):
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
 
 
-# %% exercise="fix_vmap" verdict="passed" why="eps inside a safe branch"
+# %% exercise="fix_vmap" verdict="passed"
+# eps inside a safe branch
 def fix_vmap(w, x):
     r = w * x
     pos = r > 0
@@ -283,14 +304,16 @@ def fix_vmap(w, x):
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 
 
-# %% exercise="fix_vmap" verdict="refused" why="nan_to_num hides the value, not the gradient"
+# %% exercise="fix_vmap" verdict="refused"
+# nan_to_num hides the value, not the gradient
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r > 0, r.sqrt().nan_to_num(0), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 
 
-# %% exercise="fix_vmap" verdict="refused" why="clamp with a small number is another function"
+# %% exercise="fix_vmap" verdict="refused"
+# clamp with a small number is another function
 def fix_vmap(w, x):
     r = w * x
     s = (r.clamp(min=1e-12).sqrt() + r.clamp(max=0)).sum()
@@ -317,7 +340,8 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     return torch.autograd.grad(validation_loss(p), [lr, w0])
 
 
-# %% exercise="meta_gradient" verdict="refused" mistake="first_velocity_without_a_graph" why="SGD with differentiable=True detaches its first velocity"
+# %% exercise="meta_gradient" verdict="refused" mistake="first_velocity_without_a_graph"
+# SGD with differentiable=True detaches its first velocity
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     w0 = w.clone().requires_grad_()
     lr = lr.clone().requires_grad_()
@@ -329,7 +353,8 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     return torch.autograd.grad(validation_loss(p), [lr, w0])
 
 
-# %% exercise="meta_gradient" verdict="refused" why="the real optimizer under no_grad"
+# %% exercise="meta_gradient" verdict="refused"
+# the real optimizer under no_grad
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     w0 = w.clone().requires_grad_()
     optimizer = torch.optim.SGD([w0], lr=lr.item(), momentum=momentum)
@@ -341,7 +366,8 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     return torch.zeros_like(lr), g
 
 
-# %% exercise="meta_gradient" verdict="passed" why="one function of both, vjp"
+# %% exercise="meta_gradient" verdict="passed"
+# one function of both, vjp
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     def end(lr, w):
         v = torch.zeros_like(w)
@@ -354,7 +380,8 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     return pull(torch.ones_like(loss))
 
 
-# %% exercise="meta_gradient" verdict="refused" why="Python numbers and finite differences"
+# %% exercise="meta_gradient" verdict="refused"
+# Python numbers and finite differences
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     def end(lr, w):
         v = torch.zeros_like(w)
@@ -369,7 +396,8 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     return for_lr, torch.stack([(end(lr, w + r) - end(lr, w - r)) / (2 * h) for r in rows])
 
 
-# %% exercise="fix_attention" verdict="refused" mistake="cures_the_output" why="zeros by masked_fill of the output"
+# %% exercise="fix_attention" verdict="refused" mistake="cures_the_output"
+# zeros by masked_fill of the output
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf)
@@ -397,27 +425,31 @@ def fix_attention(q, k, v, mask):
     return scores.softmax(-1) @ v
 
 
-# %% exercise="fix_attention" verdict="passed" why="a switched global setting, put back by the check"
+# %% exercise="fix_attention" verdict="passed"
+# a switched global setting, put back by the check
 def fix_attention(q, k, v, mask):
     torch.backends.cuda.enable_flash_sdp(False)
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-# %% exercise="fix_attention" verdict="passed" why="opens the row, multiplies the output by zero"
+# %% exercise="fix_attention" verdict="passed"
+# opens the row, multiplies the output by zero
 def fix_attention(q, k, v, mask):
     seen = mask.any(-1, keepdim=True)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     return (scores.masked_fill(~(mask | ~seen), -torch.inf).softmax(-1) @ v) * seen
 
 
-# %% exercise="fix_attention" verdict="refused" mistake="row_left_open" why="-1e4 leaks into ordinary rows only in theory, opens the masked row"
+# %% exercise="fix_attention" verdict="refused" mistake="row_left_open"
+# -1e4 leaks into ordinary rows only in theory, opens the masked row
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     weights = (scores + (~mask) * -1e4).softmax(-1)
     return weights @ v
 
 
-# %% exercise="has_second_derivative" verdict="passed" why="gradcheck and gradgradcheck"
+# %% exercise="has_second_derivative" verdict="passed"
+# gradcheck and gradgradcheck
 def has_second_derivative(f, x):
     x = x.clone().requires_grad_(True)
     return torch.autograd.gradcheck(f, (x,)) and torch.autograd.gradgradcheck(f, (x,))
@@ -432,7 +464,8 @@ def has_second_derivative(f, x):
     return torch.autograd.gradgradcheck(f, (x,))
 
 
-# %% exercise="has_second_derivative" verdict="refused" why="torch.func refuses old custom Functions"
+# %% exercise="has_second_derivative" verdict="refused"
+# torch.func refuses old custom Functions
 def has_second_derivative(f, x):
     h = torch.func.hessian(f)(x)
     return bool(h.isfinite().all())
@@ -465,7 +498,8 @@ class ComplexProduct(torch.autograd.Function):
         return grad_output * b.conj(), grad_output * a.conj()
 
 
-# %% exercise="complex_product" verdict="refused" mistake="conjugates_in_forward" why="no second derivative"
+# %% exercise="complex_product" verdict="refused" mistake="conjugates_in_forward"
+# no second derivative
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
@@ -490,7 +524,8 @@ def clip_sparse(parameters, max_norm):
     return total
 
 
-# %% exercise="clip_sparse" verdict="passed" why="values replaced in place"
+# %% exercise="clip_sparse" verdict="passed"
+# values replaced in place
 def clip_sparse(parameters, max_norm):
     grads = []
     for p in parameters:
@@ -518,7 +553,8 @@ def clip_sparse(parameters, max_norm):
     return torch.nn.utils.clip_grad_norm_([p for p in parameters if p.grad is not None], max_norm)
 
 
-# %% exercise="clip_sparse" verdict="refused" why="the squared length"
+# %% exercise="clip_sparse" verdict="refused"
+# the squared length
 def clip_sparse(parameters, max_norm):
     grads = [p.grad for p in parameters if p.grad is not None]
     total = sum(((g.coalesce().values() if g.is_sparse else g) ** 2).sum() for g in grads)
