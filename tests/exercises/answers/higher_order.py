@@ -6,7 +6,7 @@ from torch.nn.functional import mse_loss, scaled_dot_product_attention
 
 
 # %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
-# Retain_graph in place of create_graph.
+# retain_graph in place of create_graph
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     out = critic(mixed)
@@ -15,7 +15,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="gradient_penalty" verdict="passed"
-# The usual code of WGAN-GP.
+# the usual code of WGAN-GP
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     out = critic(mixed)
@@ -26,7 +26,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="gradient_penalty" verdict="refused"
-# One-sided penalty.
+# one-sided penalty
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
@@ -34,7 +34,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
-# Detach.
+# detach
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0].detach()
@@ -42,7 +42,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="gradient_penalty" verdict="refused" mistake="by_backward"
-# Backward and x.grad.
+# backward and x.grad
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).detach().requires_grad_(True)
     critic(mixed).sum().backward(create_graph=True)
@@ -50,7 +50,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="gradient_penalty" verdict="passed"
-# Backward restricted to the inputs, the circle broken.
+# backward restricted to the inputs, the circle broken
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).detach().requires_grad_(True)
     critic(mixed).sum().backward(create_graph=True, inputs=[mixed])
@@ -59,7 +59,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="gradient_penalty" verdict="refused"
-# A Python number.
+# a Python number
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
@@ -67,7 +67,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="gradient_penalty" verdict="refused"
-# Switches the critic to eval and freezes it.
+# switches the critic to eval and freezes it
 def gradient_penalty(critic, real, fake, mix):
     critic.eval()
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
@@ -83,7 +83,7 @@ def gradient_penalty(critic, real, fake, mix):
 
 
 # %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors"
-# Zero_grad in the right place only.
+# zero_grad in the right place only
 def fix_leak(model, x, y, weight):
     model.zero_grad(set_to_none=True)
     loss = mse_loss(model(x), y)
@@ -94,7 +94,7 @@ def fix_leak(model, x, y, weight):
 
 
 # %% exercise="fix_leak" verdict="refused" mistake="gradients_with_a_graph"
-# Zero_grad, no retain_graph.
+# zero_grad, no retain_graph
 def fix_leak(model, x, y, weight):
     model.zero_grad()
     loss = mse_loss(model(x), y)
@@ -105,7 +105,7 @@ def fix_leak(model, x, y, weight):
 
 
 # %% exercise="fix_leak" verdict="passed"
-# Detached at the end.
+# detached at the end
 def fix_leak(model, x, y, weight):
     model.zero_grad()
     loss = mse_loss(model(x), y)
@@ -148,7 +148,7 @@ def fix_leak(model, x, y, weight):
 
 
 # %% exercise="sharpness" verdict="refused"
-# Forward over reverse, which fails for mse_loss.
+# forward over reverse, which fails for mse_loss
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
 
@@ -168,7 +168,7 @@ def sharpness(model, x, y, v, steps):
 
 
 # %% exercise="sharpness" verdict="refused"
-# The length after division.
+# the length after division
 def sharpness(model, x, y, v, steps):
     weights = [p for p in model.parameters() if p.requires_grad]
     g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
@@ -181,7 +181,7 @@ def sharpness(model, x, y, v, steps):
 
 
 # %% exercise="sharpness" verdict="refused"
-# An unused weight gives None.
+# an unused weight gives None
 def sharpness(model, x, y, v, steps):
     weights = [p for p in model.parameters() if p.requires_grad]
     g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True)
@@ -195,7 +195,7 @@ def sharpness(model, x, y, v, steps):
 
 
 # %% exercise="sharpness" verdict="refused"
-# All parameters, frozen ones too.
+# all parameters, frozen ones too
 def sharpness(model, x, y, v, steps):
     weights = list(model.parameters())
     for p in weights:
@@ -211,7 +211,7 @@ def sharpness(model, x, y, v, steps):
 
 
 # %% exercise="sharpness" verdict="refused" mistake="hessian_in_a_batch"
-# Func.hessian.
+# func.hessian
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     sizes = [p.numel() for p in weights.values()]
@@ -229,7 +229,7 @@ def sharpness(model, x, y, v, steps):
 
 
 # %% exercise="per_sample_module" verdict="passed"
-# With the buffers.
+# with the buffers
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     others = {n: b for n, b in model.named_buffers()}
@@ -242,7 +242,7 @@ def per_sample_module(model, x, y):
 
 
 # %% exercise="per_sample_module" verdict="refused"
-# Only the weights that are called weight.
+# only the weights that are called weight
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad and n.endswith("weight")}
 
@@ -253,7 +253,7 @@ def per_sample_module(model, x, y):
 
 
 # %% exercise="per_sample_module" verdict="refused"
-# Switches to training mode and back to evaluation mode.
+# switches to training mode and back to evaluation mode
 def per_sample_module(model, x, y):
     model.eval()
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
@@ -277,7 +277,7 @@ def per_sample_module(model, x, y):
 
 
 # %% exercise="per_sample_module" verdict="refused"
-# State_dict: frozen weights and buffers as well.
+# state_dict: frozen weights and buffers as well
 def per_sample_module(model, x, y):
     weights = {n: p for n, p in model.state_dict().items() if p.is_floating_point()}
 
@@ -288,7 +288,7 @@ def per_sample_module(model, x, y):
 
 
 # %% exercise="fix_vmap" verdict="passed"
-# Eps inside a safe branch.
+# eps inside a safe branch
 def fix_vmap(w, x):
     r = w * x
     pos = r > 0
@@ -305,7 +305,7 @@ def fix_vmap(w, x):
 
 
 # %% exercise="fix_vmap" verdict="refused"
-# Nan_to_num hides the value, not the gradient.
+# nan_to_num hides the value, not the gradient
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r > 0, r.sqrt().nan_to_num(0), r).sum()
@@ -313,7 +313,7 @@ def fix_vmap(w, x):
 
 
 # %% exercise="fix_vmap" verdict="refused"
-# Clamp with a small number is another function.
+# clamp with a small number is another function
 def fix_vmap(w, x):
     r = w * x
     s = (r.clamp(min=1e-12).sqrt() + r.clamp(max=0)).sum()
@@ -341,7 +341,7 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
 
 
 # %% exercise="meta_gradient" verdict="refused" mistake="first_velocity_without_a_graph"
-# SGD with differentiable=True detaches its first velocity.
+# SGD with differentiable=True detaches its first velocity
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     w0 = w.clone().requires_grad_()
     lr = lr.clone().requires_grad_()
@@ -354,7 +354,7 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
 
 
 # %% exercise="meta_gradient" verdict="refused"
-# The real optimizer under no_grad.
+# the real optimizer under no_grad
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     w0 = w.clone().requires_grad_()
     optimizer = torch.optim.SGD([w0], lr=lr.item(), momentum=momentum)
@@ -367,7 +367,7 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
 
 
 # %% exercise="meta_gradient" verdict="passed"
-# One function of both, vjp.
+# one function of both, vjp
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     def end(lr, w):
         v = torch.zeros_like(w)
@@ -381,7 +381,7 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
 
 
 # %% exercise="meta_gradient" verdict="refused"
-# Python numbers and finite differences.
+# Python numbers and finite differences
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     def end(lr, w):
         v = torch.zeros_like(w)
@@ -397,7 +397,7 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
 
 
 # %% exercise="fix_attention" verdict="refused" mistake="cures_the_output"
-# Zeros by masked_fill of the output.
+# zeros by masked_fill of the output
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf)
@@ -426,14 +426,14 @@ def fix_attention(q, k, v, mask):
 
 
 # %% exercise="fix_attention" verdict="passed"
-# A switched global setting, put back by the check.
+# a switched global setting, put back by the check
 def fix_attention(q, k, v, mask):
     torch.backends.cuda.enable_flash_sdp(False)
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
 # %% exercise="fix_attention" verdict="passed"
-# Opens the row, multiplies the output by zero.
+# opens the row, multiplies the output by zero
 def fix_attention(q, k, v, mask):
     seen = mask.any(-1, keepdim=True)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
@@ -441,7 +441,7 @@ def fix_attention(q, k, v, mask):
 
 
 # %% exercise="fix_attention" verdict="refused" mistake="row_left_open"
-# -1e4 leaks into ordinary rows only in theory, opens the masked row.
+# -1e4 leaks into ordinary rows only in theory, opens the masked row
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     weights = (scores + (~mask) * -1e4).softmax(-1)
@@ -449,7 +449,7 @@ def fix_attention(q, k, v, mask):
 
 
 # %% exercise="has_second_derivative" verdict="passed"
-# Gradcheck and gradgradcheck.
+# gradcheck and gradgradcheck
 def has_second_derivative(f, x):
     x = x.clone().requires_grad_(True)
     return torch.autograd.gradcheck(f, (x,)) and torch.autograd.gradgradcheck(f, (x,))
@@ -465,7 +465,7 @@ def has_second_derivative(f, x):
 
 
 # %% exercise="has_second_derivative" verdict="refused"
-# Torch.func refuses old custom Functions.
+# torch.func refuses old custom Functions
 def has_second_derivative(f, x):
     h = torch.func.hessian(f)(x)
     return bool(h.isfinite().all())
@@ -499,7 +499,7 @@ class ComplexProduct(torch.autograd.Function):
 
 
 # %% exercise="complex_product" verdict="refused" mistake="conjugates_in_forward"
-# No second derivative.
+# no second derivative
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
@@ -525,7 +525,7 @@ def clip_sparse(parameters, max_norm):
 
 
 # %% exercise="clip_sparse" verdict="passed"
-# Values replaced in place.
+# values replaced in place
 def clip_sparse(parameters, max_norm):
     grads = []
     for p in parameters:
@@ -554,7 +554,7 @@ def clip_sparse(parameters, max_norm):
 
 
 # %% exercise="clip_sparse" verdict="refused"
-# The squared length.
+# the squared length
 def clip_sparse(parameters, max_norm):
     grads = [p.grad for p in parameters if p.grad is not None]
     total = sum(((g.coalesce().values() if g.is_sparse else g) ** 2).sum() for g in grads)
