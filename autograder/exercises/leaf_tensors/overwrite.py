@@ -15,7 +15,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("Edits that autograd sees, and does not", "Изменения, которые autograd видит и не видит"),
+    title=Text("Edits that autograd sees, and does not", "Изменения, заметные и незаметные для autograd"),
     kind="complete",
     core=True,
     difficulty=2,
