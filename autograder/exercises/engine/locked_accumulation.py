@@ -127,8 +127,10 @@ class _Threads:
         """Run every call, and return the results in order. Raises the first error of a call."""
         while self._started < len(self.watched) and not self._errors:
             self._start_next()
-        if self._errors:
-            raise self._errors[0]
+        # An error's traceback leads to hooks that lead back here. The collector does not see a cycle through hooks.
+        errors, self._errors = self._errors, []
+        if errors:
+            raise errors[0]
         return [self.results[index] for index in range(len(self.watched))]
 
 
