@@ -14,7 +14,6 @@ from pathlib import Path
 
 from .. import exercises
 from ..checking.exercise import PUBLIC_SEED, Exercise
-from ..checking.expected import expect
 from ..checking.observe import decode_run
 from ..checking.values import AtMost, compare
 from ..errors import UserError
@@ -176,10 +175,7 @@ def build_key(collection: Collection, lesson: Lesson) -> str:
     missing = [name for name in known if name not in ran.solutions]
     if missing:
         raise BrokenSource(lesson.path, 1, f'no answer cell for {", ".join(missing)}: add `# %% answer="{missing[0]}"`')
-    key = {
-        name: expect(exercise, ran.solutions[name], PUBLIC_SEED, ran.given.get(name)).to_json()
-        for name, exercise in known.items()
-    }
+    key = {name: ran.expect(exercise, PUBLIC_SEED).to_json() for name, exercise in known.items()}
     if path.is_file():
         old = path.read_text(encoding="utf-8")
         if _agree(json.loads(old), key, known):

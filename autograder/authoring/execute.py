@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..checking.exercise import Exercise
+from ..checking.expected import Expected, expect
 from .source import CHECK, BrokenSource, Cell, Lesson, without_solution
 
 
@@ -32,11 +33,19 @@ class Ran:
     given: dict[str, object] = field(default_factory=dict)
     alternatives: dict[str, dict[str, object]] = field(default_factory=dict)
 
+    def expect(self, exercise: Exercise, seed: str) -> Expected:
+        """Observe solution, mistakes and given code of an exercise on the cases of `seed`.
+
+        Raises KeyError if the lesson has no solution of the exercise.
+        """
+        return expect(exercise, self.solutions[exercise.name], seed, self.given.get(exercise.name))
+
 
 def run(lesson: Lesson, exercises: dict[str, Exercise], facts: bool = True) -> Ran:
-    """Execute a lesson source from top to bottom, without checks and pictures, and without facts unless `facts`.
+    """Execute a lesson source from top to bottom, without checks and pictures.
 
-    Returns what the cells with solutions, stubs, given code and alternatives define.
+    Facts are executed only if `facts` is True. Returns what the cells with solutions, stubs, given code and
+    alternatives define.
     Raises BrokenSource if a cell raises or does not define what its exercise asks for.
     """
     _compare_names(lesson, exercises)

@@ -30,7 +30,7 @@ from .junk import accepted_helpers, accepted_junk
 from .lint import banned_words, problems
 from .redaction import helpers
 from .source import Lesson
-from .trials import Trials, expect_of, try_answers
+from .trials import Trials, try_answers
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 
@@ -71,7 +71,7 @@ def verify(lesson: Lesson, exercises: dict[str, Exercise], only: str = "") -> tu
     ran = run(lesson, exercises)
     chosen = [exercises[only]] if only else list(exercises.values())
     judged = [each for each in chosen if not each.withdrawn and each.name in ran.solutions]
-    keys = {each.name: expect_of(each, ran, PUBLIC_SEED) for each in judged}
+    keys = {each.name: ran.expect(each, PUBLIC_SEED) for each in judged}
     trials, others = try_answers(lesson, judged, keys), helpers(exercises.values())
     reports = []
     for exercise in chosen:
@@ -148,7 +148,10 @@ def _judge_stub(exercise: Exercise, stub: object, key: Expected, report: Report)
 
 
 def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
-    """Return whether the verdict on this stub is "not attempted". `expected` holds observations on the public seed."""
+    """Return whether the verdict on this stub is "not attempted".
+
+    `expected` holds observations on the public seed.
+    """
     screened = screen(exercise, {exercise.asks: stub})
     verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, code_digest(stub))
     return verdict.state == "not attempted"

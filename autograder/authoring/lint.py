@@ -88,6 +88,6 @@ def banned_words(text: str) -> Iterator[str]:
 
 @cache
 def refused_stems() -> dict[str, str]:
-    """Return a dict from each stem in the last column of the glossary to the Russian term to write instead."""
+    """Return a dict from each stem that the glossary refuses to the Russian term to write instead."""
     rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+) \|$", GLOSSARY.read_text(encoding="utf-8"), re.M)
     return {stem: term for _, term, stems in rows[1:] for stem in stems.split(", ")}

@@ -20,7 +20,7 @@ import torch
 
 from .. import exercises
 from ..checking.exercise import PUBLIC_SEED, Exercise
-from ..checking.expected import Expected, as_answer, expect
+from ..checking.expected import Expected, as_answer
 from ..checking.judge import judge
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import Verdict
@@ -70,18 +70,15 @@ def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], process
     seeds = [f"gate {number}" for number in range(process, HIDDEN_SEEDS, PROCESSES)]
     trials: Trials = defaultdict(list)
     for name, key in keys.items():
+        exercise = known[name]
+        answers = [(*each, code_digest(each[2])) for each in _answers(exercise, ran)]
         for seed in (PUBLIC_SEED, *seeds):
-            expected = Expected.from_json(key) if seed == PUBLIC_SEED else expect_of(known[name], ran, seed)
-            for kind, own, answer in _answers(known[name], ran):
+            expected = Expected.from_json(key) if seed == PUBLIC_SEED else ran.expect(exercise, seed)
+            for kind, own, answer, code in answers:
                 seen = expected.mistakes.get(own) if kind == "mistake" and seed != PUBLIC_SEED else None
-                runs = seen or observe(known[name], answer, seed)
-                trials[name, kind, own].append(judge(known[name], runs, expected, code_digest(answer)))
+                trials[name, kind, own].append(judge(exercise, seen or observe(exercise, answer, seed), expected, code))
     del blocks
     return dict(trials)
-
-
-def expect_of(exercise: Exercise, ran: Ran, seed: str) -> Expected:
-    return expect(exercise, ran.solutions[exercise.name], seed, ran.given.get(exercise.name))
 
 
 def _answers(exercise: Exercise, ran: Ran) -> Iterator[tuple[str, str, object]]:

@@ -59,6 +59,19 @@ def with_old_gradient(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def linear_layer(weight: Tensor, bias: Tensor | None = None) -> torch.nn.Linear:
+    """Return a linear layer with this weight, of shape (outputs, inputs).
+
+    `bias` has shape (outputs,), or is None for a layer without bias.
+    """
+    outputs, inputs = weight.shape
+    layer = torch.nn.Linear(inputs, outputs, bias=bias is not None, dtype=weight.dtype)
+    layer.weight = torch.nn.Parameter(weight)
+    if bias is not None:
+        layer.bias = torch.nn.Parameter(bias)
+    return layer
+
+
 class Lineup:
     """Right and wrong programs in a seeded random order.
 

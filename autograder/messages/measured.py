@@ -93,35 +93,27 @@ NAMES: dict[str, Text] = {
     "requires grad": Text("the result requires grad", "результат требует градиента"),
     "names the node": Text("the report names the node", "узел в отчёте назван"),
     "names the line": Text("the report names the line", "строка в отчёте названа"),
+    "one length, first example": Text(
+        "in the first example all lengths are equal, 2 or more", "в первом примере все длины равны и не меньше 2"
+    ),
+    "one length, second example": Text(
+        "in the second example all lengths are equal, 2 or more", "во втором примере все длины равны и не меньше 2"
+    ),
+    "same at each call, first example": Text(
+        "in the first example the same at each call", "в первом примере при каждом вызове одно и то же"
+    ),
+    "same at each call, second example": Text(
+        "in the second example the same at each call", "во втором примере при каждом вызове одно и то же"
+    ),
+    "no error, first example": Text(
+        "in the first example `swapped` raises no error", "в первом примере `swapped` выполняется без ошибки"
+    ),
+    "no error, second example": Text(
+        "in the second example `swapped` raises no error", "во втором примере `swapped` выполняется без ошибки"
+    ),
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
-    (
-        r"one length, first example",
-        Text("in the first example all lengths are equal, 2 or more", "в первом примере все длины равны и не меньше 2"),
-    ),
-    (
-        r"one length, second example",
-        Text(
-            "in the second example all lengths are equal, 2 or more", "во втором примере все длины равны и не меньше 2"
-        ),
-    ),
-    (
-        r"same at each call, first example",
-        Text("in the first example the same at each call", "в первом примере при каждом вызове одно и то же"),
-    ),
-    (
-        r"same at each call, second example",
-        Text("in the second example the same at each call", "во втором примере при каждом вызове одно и то же"),
-    ),
-    (
-        r"no error, first example",
-        Text("in the first example `swapped` raises no error", "в первом примере `swapped` выполняется без ошибки"),
-    ),
-    (
-        r"no error, second example",
-        Text("in the second example `swapped` raises no error", "во втором примере `swapped` выполняется без ошибки"),
-    ),
     (r"(.+) requires grad", Text(r"`\1` requires grad", r"`\1` требует градиента")),
     (r"(.+) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
     (r"(.+) is empty", Text(r"`\1` is None or zero", r"`\1` равен None или нулю")),

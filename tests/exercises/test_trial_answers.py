@@ -28,7 +28,7 @@ from autograder.authoring.build import COURSE
 from autograder.authoring.execute import Ran, run
 from autograder.authoring.source import read
 from autograder.checking.exercise import PUBLIC_SEED
-from autograder.checking.expected import Expected, expect
+from autograder.checking.expected import Expected
 from autograder.checking.judge import judge, screen
 from autograder.checking.observe import code_digest, observe
 
@@ -76,8 +76,7 @@ def lesson_run(name: str) -> Ran:
 def expected(lesson: str, exercise: str, seed: str) -> Expected:
     if seed == PUBLIC_SEED:
         return Expected.from_json(exercises.keys(lesson)[exercise])
-    ran = lesson_run(lesson)
-    return expect(exercises.find(exercise, lesson), ran.solutions[exercise], seed, ran.given.get(exercise))
+    return lesson_run(lesson).expect(exercises.find(exercise, lesson), seed)
 
 
 @pytest.mark.parametrize("answer", [answer for _, answer in FOUND], ids=[name for name, _ in FOUND])

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss, normalize
 
 from autograder.checking.exercise import Case, aspect
-from autograder.checking.inputs import uniform
+from autograder.checking.inputs import linear_layer, uniform
 from autograder.checking.labels import BACKWARD_PASSES
 from autograder.measure import batch_sizes, passes_to, weights_after_steps
 
@@ -35,8 +35,7 @@ ONE_BACKWARD_EACH = aspect(
 
 def linear(rng: torch.Generator, features: int = 3, outputs: int = 1) -> torch.nn.Linear:
     """Return a random linear model without bias. Its `.grad` is filled, as after an earlier backward pass."""
-    model = torch.nn.Linear(features, outputs, bias=False, dtype=torch.float64)
-    model.weight = torch.nn.Parameter(uniform(rng, outputs, features))
+    model = linear_layer(uniform(rng, outputs, features))
     model.weight.grad = 100 * uniform(rng, outputs, features)
     return model
 
@@ -69,10 +68,7 @@ def adam(model: torch.nn.Module, lr: float = 0.1) -> torch.optim.Adam:
 
 
 def affine(rng: torch.Generator, outputs: int = 1) -> torch.nn.Linear:
-    model = torch.nn.Linear(3, outputs, dtype=torch.float64)
-    model.weight = torch.nn.Parameter(uniform(rng, outputs, 3))
-    model.bias = torch.nn.Parameter(uniform(rng, outputs))
-    return model
+    return linear_layer(uniform(rng, outputs, 3), uniform(rng, outputs))
 
 
 def alternating_batches(rng: torch.Generator, *sizes: int, outputs: int = 1) -> Batches:

@@ -13,7 +13,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.language import Text
 
-from .common import Batches
+from .common import Batches, linear
 
 IGNORED = -100  # the target of padding, which `cross_entropy` skips
 
@@ -62,10 +62,7 @@ def _random_tokens(rng: torch.Generator, *lengths: int) -> tuple[Tensor, Tensor]
 @token_mean.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for lengths in ([(5, 1), (2, 2, 1)], [(1,), (4, 5), (2, 3)]):
-        model = torch.nn.Linear(3, 4, bias=False, dtype=torch.float64)
-        model.weight = torch.nn.Parameter(uniform(rng, 4, 3))
-        model.weight.grad = 100 * uniform(rng, 4, 3)
-        yield Case(model=model, batches=[_random_tokens(rng, *each) for each in lengths])
+        yield Case(model=linear(rng, 3, 4), batches=[_random_tokens(rng, *each) for each in lengths])
 
 
 def _token_loss(model: torch.nn.Module, x: Tensor, y: Tensor) -> Tensor:

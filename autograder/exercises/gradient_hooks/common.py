@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.inputs import signed
+from autograder.checking.inputs import linear_layer, signed
 
 Gradients = list[Tensor | None]
 
@@ -31,11 +31,7 @@ def quiet_gradients(tensors: Iterable[Tensor]) -> Gradients:
 
 def linear(rng: torch.Generator, inputs: int, outputs: int, bias: bool = False) -> nn.Linear:
     """Return a linear layer in float64 with random signs in its weights."""
-    layer = nn.Linear(inputs, outputs, bias=bias, dtype=torch.float64)
-    layer.weight = nn.Parameter(signed(rng, outputs, inputs) / 2)
-    if bias:
-        layer.bias = nn.Parameter(signed(rng, outputs))
-    return layer
+    return linear_layer(signed(rng, outputs, inputs) / 2, signed(rng, outputs) if bias else None)
 
 
 class Branches(nn.Module):

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Aspect, aspect
-from autograder.checking.inputs import signed
+from autograder.checking.inputs import linear_layer, signed
 from autograder.measure import counting_backward_runs
 
 
@@ -28,10 +28,7 @@ def untouched(points: float, after: tuple[str, ...] | None = None) -> Aspect:
 
 def linear(rng: torch.Generator, inputs: int, outputs: int) -> torch.nn.Linear:
     """Return a random linear layer in float64."""
-    layer = torch.nn.Linear(inputs, outputs, dtype=torch.float64)
-    layer.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs**0.5)
-    layer.bias = torch.nn.Parameter(signed(rng, outputs) / 4)
-    return layer
+    return linear_layer(signed(rng, outputs, inputs) / inputs**0.5, signed(rng, outputs) / 4)
 
 
 def tanh_net(rng: torch.Generator, inputs: int, hidden: int, outputs: int = 1) -> torch.nn.Sequential:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from autograder.checking.inputs import signed, with_old_gradient
+from autograder.checking.inputs import linear_layer, signed, with_old_gradient
 
 _HOOK_TABLES = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
 
@@ -40,8 +40,7 @@ def random_network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
     layers: list[torch.nn.Module] = []
     tanh = torch.nn.Tanh()
     for inputs, outputs in pairwise(widths):
-        linear = torch.nn.Linear(inputs, outputs, bias=False, dtype=torch.float64)
-        linear.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs)
+        linear = linear_layer(signed(rng, outputs, inputs) / inputs)
         with_old_gradient(linear.weight)
         layers += [linear, tanh]
     return torch.nn.Sequential(*layers, TwiceInTraining(), MeanSquare())

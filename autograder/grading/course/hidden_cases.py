@@ -22,7 +22,7 @@ from ...authoring.execute import run
 from ...authoring.redaction import read_lesson
 from ...authoring.source import Lesson, read
 from ...checking.exercise import Exercise
-from ...checking.expected import Expected, expect
+from ...checking.expected import Expected
 from ...errors import UserError
 from ...exercises import module_files, path_of
 
@@ -83,11 +83,7 @@ def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -
     except (OSError, ValueError, LookupError, TypeError):
         pass  # no cache yet, or a truncated one
     ran = run(lesson, known)
-    expected = {
-        name: expect(exercise, ran.solutions[name], seeds[name], ran.given.get(name))
-        for name, exercise in known.items()
-        if name in ran.solutions
-    }
+    expected = {name: ran.expect(exercise, seeds[name]) for name, exercise in known.items() if name in ran.solutions}
     data = {"stamp": stamp, "expected": {name: each.to_json() for name, each in expected.items()}}
     _write_private(cache, json.dumps(data))
     return ExpectedResults(lesson, known, expected)
