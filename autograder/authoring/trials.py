@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -63,6 +64,11 @@ def try_answers(lesson: Lesson, chosen: Sequence[Exercise], keys: Mapping[str, E
 
 def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], process: int) -> Trials:
     """Return the verdicts of process number `process` on the exercises named in `keys`."""
+    with tempfile.TemporaryDirectory() as tempfile.tempdir:  # deletes the files that wrong answers leave
+        return _try_all(lesson, path, keys, process)
+
+
+def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], process: int) -> Trials:
     torch.set_num_threads(1)
     blocks = _scatter_free_blocks(process)
     known = exercises.load_path(path)
