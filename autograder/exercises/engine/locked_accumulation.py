@@ -164,7 +164,7 @@ class _Threads:
             "outside",
             1,
             en="`loss_of` is called once, and neither it nor the backward pass runs under the lock.",
-            ru="Функция `loss_of` вызвана один раз, и ни она, ни обратный проход не выполняются под замком.",
+            ru="Функция `loss_of` вызвана один раз, и ни она, ни обратный проход не выполняются, пока захвачена блокировка.",
             after=("sum", "own"),
         ),
     ],
@@ -176,7 +176,7 @@ class _Threads:
         Text(
             "`torch.autograd.grad` gives a tensor of your own. Only the few lines that touch `w.grad` go under the lock. "
             "And if `.grad` is None: what becomes of a tensor that you both return and put there?",
-            "Функция `torch.autograd.grad` возвращает отдельный тензор. Под замком должны быть только те несколько строк, "
+            "Функция `torch.autograd.grad` возвращает отдельный тензор. Под защитой блокировки должны быть только те несколько строк, "
             "где вы обращаетесь к `w.grad`. А если в `.grad` лежит None: что будет с тензором, который вы и вернули, и "
             "положили туда?",
         ),
@@ -233,7 +233,7 @@ def _add(w: Tensor, gradient: Tensor) -> None:
 @locked_accumulation.mistake(
     en="`w.grad` is read and written without the lock. Two threads can read the same old value, and then one of the two "
     "gradients is lost.",
-    ru="К `w.grad` обращаются без замка, и при чтении, и при записи. Два потока могут прочесть одно и то же старое "
+    ru="К `w.grad` обращаются без блокировки, и при чтении, и при записи. Два потока могут прочесть одно и то же старое "
     "значение, и тогда один из двух градиентов пропадёт.",
 )
 def adds_without_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
@@ -272,7 +272,7 @@ def shares_the_tensor(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
 
 @locked_accumulation.mistake(
     en="Forward and backward pass run under the lock. The threads then take turns, and there is no gain over one thread.",
-    ru="Прямой и обратный проходы выполняются под замком. Тогда потоки работают по очереди, и выигрыша перед одним "
+    ru="Прямой и обратный проходы выполняются, пока захвачена блокировка. Тогда потоки работают по очереди, и выигрыша перед одним "
     "потоком нет.",
 )
 def computes_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
@@ -284,7 +284,7 @@ def computes_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
 
 @locked_accumulation.mistake(
     en="The backward pass runs under the lock, though it needs only the thread's own graph.",
-    ru="Обратный проход выполняется под замком, хотя ему нужен только граф этого потока.",
+    ru="Обратный проход выполняется, пока захвачена блокировка, хотя ему нужен только граф этого потока.",
 )
 def differentiates_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     loss = loss_of(w)
@@ -330,7 +330,7 @@ def hooks_the_shared_leaf(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
 
 @locked_accumulation.mistake(
     en="`w.grad` is looked at before the lock is held. Until it is held, another thread may change what was read.",
-    ru="На `w.grad` смотрят ещё до того, как захвачен замок. За это время другой поток может изменить прочитанное.",
+    ru="На `w.grad` смотрят ещё до того, как захвачена блокировка. За это время другой поток может изменить прочитанное.",
 )
 def reads_before_locking(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     gradient = _gradient(w, loss_of)
