@@ -1,5 +1,7 @@
 """The counts that budgets are judged by, the same in every run."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -183,6 +185,17 @@ def test_live_bytes_see_what_an_optimizer_frees():
         sum((2 * weight).sum() for weight in weights).backward()
         assert live.now < 4000
     assert 4000 <= live.peak < 12_000
+
+
+def test_live_bytes_are_silent_about_memory_from_before():
+    code = (
+        "import torch; from autograder.measure import live_bytes\n"
+        "old = [torch.ones(1000) for _ in range(2000)]\n"
+        "with live_bytes() as live:\n"
+        "    old.clear(); new = torch.ones(1000); print(live.now)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("4000\n", "")
 
 
 def test_live_bytes_have_the_profiler_for_themselves():

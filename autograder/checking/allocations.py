@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,21 @@ _SCOPES = {RecordScope.USER_SCOPE}  # no ops: recording them takes ten times as 
 SINGLE_NUMBER = 8  # bytes; torch makes a tensor of each Python number that an operation takes
 _STATE = torch.get_rng_state().nbytes  # bytes of the random state that a checkpoint saves
 _CLOCKS = 100_000  # largest difference in ns between the profiler's clock and `time_ns`
+_ERRORS = 2  # the log level of torch's C++ code at which it reports errors and no warnings
+
+
+def _log_level() -> ctypes.c_int:
+    """Return the variable of torch's C++ code that holds its log level.
+
+    Returns a variable without effect if torch's library does not export its own.
+    """
+    try:
+        return ctypes.c_int.in_dll(ctypes.CDLL(torch._C.__file__), "FLAGS_caffe2_log_level")
+    except (OSError, ValueError):
+        return ctypes.c_int()
+
+
+_LOG_LEVEL = _log_level()
 
 
 class ProfilerInterfered(RuntimeError):
@@ -142,11 +158,26 @@ def live_bytes() -> Iterator[LiveBytes]:
     if _profiler_enabled():
         raise ProfilerInterfered
     live = LiveBytes()
-    live._start()
+    with _no_warnings_of_torch():
+        live._start()
+        try:
+            yield live
+        finally:
+            live._stop()
+
+
+@contextmanager
+def _no_warnings_of_torch() -> Iterator[None]:
+    """Silence the warnings of torch's C++ code in the `with` block; errors are still logged.
+
+    Otherwise torch warns on stderr when memory from before the profiler's start is freed.
+    """
+    level = _LOG_LEVEL.value
+    _LOG_LEVEL.value = _ERRORS
     try:
-        yield live
+        yield
     finally:
-        live._stop()
+        _LOG_LEVEL.value = level
 
 
 @contextmanager

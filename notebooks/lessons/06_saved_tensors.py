@@ -182,7 +182,7 @@ for chain in (lambda t: t.sin().sin().sin(), lambda t: t.relu().relu().relu()):
 # %% [markdown] tags=["en"]
 # The picture shows the third of these; what a node saved is in brown. By hand it is `x` and the result of the sigmoid, 65,536 bytes each. Two nodes save that result, and it counts once. `silu` saves `x`, which is counted already, and nothing more.
 # %% [markdown] tags=["ru"] of="2a58a0d8"
-# На рисунке показан третий из этих случаев; то, что сохранено в узлах, выделено коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт каждый. Результат сигмоиды сохранён в двух узлах, но учтён один раз. Функция `silu` сохраняет только `x`, а он здесь уже учтён.
+# На рисунке показан третий из этих случаев; то, что сохранено в узлах, выделено коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт каждый. Результат сигмоиды сохранён в двух узлах, но учтён один раз. Функция `silu` сохраняет только `x`, а он на этом рисунке уже учтён.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -741,7 +741,7 @@ with tempfile.TemporaryDirectory() as folder:
 # * While the graph lives, none of the tensors in files is in memory (there is a margin of 1024 bytes beside the result), not even after a backward pass with `retain_graph=True`.
 # * No file is left when a backward pass has freed the graph, or when the result is dropped without one.
 # %% [markdown] tags=["ru"] of="32d8fd49"
-# `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С такой парой хуков это происходит при сохранении каждого среза. Кроме того, при каждом вызове в файл записывается каждый вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
+# `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С такой парой хуков это происходит при сохранении каждого среза. Кроме того, при каждом вызове слоя в файл записывается и его вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
 #
 # ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
 # *спроектировать · ●●● · 20 минут · 5 баллов*
@@ -955,7 +955,7 @@ plot_memory(data, plain, every_layer, everything)
 # * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление;
 # * после обратного прохода в памяти оставались только градиенты.
 #
-# Из этих 3.5 около двух приходится на градиенты, которые в этот момент передаются между слоями, остальное — запас на случай, если число слоёв не точный квадрат.
+# Из этих 3.5 около двух приходится на градиенты, которые в момент пика передаются между слоями, остальное — запас на случай, если число слоёв не точный квадрат.
 # %% answer="checkpointed"
 def checkpointed(layers, x):
     """The output of `layers`, run one after the other, with a peak that grows like the root of their number."""

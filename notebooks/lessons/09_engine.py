@@ -120,7 +120,7 @@ def engine_table():
 # ### Упражнение `predict_engine`: в каком потоке и в каком порядке
 # *предсказать · ●●○ · 10 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число; количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False. В последней строке — слово из трёх букв, например `"abc"`.
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число; количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False. В последней строке — три буквы подряд, например `"abc"`.
 # %% answer="predict_engine"
 predict_engine = {
     "the hook runs in": "worker",
@@ -380,7 +380,7 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 #
 # `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch.
 #
-# “Python Functions are safe from threads, because of the GIL” is half true. The engine locks each node while it runs. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And a popular example starts ten threads that each make an `x` of their own. Nothing is shared there, so it shows nothing.
+# “Python Functions are safe from threads, because of the GIL” is half true. The nodes written in C++ that need it hold a mutex of their own while they run; the node of a custom Function has the GIL and nothing more. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And a popular example starts ten threads that each make an `x` of their own. Nothing is shared there, so it shows nothing.
 #
 # So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock.
 #
@@ -390,12 +390,12 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that nobody changes later.
 #
 # Your code may touch `w.grad`, by reading or writing, only while it holds `lock`, and has to release it afterwards. (`backward()` needs no lock.) `loss_of` and the backward pass must not run under the lock: otherwise the threads take turns.
-# %% [markdown] tags=["ru"] of="f1fe385e"
+# %% [markdown] tags=["ru"] of="2b7fa6f0"
 # С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет из той тетради ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
 #
-# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. На время выполнения движок закрывает каждый узел мьютексом. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А в примере, который часто приводят, каждый из десяти потоков создаёт свой `x`. Общего у них ничего нет, поэтому пример ничего и не показывает.
+# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Узлы на C++, которым это нужно, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А в примере, который часто приводят, каждый из десяти потоков создаёт свой `x`. Общего у них ничего нет, поэтому пример ничего и не показывает.
 #
 # Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку.
 #
@@ -465,7 +465,7 @@ check("locked_accumulation")
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В ней две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию. Граф не записывается, а режим в вызывающем потоке остаётся таким, каким был. Если в потоке модель завершилась исключением, тем же исключением должна завершиться и функция. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию. Граф не записывается, а режим в вызывающем потоке остаётся таким, каким был. Если в потоке модель завершилась исключением, тем же исключением должна завершиться и функция. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
 # %% answer="fix_threads"
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
@@ -725,7 +725,7 @@ check("deterministic_sum")
 # %% [markdown] tags=["ru"] of="39503550"
 # ## Обратный проход внутри обратного прохода
 #
-# Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроены контрольные точки первого поколения: в них хранится только вход, а в обратном проходе `f` вычисляется ещё раз, и дифференцируется это второе вычисление.
+# Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроены контрольные точки первого поколения: в них хранится только вход, а в обратном проходе функция `f`, к которой применена контрольная точка, вычисляется ещё раз, и дифференцируется это второе вычисление.
 #
 # До глубины 60 вложенные проходы выполняются в том же потоке. Более глубокие переходят в собственный поток torch, чтобы не переполнился стек.
 #
@@ -981,7 +981,7 @@ check("fix_anomaly")
 #
 # Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. В одной старой тетради профиль отсортирован по времени, и получается, что на `mul` уходит 46 %; но профилировали там вычисление над девятью числами, и только прямой проход.
 #
-# Запишем профиль обратного прохода через два произведения, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал.
+# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал.
 # %%
 import os
 
@@ -1040,7 +1040,7 @@ assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product 
 # ### Упражнение `costly_node`: самый дорогой узел
 # *дописать · ●●○ · 12 минут · 3 балла*
 #
-# Функция `costly_node(loss)` выполняет один обратный проход и возвращает общее имя узлов (например, `"MmBackward0"`; это значение `node.name()`), на матричные произведения в которых за этот проход уходит больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. Можно взять готовую функцию `flops_of`. После вызова в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. Двух имён с одинаковой стоимостью не бывает.
+# Функция `costly_node(loss)` выполняет один обратный проход и возвращает имя тех узлов (значение `node.name()`, например `"MmBackward0"`), матричные произведения которых требуют в этом проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. Можно взять готовую функцию `flops_of`. После вызова в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. Двух имён с одинаковой стоимостью не бывает.
 # %% answer="costly_node"
 def costly_node(loss):
     """The name of the nodes that cost most in the backward pass from `loss`."""
@@ -1373,17 +1373,17 @@ torch.compiler.reset()
 #
 # * **Threads.** Each GPU has a thread of torch's own that runs the nodes of that device. The caller waits for it. Hooks on tensors of a GPU therefore run in another thread than the caller's, and what is local to a thread may differ there; torch carries grad mode over for you.
 # * **Streams.** Each node runs on the CUDA stream on which its forward operation ran, and the engine makes the streams wait for each other where gradients cross. If `backward()` is called under another stream than the one that later reads `.grad`, the same rules hold as for any operation: the reading stream has to wait.
-# * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in an order of chance. There `use_deterministic_algorithms(True)` changes results, or raises.
+# * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in an order of chance. There `use_deterministic_algorithms(True)` takes an implementation that adds in a fixed order, or raises.
 #
 # `DataParallel` runs a copy of the model on each GPU, each in a thread of one process. On the CPU it does nothing of the kind: `device_ids` is empty, and it calls the module in the caller's thread. A published notebook “shows” with it on a CPU that hooks for saved tensors do not reach the threads; there were no threads. The documentation advises `DistributedDataParallel` instead: one process for each device, a copy of the model in each, and gradients averaged between the processes as soon as they are complete, while the backward pass goes on. No thread shares a `.grad` with another.
-# %% [markdown] tags=["ru"] of="49bc9fd6"
+# %% [markdown] tags=["ru"] of="664cc435"
 # ## Несколько устройств и несколько процессов
 #
 # На GPU отличий три. (Этот список составлен по документации torch: вывода ячеек, полученного на GPU, в курсе пока нет.)
 #
 # * **Потоки выполнения.** У каждого GPU есть собственный поток torch, который выполняет узлы этого устройства, а вызвавший поток ждёт. Поэтому хуки тензоров на GPU вызываются не в том потоке, который вызвал `backward()`, и все режимы, действующие в пределах потока, там могут быть другими; режим отслеживания вычислений torch передаёт сам.
 # * **Потоки CUDA (streams).** Каждый узел выполняется в том потоке CUDA, в котором шла его операция прямого прохода, и там, где градиент переходит из одного потока в другой, движок заставляет второй дождаться первого. Если `.grad` потом читают в другом потоке CUDA, правила те же, что для любой операции: читающий поток должен подождать.
-# * **Порядок.** На GPU `index_add`, `scatter_add` и ряд других операций складывают числа атомарно, в случайном порядке. Для таких операций режим `use_deterministic_algorithms(True)` меняет результат или приводит к ошибке.
+# * **Порядок.** На GPU `index_add`, `scatter_add` и ряд других операций складывают числа атомарно, в случайном порядке. Для таких операций режим `use_deterministic_algorithms(True)` включает реализацию с постоянным порядком сложения или приводит к ошибке.
 #
 # Обёртка `DataParallel` запускает по копии модели на каждом GPU, каждую в своём потоке одного процесса. На CPU ничего подобного не происходит: список `device_ids` пуст, и модуль вызывается в том же потоке. В одной тетради с помощью такой обёртки «показано» на CPU, что хуки сохранённых тензоров не доходят до потоков; но никаких потоков там не было. Документация советует взять `DistributedDataParallel`: по процессу на устройство, в каждом копия модели, а градиенты усредняются между процессами по мере готовности, пока обратный проход ещё идёт. Ни у каких двух потоков здесь нет общего поля `.grad`.
 # %%

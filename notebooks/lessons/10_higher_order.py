@@ -339,7 +339,7 @@ assert bytes_left(returned) == bytes_left(in_grad_cleared) == 0
 # %% [markdown] tags=["en"]
 # Nothing of the first is ever freed, not by `gc.collect()` either. The weight holds its `.grad`, `.grad` holds the graph that computed it, and the graph holds the weight. This circle lies in C++, where Python's garbage collector does not see it. The circle is broken by `w.grad = None`, or it never comes about: `autograd.grad` returns the gradient and leaves `.grad` alone. torch warns of it, but only once in a process, and so hardly anybody reads it. The picture follows the bytes of three calls.
 # %% [markdown] tags=["ru"] of="1c61bef8"
-# Созданное первой из двух функций не освобождается вовсе, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот цикл ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. Об этом torch предупреждает, но лишь один раз за процесс, поэтому предупреждение мало кто читает. На рисунке показано, как меняется расход памяти за три вызова.
+# То, что создала первая из двух функций в ячейке, не освобождается вовсе, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот цикл ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. О таком цикле torch предупреждает, но лишь один раз за процесс, поэтому предупреждение мало кто читает. На рисунке показано, как меняется расход памяти за три вызова.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -481,13 +481,13 @@ assert in_use[0] < in_use[1] < in_use[2]
 #
 # A network with a million weights has a Hessian with $10^{12}$ entries, 4 terabytes in float32. A product $Hv$ has a million. In lesson 04 you computed one for a function of a vector; for a module the weights come as a list of tensors, and `v` is cut into pieces of the same shapes, or all are joined to one long vector.
 #
-# What does one learn from products alone? The largest curvature, for one: multiply by $H$ again and again, divide by the length each time, and the vector turns to the direction of the eigenvalue with the largest magnitude. The length of the product tends to this magnitude. Gradient descent diverges in that direction if the learning rate is above $2/\lambda$. Here is the procedure for a Hessian that is known, with the eigenvalues 4 and 1:
-# %% [markdown] tags=["ru"] of="b4144fe8"
+# What does one learn from products alone? The largest curvature, for one: multiply by $H$ again and again, divide by the length each time, and the vector turns to the direction of the eigenvalue with the largest magnitude. The length of the product tends to this magnitude. If this eigenvalue $\lambda$ is positive, gradient descent diverges in that direction once the learning rate is above $2/\lambda$. Here is the procedure for a Hessian that is known, with the eigenvalues 4 and 1:
+# %% [markdown] tags=["ru"] of="2687ccb4"
 # ## Матрица Гессе, которая не поместилась бы в память
 #
 # У сети с миллионом весов в матрице Гессе $10^{12}$ элементов: в float32 это 4 терабайта. А в произведении $Hv$ элементов миллион. В уроке 04 вы вычисляли такое произведение для функции вектора. У модуля веса — это список тензоров; вектор `v` разрезают на части таких же форм или, наоборот, соединяют всё в один длинный вектор.
 #
-# Что можно узнать, располагая только такими произведениями? Например, наибольшую кривизну. Будем умножать вектор на $H$ снова и снова и каждый раз делить на длину: вектор повернётся вдоль собственного вектора с наибольшим по модулю собственным значением, а длина произведения будет стремиться к этому модулю. Градиентный спуск вдоль этого направления расходится, если это собственное значение положительно, а скорость обучения больше $2/\lambda$. Вот как это выглядит для известной матрицы Гессе с собственными значениями 4 и 1:
+# Что можно узнать, располагая только такими произведениями? Например, наибольшую кривизну. Будем умножать вектор на $H$ снова и снова и каждый раз делить на длину: вектор повернётся вдоль собственного вектора с наибольшим по модулю собственным значением, а длина произведения будет стремиться к этому модулю. Градиентный спуск вдоль этого направления расходится, если это собственное значение $\lambda$ положительно, а скорость обучения больше $2/\lambda$. Вот как это выглядит для известной матрицы Гессе с собственными значениями 4 и 1:
 # %%
 def f(x):
     return 2 * x[0] ** 2 + x[1] ** 2 / 2
@@ -865,7 +865,7 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # * A branch that depends on numbers becomes `torch.where`; `.item()` and `x[x > 0]` go the same way.
 # * An in-place write is refused only if the tensor has no hidden batch, as `torch.zeros(...)`. `r.new_zeros(...)` has one, and so has a result of arithmetic.
 # * Randomness must be chosen: `randomness="different"` or `"same"`.
-# * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
+# * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and after a linear layer `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
 #
 # ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
@@ -873,11 +873,11 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
 #
 # Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also where an entry is 0: `x` is padded with zeros. At $r_i = 0$ the second rule holds, with the derivative 1.
-# %% [markdown] tags=["ru"] of="8d87f168"
+# %% [markdown] tags=["ru"] of="d1844c9e"
 # * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
-# * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, и в результате арифметики тоже.
+# * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
 # * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
-# * `BatchNorm` в режиме обучения обновляет накопленные статистики. Помогает `eval()`, если этот режим допустим; вызов `torch.func.replace_all_batch_norm_modules_(model)` убирает статистики. Но тогда каждый пример — батч из одного примера, а такой батч слой `BatchNorm` не принимает: там, где примеры влияют друг на друга, градиент по отдельному примеру не имеет смысла. Вместо этого слоя берут `GroupNorm`.
+# * `BatchNorm` в режиме обучения обновляет накопленные статистики. Помогает `eval()`, если этот режим допустим; вызов `torch.func.replace_all_batch_norm_modules_(model)` убирает статистики. Но тогда каждый пример — батч из одного примера, а такой батч слой `BatchNorm` после линейного слоя не принимает: там, где примеры влияют друг на друга, градиент по отдельному примеру не имеет смысла. Вместо этого слоя берут `GroupNorm`.
 #
 # ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
@@ -1005,7 +1005,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 # ### Упражнение `meta_gradient`: производная сквозь шаги оптимизатора
 # *спроектировать · ●●● · 12 минут · 4 балла*
 #
-# Функции `train_loss` и `validation_loss` отображают вектор весов в скаляр. У `w` форма $(n,)$, `lr` — тензор без измерений; ни один из них не требует градиента, и оба остаются прежними. Аргумент `momentum` — число, накопленная скорость вначале равна 0. Каждый из `steps` шагов (их не меньше одного) такой же, как в `torch.optim.SGD`: скорость становится равной `momentum * velocity + gradient`, где градиент функции потерь на обучении взят в текущей точке, а веса — `w - lr * velocity`.
+# Функции `train_loss` и `validation_loss` отображают вектор весов в скаляр. У `w` форма $(n,)$, `lr` — тензор без измерений; ни один из них не требует градиента, и оба остаются прежними. Аргумент `momentum` — число, накопленная скорость вначале равна 0. Каждый из `steps` шагов (их не меньше одного) такой же, как в `torch.optim.SGD`: скорость становится равной `momentum * velocity + gradient` (градиент функции потерь на обучении взят в текущей точке), а веса — равными `w - lr * velocity`.
 #
 # Верните пару тензоров: производные функции потерь на валидации при весах после последнего шага — по `lr` и по начальным весам, именно в этом порядке. Вызовов двух функций потерь и обратных проходов в сумме должно быть не больше $3 \cdot steps + 2$, и ни в одном новом тензоре не должно быть больше $4n$ элементов.
 # %% answer="meta_gradient"
@@ -1218,7 +1218,7 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # ### Упражнение `fix_attention`: строка, которой ничего не видно
 # *найти ошибку · ●●○ · 12 минут · 4 балла*
 #
-# Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх одно и то же, и за ним может ничего не стоять. Все числа конечны, маска не меняется.
+# Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, маска не меняется.
 #
 # Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0 и не вносит вклада ни в один градиент. В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит), и вторая производная верна.
 # %% answer="fix_attention"
