@@ -81,6 +81,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
     verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
+    verify.add_argument(
+        "--processes", type=_positive, default=5, metavar="N", help="try answers four times in each of N processes"
+    )
     verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 
     course = commands.add_parser("course", help="make an nbgrader course folder, or bring one up to date")
@@ -90,7 +93,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     grade = commands.add_parser("grade", help="grade submissions, each in a sandbox, on all cores")
     grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     grade.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all with submissions)")
-    grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: one for each core)")
+    grade.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
     grade.add_argument(
         "--student",
         action="append",
@@ -158,6 +161,18 @@ def _assignment(text: str) -> str:
     return Path(text).name or text
 
 
+def _positive(text: str) -> int:
+    """Return the number that a command-line argument states.
+
+    Raises ArgumentTypeError if the argument is no whole number of at least 1.
+    """
+    import argparse
+
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
 def _expected() -> tuple[type[Exception], ...]:
     from .errors import UserError
     from .exercises import Unknown
@@ -211,7 +226,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     ]
     for name, only in wanted:
         (lesson,) = collection.read([name])
-        found, whole = gate.verify(lesson, collection.exercises(lesson), only)
+        found, whole = gate.verify(lesson, collection.exercises(lesson), only, chosen.processes)
         reports += found
         for complaint in whole:
             print(f"{lesson.file_name}: {complaint}", file=sys.stderr)

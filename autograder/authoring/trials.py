@@ -1,7 +1,7 @@
 """Trials of a lesson's right and wrong answers, in several processes.
 
-A verdict must be the same every time. Each answer is therefore judged on the public seed in `PROCESSES` new processes.
-Each process also judges the answers on hidden seeds of its own.
+A verdict must be the same every time. Each answer is therefore judged on the public seed in several new processes.
+Each process also judges the answers on `HIDDEN_SEEDS` seeds of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..checking.verdict import Verdict
 from .execute import Ran, run
 from .source import BrokenSource, Lesson
 
-PROCESSES, HIDDEN_SEEDS = 5, 15
+PROCESSES, HIDDEN_SEEDS = 5, 3
 # Imported before the processes are forked, once for all. Nothing may call backward before the fork.
 _PRELOADED = ["torch", "torch._dynamo", "torch.utils.checkpoint", __name__]
 _BLOCKS = 20_000  # many more than an answer needs
@@ -37,8 +37,10 @@ _BLOCKS = 20_000  # many more than an answer needs
 Trials = dict[tuple[str, str, str], list[Verdict]]
 
 
-def try_answers(lesson: Lesson, chosen: Sequence[Exercise], keys: Mapping[str, Expected]) -> Trials:
-    """Return 20 verdicts on the solution, each alternative and each mistake of the chosen exercises.
+def try_answers(
+    lesson: Lesson, chosen: Sequence[Exercise], keys: Mapping[str, Expected], processes: int = PROCESSES
+) -> Trials:
+    """Return four verdicts a process on the solution, each alternative and each mistake of the chosen exercises.
 
     `keys` is a dict from exercise name to what is expected on the public seed.
     Raises BrokenSource if a cell of the lesson cannot be executed, or if an answer ends its process.
@@ -49,9 +51,9 @@ def try_answers(lesson: Lesson, chosen: Sequence[Exercise], keys: Mapping[str, E
     path, encoded = exercises.path_of(chosen[0]), {each.name: keys[each.name].to_json() for each in chosen}
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
-    executor = ProcessPoolExecutor(min(PROCESSES, os.cpu_count() or 1), context, max_tasks_per_child=1)
+    executor = ProcessPoolExecutor(min(processes, os.cpu_count() or 1), context, max_tasks_per_child=1)
     try:
-        for found in executor.map(_try_in_process, *zip(*((lesson, path, encoded, n) for n in range(PROCESSES)))):
+        for found in executor.map(_try_in_process, *zip(*((lesson, path, encoded, n) for n in range(processes)))):
             for answer, verdicts in found.items():
                 trials[answer] += verdicts
     except BrokenProcessPool as error:
@@ -73,7 +75,7 @@ def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], process: int) 
     blocks = _scatter_free_blocks(process)
     known = exercises.load_path(path)
     ran = run(lesson, known, facts=False)
-    seeds = [f"gate {number}" for number in range(process, HIDDEN_SEEDS, PROCESSES)]
+    seeds = [f"gate {process}.{number}" for number in range(HIDDEN_SEEDS)]
     trials: Trials = defaultdict(list)
     for name, key in keys.items():
         exercise = known[name]

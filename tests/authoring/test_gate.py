@@ -12,6 +12,7 @@ import pytest
 from autograder.authoring.build import accept, private
 from autograder.authoring.gate import verify
 from autograder.authoring.source import BrokenSource
+from autograder.cli import main
 
 # Everything beyond torch and the standard library that the environment has. Python runs a module of the name
 # sitecustomize at its start, also in processes that a process starts.
@@ -54,7 +55,8 @@ def test_other_packages_are_blocked(tmp_path):
 
 
 def test_the_gate_is_green_with_torch_alone(tmp_path):
-    code = "import sys; from autograder.cli import main; sys.exit(main(['verify', '--json']))"
+    # Two processes instead of five: authors run the whole gate when they change a lesson.
+    code = "import sys; from autograder.cli import main; sys.exit(main(['verify', '--json', '--processes=2']))"
     done = with_torch_alone(tmp_path, code)
     assert (done.returncode, done.stderr) == (0, "")
     reports = json.loads(done.stdout)
@@ -266,3 +268,10 @@ def test_a_private_lesson_cannot_take_the_name_of_one_of_ours(tmp_path):
     (tmp_path / "lessons" / "20_gradient_accumulation.py").write_text(LESSON)
     with pytest.raises(BrokenSource, match="rename yours and its module"):
         private(tmp_path)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two"])
+def test_a_number_of_processes_that_is_none_is_refused(number, capsys):
+    with pytest.raises(SystemExit):
+        main(["verify", "first_gradient", f"--processes={number}"])
+    assert f"'{number}' is not a whole number of at least 1" in capsys.readouterr().err
