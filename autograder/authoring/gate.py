@@ -204,13 +204,18 @@ def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
 
 
 def _introduced(lesson: Lesson, exercise: Exercise) -> Iterator[str]:
-    """Yield a complaint for each language in which the line under an exercise's heading is wrong.
+    """Yield a complaint for each language in which an exercise's heading or the line under it is wrong.
 
-    The line must state kind, difficulty, minutes and points as the exercise's module does.
+    The heading must end with the title of the exercise's module. The line must state kind, difficulty, minutes and
+    points as the module does.
     """
     for language in LANGUAGES:
         prose = "\n".join(cell.source for cell in lesson.cells if cell.language == language)
-        heading = re.search(rf"^### .*`{exercise.name}`.*\n(.*)$", prose, re.M)
-        wanted = exercise.about.read(language)
-        if heading is not None and heading[1] != wanted:
-            yield f"{exercise.name}: under its heading in {language} write {wanted}"
+        heading = re.search(rf"^### .*`{exercise.name}`: (.)(.*)\n(.*)$", prose, re.M)
+        if heading is None:
+            continue
+        title, about = exercise.title.read(language), exercise.about.read(language)
+        if heading[1].upper() + heading[2] != title:
+            yield f"{exercise.name}: its heading in {language} does not end with its title, {title}"
+        if heading[3] != about:
+            yield f"{exercise.name}: under its heading in {language} write {about}"

@@ -209,11 +209,14 @@ def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
     assert any(complaint in each for each in found), found
 
 
-def test_prose_that_states_other_points_than_the_module_is_told(tmp_path):
+def test_prose_that_states_another_title_or_other_points_than_the_module_is_told(tmp_path):
     english = '# %% [markdown] tags=["en"]\n# ### `double`: twice\n# *complete · ●○○ · 1 minute · 1 point · extra*\n'
-    russian = '# %% [markdown] tags=["ru"]\n# ### `double`: вдвое\n# *дописать · ●○○ · 1 минута · 2 балла*\n'
+    russian = '# %% [markdown] tags=["ru"]\n# ### `double`: удвоить\n# *дописать · ●○○ · 1 минута · 2 балла*\n'
     found = gate(tmp_path, lesson=LESSON.replace("# %% answer", english + russian + "# %% answer", 1))
-    assert found == ["double: under its heading in ru write *дописать · ●○○ · 1 минута · 1 балл · дополнительно*"]
+    assert found == [
+        "double: its heading in en does not end with its title, Double",
+        "double: under its heading in ru write *дописать · ●○○ · 1 минута · 1 балл · дополнительно*",
+    ]
 
 
 def test_two_mistakes_that_look_alike_do_not_pass(tmp_path):

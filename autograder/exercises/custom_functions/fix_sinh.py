@@ -23,7 +23,7 @@ from .common import (
 
 
 @exercise(
-    title=Text("Right once, wrong the second time", "Один раз верно, второй раз нет"),
+    title=Text("Right once, wrong the second time", "Первая производная верна, вторая — нет"),
     kind="find the bug",
     asks="Sinh",
     asks_for="class",

@@ -34,7 +34,7 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
 
 
 @exercise(
-    title=Text("Find the bug: no forward line", "Найдите ошибку: строка не названа"),
+    title=Text("No forward line", "Строка не названа"),
     kind="find the bug",
     difficulty=2,
     minutes=10,

@@ -36,7 +36,7 @@ class _Model(torch.nn.Module):
 
 
 @exercise(
-    title=Text("Find the bug: evaluation in threads", "Найдите ошибку: оценка модели в потоках"),
+    title=Text("Evaluation in threads", "Оценка модели в потоках"),
     kind="find the bug",
     difficulty=2,
     minutes=10,

@@ -19,7 +19,7 @@ from .common import unmarked
 
 
 @exercise(
-    title=Text("Find the bug: a graph in two pieces", "Найдите ошибку: граф из двух частей"),
+    title=Text("A graph in two pieces", "Граф из двух частей"),
     kind="find the bug",
     core=True,
     difficulty=2,

@@ -19,7 +19,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 @exercise(
-    title=Text("A derivative from two values", "Производная по двум значениям"),
+    title=Text("A derivative from two values", "Производная из двух значений функции"),
     kind="complete",
     core=True,
     minutes=6,

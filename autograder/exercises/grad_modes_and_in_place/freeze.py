@@ -45,7 +45,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
 
 
 @exercise(
-    title=Text("Find the bug: a freeze without effect", "Найдите ошибку: слои, которые не замёрзли"),
+    title=Text("A freeze without effect", "Слои, которые не замёрзли"),
     kind="find the bug",
     core=True,
     difficulty=2,

@@ -45,7 +45,7 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool]:
 
 
 @exercise(
-    title=Text("Find the bug: a step too early", "Найдите ошибку: слишком ранний шаг"),
+    title=Text("A step too early", "Слишком ранний шаг"),
     kind="find the bug",
     core=True,
     difficulty=3,

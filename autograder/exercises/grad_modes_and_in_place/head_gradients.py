@@ -26,7 +26,7 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
 
 
 @exercise(
-    title=Text("Find the bug: features that may not be used", "Найдите ошибку: признаки, которые нельзя использовать"),
+    title=Text("Features that may not be used", "Признаки, которые нельзя использовать"),
     kind="find the bug",
     difficulty=1,
     minutes=4,

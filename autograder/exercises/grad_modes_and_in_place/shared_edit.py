@@ -96,7 +96,7 @@ def _goes_in_steps(function: Callable[[Tensor], Any], x: Tensor, index: int, gra
 
 
 @exercise(
-    title=Text("An edit of shared memory that is right", "Законное изменение общей памяти"),
+    title=Text("An edit of shared memory that is right", "Допустимое изменение общей памяти"),
     kind="write the counter-example",
     difficulty=2,
     minutes=8,

@@ -42,7 +42,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> tuple[AtMos
 
 
 @exercise(
-    title=Text("Find the bug: a recurrence written into one tensor", "Найдите ошибку: рекуррентность в одном тензоре"),
+    title=Text("A recurrence written into one tensor", "Рекуррентная формула в одном тензоре"),
     kind="find the bug",
     core=True,
     difficulty=2,

@@ -29,7 +29,7 @@ from .fix_zero_inside import (
 
 
 @exercise(
-    title=Text("Find the bug: the other cell that prints 1.46", "Найдите ошибку: другая ячейка, которая печатает 1.46"),
+    title=Text("The other cell that prints 1.46", "Другая ячейка, которая печатает 1.46"),
     kind="find the bug",
     difficulty=2,
     minutes=8,

@@ -14,7 +14,7 @@ from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, 
 
 
 @exercise(
-    title=Text("Find the bug: W goes from 1.4 to 1.46", "Найдите ошибку: W идёт от 1.4 к 1.46"),
+    title=Text("W goes from 1.4 to 1.46", "W меняется с 1.4 на 1.46"),
     kind="find the bug",
     core=True,
     difficulty=2,

@@ -10,7 +10,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("`None` and zero", "`None` и ноль"),
+    title=Text("None and zero", "None и ноль"),
     kind="predict",
     minutes=6,
     aspects=[EVERY_ENTRY],

@@ -46,7 +46,7 @@ class CountingScaler(torch.amp.GradScaler):
 
 
 @exercise(
-    title=Text("Clipping under a loss scale", "Отсечение при масштабировании функции потерь"),
+    title=Text("Clipping under a loss scale", "Отсечение при масштабировании"),
     kind="complete",
     difficulty=3,
     minutes=10,

@@ -32,7 +32,7 @@ def _after_an_error(answer: Any) -> list[object]:
 
 
 @exercise(
-    title=Text("Gradients as they arrive", "Градиенты в момент прихода"),
+    title=Text("Gradients as they arrive", "Пришедшие градиенты"),
     kind="complete",
     core=True,
     difficulty=2,

@@ -39,7 +39,7 @@ class Parts(nn.Module):
 
 
 @exercise(
-    title=Text("Who would be waited for in vain", "Кого ждали бы напрасно"),
+    title=Text("Who would be waited for in vain", "Каких параметров не дождаться"),
     kind="complete",
     difficulty=2,
     minutes=10,

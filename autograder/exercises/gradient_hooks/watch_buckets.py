@@ -72,7 +72,7 @@ class _Watched:
 
 
 @exercise(
-    title=Text("Buckets", "Корзины градиентов"),
+    title=Text("Buckets", "Корзины"),
     kind="design",
     core=True,
     difficulty=3,

@@ -15,7 +15,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("Find the bug: gradients that change together", "Найдите ошибку: градиенты, которые меняются вместе"),
+    title=Text("Gradients that change together", "Градиенты, которые меняются вместе"),
     kind="find the bug",
     difficulty=2,
     minutes=10,

@@ -56,7 +56,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
 
 
 @exercise(
-    title=Text("Find the bug: two losses, one graph", "Найдите ошибку: две функции потерь, один граф"),
+    title=Text("Two losses, one graph", "Две функции потерь, один граф"),
     kind="find the bug",
     core=True,
     difficulty=2,

@@ -18,7 +18,7 @@ from .manual_backward import assign_gradient, backward_by_paths
 
 
 @exercise(
-    title=Text("A graph on which the wrong code is right", "Граф, на котором неверный код прав"),
+    title=Text("A graph on which the wrong code is right", "Граф, на котором неверный код даёт верный ответ"),
     kind="write the counter-example",
     difficulty=3,
     minutes=10,

@@ -46,7 +46,7 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
 
 
 @exercise(
-    title=Text("One graph to keep, the others to let go", "Один граф оставить, остальные отпустить"),
+    title=Text("One graph to keep, the others to let go", "Один граф оставить, остальные освободить"),
     kind="design",
     core=True,
     difficulty=2,

@@ -56,7 +56,7 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
 
 
 @exercise(
-    title=Text("Find the bugs: the backward pass by hand", "Найдите ошибки: обратный проход вручную"),
+    title=Text("The backward pass by hand", "Обратный проход вручную"),
     kind="find the bug",
     core=True,
     difficulty=3,

@@ -41,7 +41,7 @@ def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[st
 
 
 @exercise(
-    title=Text("Find the bug: a root that gives NaN", "Найдите ошибку: корень, который даёт NaN"),
+    title=Text("A root that gives NaN", "Корень, который даёт NaN"),
     kind="find the bug",
     core=True,
     difficulty=2,

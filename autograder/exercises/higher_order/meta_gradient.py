@@ -20,7 +20,7 @@ Pair = tuple[Tensor, Tensor]
 
 
 @exercise(
-    title=Text("Through the steps of an optimizer", "Сквозь шаги оптимизатора"),
+    title=Text("Through the steps of an optimizer", "Производная сквозь шаги оптимизатора"),
     kind="design",
     core=True,
     difficulty=3,

@@ -10,7 +10,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("Complex and sparse", "Комплексные и разреженные"),
+    title=Text("Complex and sparse", "Комплексные и разреженные градиенты"),
     kind="predict",
     minutes=8,
     aspects=[EVERY_ENTRY],

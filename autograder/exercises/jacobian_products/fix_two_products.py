@@ -20,7 +20,7 @@ from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, Function, tracked
 
 
 @exercise(
-    title=Text("Find the bug: two products of one function", "Найдите ошибку: два произведения для одной функции"),
+    title=Text("Two products of one function", "Два произведения для одной функции"),
     kind="find the bug",
     core=True,
     difficulty=2,

@@ -11,7 +11,7 @@ from .common import with_lists
 
 
 @exercise(
-    title=Text("Which v, and what it gives", "Какой v и что получится"),
+    title=Text("Which v, and what it gives", "Какой вектор v нужен и что получится"),
     kind="predict",
     core=True,
     minutes=9,

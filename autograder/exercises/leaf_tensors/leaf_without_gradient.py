@@ -18,7 +18,7 @@ from .common import PAIR, flags, kind_of
 
 
 @exercise(
-    title=Text("A leaf that matters and gets nothing", "Лист, который важен и ничего не получает"),
+    title=Text("A leaf that matters and gets nothing", "Лист, который влияет на результат, но градиента не получает"),
     kind="write the counter-example",
     difficulty=3,
     minutes=12,

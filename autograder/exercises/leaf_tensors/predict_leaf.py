@@ -10,7 +10,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("Which of them are leaves", "Какие из них листовые"),
+    title=Text("Which of them are leaves", "Какие тензоры листовые"),
     kind="predict",
     core=True,
     minutes=8,

@@ -19,7 +19,7 @@ from .common import flags, grad_fn_name
 
 
 @exercise(
-    title=Text("Find the bug: a snapshot that changes", "Найдите ошибку: снимок, который меняется"),
+    title=Text("A snapshot that changes", "Снимок, который меняется"),
     kind="find the bug",
     minutes=3,
     aspects=[

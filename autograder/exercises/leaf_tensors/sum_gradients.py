@@ -43,7 +43,7 @@ def _filled_memory() -> Iterator[None]:
 
 
 @exercise(
-    title=Text("Find the bug: a sum that starts from garbage", "Найдите ошибку: сумма, которая начинается с мусора"),
+    title=Text("A sum that starts from garbage", "Сумма, которая начинается с мусора"),
     kind="find the bug",
     difficulty=2,
     minutes=6,

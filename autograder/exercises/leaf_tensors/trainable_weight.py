@@ -16,7 +16,7 @@ from .common import flags, grad_fn_name, kind_of
 
 
 @exercise(
-    title=Text("Find the bug: a weight that is never trained", "Найдите ошибку: вес, который не обучается"),
+    title=Text("A weight that is never trained", "Вес, который не обучается"),
     kind="find the bug",
     core=True,
     minutes=8,

@@ -27,7 +27,7 @@ def _count_leaves(root: Tensor) -> int:
 
 
 @exercise(
-    title=Text("Find the bug: half of the weights learn", "Найдите ошибку: учится половина весов"),
+    title=Text("Half of the weights learn", "Обучается половина весов"),
     kind="find the bug",
     minutes=4,
     aspects=[

@@ -34,7 +34,7 @@ def _is_empty(gradient: Tensor | None) -> bool:
 
 
 @exercise(
-    title=Text("Find the bug: a step that changes nothing", "Найдите ошибку: шаг, который ничего не меняет"),
+    title=Text("A step that changes nothing", "Шаг, который ничего не меняет"),
     kind="find the bug",
     core=True,
     difficulty=2,
