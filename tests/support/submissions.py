@@ -22,7 +22,7 @@ from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.checking.expected import Expected
 from autograder.checking.judge import judge, screen
-from autograder.checking.observe import observe
+from autograder.checking.observe import code_digest, observe
 
 Edit = Callable[[NotebookNode], None]
 
@@ -196,7 +196,8 @@ def points(exercise: Exercise, namespace: dict[str, Any]) -> float:
     verdict = screen(exercise, namespace)
     if verdict is None:
         expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])
-        verdict = judge(exercise, observe(exercise, namespace[exercise.asks], expected.seed), expected)
+        answer = namespace[exercise.asks]
+        verdict = judge(exercise, observe(exercise, answer, expected.seed), expected, code_digest(answer))
     return verdict.points
 
 
