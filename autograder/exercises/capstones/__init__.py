@@ -1,0 +1,7 @@
+"""The exercises of lesson 11, capstones, in order."""
+
+EXERCISES = (
+    "predict_traces",
+    "fix_traces",
+    "td_lambda",
+)

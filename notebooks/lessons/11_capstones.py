@@ -1,0 +1,436 @@
+# %% [markdown] tags=["en"] reading=20
+# # Capstones
+#
+# Everything in this lesson has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
+#
+# 1. **Eligibility traces.** A published update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
+# 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Each of the four has an error message of its own, and for each the most popular remedy is the wrong one.
+# 3. **A note to a colleague.** Five questions from forums. You choose a cure for each, try it, and defend it in writing.
+#
+# You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
+# %% [markdown] tags=["ru"] of="3b98075c"
+# # Итоговые работы
+#
+# Всё, что есть в этом уроке, уже встречалось раньше. Новое здесь — соединение: вас ждут три работы, и каждая на практике ломается на стыке двух вещей, которые по отдельности исправны.
+#
+# 1. **Следы приемлемости.** В опубликованном обновлении для TD(λ) числа проходят через `p.grad`. Ошибок в нём три, и две из них легко принять за неудачно выбранную скорость обучения.
+# 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. У каждой из четырёх тем есть своё сообщение об ошибке, и каждый раз самый популярный совет неверен.
+# 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы выберете решение, испытаете его и обоснуете письменно.
+#
+# Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("capstones", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("capstones", language="ru")
+# %%
+import warnings
+
+import torch
+from torch.nn.functional import mse_loss
+from torch.utils.checkpoint import checkpoint
+
+
+# %% [markdown] tags=["en"]
+# ## A prediction that is corrected backwards
+#
+# A learner walks through states and now and then gets a reward. Its model predicts for each state $s$ a value $v(s)$: the sum of the rewards still to come, each later one multiplied by $\gamma$ once more. After every step the prediction can be compared with a better one. The *TD error* is
+#
+# $$\delta = r + \gamma v(s') - v(s),$$
+#
+# where $r$ is the reward and $s'$ the next state; after the last state there is nothing to come, and $v(s')$ counts as 0.
+#
+# Which weights caused the error? Not only those that $v(s)$ was computed from: the states before it led here. TD(λ) keeps for each parameter an *eligibility trace*, a fading sum of past gradients, and moves the parameter along it:
+#
+# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
+#
+# An episode by hand. Three states, one weight for each (the model is a table), $w = (0.1, 0.2, 0.3)$, a reward of 1 after the third state, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
+#
+# | step | $\delta$ | trace $z$ | weights after it |
+# |---|---|---|---|
+# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
+# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
+# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
+#
+# The reward reached all three weights at once, the first with a bit more than half of its force.
+# %% [markdown] tags=["ru"] of="67a6d2b9"
+# ## Предсказание, которое исправляют задним числом
+#
+# Агент переходит из состояния в состояние и иногда получает награду. Модель предсказывает для каждого состояния $s$ ценность $v(s)$: сумму будущих наград, где каждая следующая умножена на $\gamma$ ещё раз. После каждого шага предсказание можно сравнить с более точным. *Ошибка TD* равна
+#
+# $$\delta = r + \gamma v(s') - v(s),$$
+#
+# где $r$ — награда, а $s'$ — следующее состояние; после последнего состояния наград больше не будет, и $v(s')$ считается равным 0.
+#
+# Какие веса виноваты в ошибке? Не только те, что участвовали в $v(s)$: сюда привели и предыдущие состояния. В методе TD(λ) для каждого параметра хранится *след приемлемости* (eligibility trace), затухающая сумма прошлых градиентов, и параметр сдвигается вдоль него:
+#
+# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
+#
+# Просчитаем эпизод вручную. Состояний три, на каждое приходится один вес (модель — просто таблица), $w = (0.1, 0.2, 0.3)$, после третьего состояния награда 1, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
+#
+# | шаг | $\delta$ | след $z$ | веса после шага |
+# |---|---|---|---|
+# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
+# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
+# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
+#
+# Награда сразу повлияла на все три веса, на первый — чуть больше чем вполсилы.
+# %% tags=["fact"]
+w, z, path = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64), torch.zeros(3, dtype=torch.float64), []
+for t, reward in enumerate([0.0, 0.0, 1.0]):
+    delta = reward + (0.9 * w[t + 1] if t < 2 else 0.0) - w[t]
+    z = 0.9 * 0.8 * z + torch.eye(3, dtype=torch.float64)[t]
+    w = w + 0.5 * delta * z
+    path.append([round(number, 5) for number in (delta.item(), *z.tolist(), *w.tolist())])
+assert path[0] == [0.08, 1, 0, 0, 0.14, 0.2, 0.3]
+assert path[1] == [0.07, 0.72, 1, 0, 0.1652, 0.235, 0.3]
+assert path[2] == [0.7, 0.5184, 0.72, 1, 0.34664, 0.487, 0.65]
+
+
+# %% [markdown] tags=["en"]
+# ### The published update
+#
+# Here autograd has a good job: $\nabla v(s)$, for any model. An answer on a question-and-answer site does it like this. The gradient of `v` is taken out of `p.grad`, and the update is put back into `p.grad` for an optimizer to apply. Its author left open where the optimizer comes from; we take SGD, and as its `lr` the step size $\alpha$. The function runs the three-state episode and notes what it finds. Read it; do not call it yet.
+# %% [markdown] tags=["ru"] of="140c7273"
+# ### Опубликованное обновление
+#
+# Для autograd здесь есть подходящая работа: вычислить $\nabla v(s)$ для любой модели. В одном ответе на сайте вопросов и ответов это сделано так: градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Какой оптимизатор, автор не сказал; мы возьмём SGD, а его `lr` сделаем равным размеру шага $\alpha$. Функция ниже проходит эпизод с тремя состояниями и записывает увиденное. Прочтите её, но пока не вызывайте.
+# %%
+def published(weights=(0.1, 0.2, 0.3), rewards=(0.0, 0.0, 1.0), gamma=0.9, lam=0.8, alpha=0.5):
+    seen = {}
+    model = torch.nn.Linear(3, 1, bias=False)
+    model.weight = torch.nn.Parameter(torch.tensor([weights]))
+    optimizer = torch.optim.SGD(model.parameters(), lr=alpha)
+    states = torch.eye(3)
+    (p,) = model.parameters()
+    trace = torch.zeros_like(p)
+    for t in range(3):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t < 2 else 0.0
+        v.backward()
+        if t == 1:
+            seen["p.grad[0] after the second backward"] = p.grad[0, 0].item()
+        delta = rewards[t] + gamma * v_next - v.item()
+        trace[:] = gamma * lam * trace + p.grad
+        p.grad[:] = alpha * delta * trace
+        optimizer.step()
+        if t == 0:
+            seen["p.grad[0] after step 1"] = p.grad[0, 0].item()
+            seen["w[0] after step 1"] = p[0, 0].item()
+        if t == 1:
+            seen["trace[0] after step 2"] = trace[0, 0].item()
+    seen["w[2] at the end"] = p[0, 2].item()
+    return {name: round(value, 4) for name, value in seen.items()}
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_traces`: traces through `p.grad`
+# *predict · ●○○ · 7 minutes · 1 point*
+#
+# What does `published()` return? Put a number in place of each `...`. Follow the code, not the formula: that is the point.
+# %% [markdown] tags=["ru"] of="c99af533"
+# ### Упражнение `predict_traces`: следы через `p.grad`
+# *предсказать · ●○○ · 7 минут · 1 балл*
+#
+# Что вернёт `published()`? Вместо каждого `...` поставьте число. Считайте по коду, а не по формуле: в этом и состоит упражнение.
+# %% answer="predict_traces"
+predict_traces = {
+    "p.grad[0] after step 1": 0.04,
+    "w[0] after step 1": 0.08,
+    "p.grad[0] after the second backward": 0.04,
+    "trace[0] after step 2": 0.76,
+    "w[2] at the end": 0.125,
+}
+# %% given="predict_traces"
+predict_traces = {
+    "p.grad[0] after step 1": ...,
+    "w[0] after step 1": ...,
+    "p.grad[0] after the second backward": ...,
+    "trace[0] after step 2": ...,
+    "w[2] at the end": ...,
+}
+# %% check="predict_traces"
+from autograder import check
+
+check("predict_traces")
+# %% tags=["fact"]
+assert predict_traces == published()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+published()
+
+
+# %% [markdown] tags=["en"]
+# Nothing here fails, and nothing is infinite. The first weight went from 0.1 down to 0.08 although its prediction was too low, and the trace of the first state holds 0.76 instead of 0.72: a part of an *update* has been taken for a gradient.
+#
+# Each fault alone, on the same episode:
+#
+# | what is wrong | weights at the end |
+# |---|---|
+# | nothing, TD(λ) | $(0.34664, 0.487, 0.65)$ |
+# | the sign | $(-0.14664, -0.087, -0.05)$ |
+# | `.grad` is not cleared | $(0.32683, 0.47475, 0.65)$ |
+# | the step size counts twice | $(0.22332, 0.3435, 0.475)$ |
+#
+# The sign is noticed soon: values run away from the rewards. The other two look like a poor choice of $\lambda$ and of the learning rate, and are tuned away.
+# %% [markdown] tags=["ru"] of="de809758"
+# Ошибки выполнения нет, бесконечностей тоже. Первый вес уменьшился с 0.1 до 0.08, хотя предсказание было занижено, а в следе первого состояния лежит 0.76 вместо 0.72: часть *обновления* принята за градиент.
+#
+# Вот каждая ошибка по отдельности на том же эпизоде:
+#
+# | что неверно | веса в конце |
+# |---|---|
+# | ничего, TD(λ) | $(0.34664, 0.487, 0.65)$ |
+# | знак | $(-0.14664, -0.087, -0.05)$ |
+# | `.grad` не обнуляется | $(0.32683, 0.47475, 0.65)$ |
+# | размер шага учтён дважды | $(0.22332, 0.3435, 0.475)$ |
+#
+# Неверный знак скоро заметен: ценности уходят прочь от наград. Две другие ошибки похожи на неудачный выбор $\lambda$ и скорости обучения, и их «исправляют» подбором этих чисел.
+# %% tags=["fact"]
+def with_faults(sign=-1, clears=True, twice=False, zero_start=False):
+    w = torch.tensor([[0.0, 0.0, 0.0] if zero_start else [0.1, 0.2, 0.3]], dtype=torch.float64, requires_grad=True)
+    optimizer, z = torch.optim.SGD([w], lr=0.5), torch.zeros(1, 3, dtype=torch.float64)
+    for t, reward in enumerate([0.0, 0.0, 1.0]):
+        if clears:
+            optimizer.zero_grad()
+        v = w[0, t]
+        v.backward()
+        delta = reward + (0.9 * w[0, t + 1].item() if t < 2 else 0.0) - v.item()
+        z = 0.9 * 0.8 * z + w.grad
+        w.grad[:] = sign * (0.5 if twice else 1) * delta * z
+        optimizer.step()
+    return [round(number, 5) for number in w[0].tolist()]
+
+
+assert with_faults() == [0.34664, 0.487, 0.65]
+assert with_faults(sign=1) == [-0.14664, -0.087, -0.05]
+assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `fix_traces`: traces that go downhill
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# Mend the update. `states` holds the states of one episode, one per row, and `rewards` the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
+#
+# After each step the weights are those of TD(λ), with the learning rate of the optimizer as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$ takes the place of the gradient. Its settings stay as they are. Nothing is returned.
+# %% [markdown] tags=["ru"] of="a6ea9505"
+# ### Упражнение `fix_traces`: следы, которые ведут вниз
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# Исправьте обновление. В `states` построчно записаны состояния одного эпизода, в `rewards` — награда после каждого из них; после последнего эпизод заканчивается. Вызов `model(states[t])` даёт тензор с одним числом. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
+#
+# После каждого шага веса такие, как в TD(λ), где $\alpha$ — скорость обучения оптимизатора. На каждое состояние приходится один `optimizer.step()`, а оптимизатор может быть любым: у Adam место градиента занимает направление $\delta z$. Его настройки не меняются. Функция ничего не возвращает.
+# %% answer="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% given="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    alpha = optimizer.param_groups[0]["lr"]
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = alpha * delta * trace
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    parameters = list(model.parameters())
+    traces = [torch.zeros_like(p) for p in parameters]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        with torch.no_grad():
+            target = reward + (gamma * model(states[t + 1]) if t + 1 < len(rewards) else 0.0)
+        gradients = torch.autograd.grad(v.sum(), parameters)
+        delta = (target - v).item()
+        traces = [gamma * lam * trace + g for trace, g in zip(traces, gradients)]
+        for p, trace in zip(parameters, traces):
+            p.grad = -delta * trace
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = {p: 0.0 for p in model.parameters()}
+    values_after = [lambda t=t: model(states[t]).item() for t in range(1, len(rewards))] + [lambda: 0.0]
+    for state, reward, value_after in zip(states, rewards, values_after):
+        model.zero_grad()
+        v = model(state)
+        (-v).backward()  # an optimizer goes down
+        delta = reward + gamma * value_after() - v.item()
+        for p in traces:
+            traces[p] = gamma * lam * traces[p] + p.grad
+            p.grad = delta * traces[p]
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    optimizer.zero_grad(set_to_none=False)
+    for t in range(len(rewards)):
+        v = model(states[t])
+        v.backward()
+        v_next = model(states[t + 1]).detach() if t < len(rewards) - 1 else torch.zeros_like(v)
+        delta = rewards[t] + gamma * v_next - v.detach()
+        for trace, p in zip(traces, model.parameters()):
+            trace.mul_(gamma * lam).add_(p.grad)
+            p.grad.copy_(trace).mul_(-delta.item())
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+
+
+# %% check="fix_traces"
+from autograder import check
+
+check("fix_traces")
+
+
+# %% [markdown] tags=["en"]
+# ### Episodes in a row
+#
+# Experience arrives as a stream of steps. The libraries for environments tell two endings apart. `terminated`: the episode is over, nothing comes after it, and the value of the next state counts as 0. `truncated`: somebody ran out of patience, often a time limit. The walk would have gone on, so the next state keeps its value. In both cases the next step belongs to another episode, and a trace must not reach across.
+#
+# One more thing keeps the formula from being an ordinary gradient: $v(s')$ is a target, a number. The update follows $\nabla v(s)$ alone. This is called a *semi-gradient*; `detach()`, `.item()` or `no_grad()` makes it one. Let the gradient through the target as well, and $v(s')$ is pulled down to meet $v(s)$.
+#
+# ### Exercise `td_lambda`: TD(λ) on a stream of episodes
+# *complete · ●●○ · 14 minutes · 4 points*
+#
+# `steps` is a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. `model(state)` is a tensor with one number. Go through the steps in order, from the first with traces of 0:
+#
+# * $\delta$ is computed with the weights as they are before this step; `next_state` is not looked at after a terminated one;
+# * then the traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$;
+# * after a terminated or truncated step all traces are 0 again.
+#
+# The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are.
+# %% [markdown] tags=["ru"]
+# ### Эпизоды подряд
+#
+# Опыт приходит потоком шагов. В библиотеках сред различают два вида окончания. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
+#
+# Есть и ещё одно отличие формулы от обычного градиента: $v(s')$ — это цель, просто число. Обновление идёт только вдоль $\nabla v(s)$. Это называют *полуградиентом* (semi-gradient); получается он с помощью `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то $v(s')$ будет уменьшаться навстречу $v(s)$.
+#
+# ### Упражнение `td_lambda`: TD(λ) по потоку эпизодов
+# *дописать · ●●○ · 14 минут · 4 балла*
+#
+# Аргумент `steps` — список кортежей `(state, reward, next_state, terminated, truncated)`: тензор, число, тензор, bool, bool; оба флага сразу не бывают равны True. Вызов `model(state)` даёт тензор с одним числом. Пройдите шаги по порядку; перед первым из них следы равны 0:
+#
+# * $\delta$ вычисляется с теми весами, какие были до этого шага; после `terminated` следующее состояние `next_state` не учитывается;
+# * затем к следам прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, сдвигается на месте на $\alpha\, \delta\, z$;
+# * после шага с `terminated` или `truncated` все следы снова равны 0.
+#
+# Последний шаг может и не заканчивать эпизод. Верните список всех $\delta$, числа Python. Замороженные веса, все поля `.grad` и все флаги не меняются.
+# %% answer="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    """Learn the values of `model` in place; return the TD error of each step."""
+    ### BEGIN SOLUTION
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in parameters]
+    errors = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).sum()
+        gradients = torch.autograd.grad(v, parameters)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(next_state).item()
+            delta = reward + gamma * v_next - v.item()
+            for p, trace, gradient in zip(parameters, traces, gradients):
+                trace.mul_(gamma * lam).add_(gradient)
+                p += alpha * delta * trace
+                if terminated or truncated:
+                    trace.zero_()
+        errors.append(delta)
+    return errors
+    ### END SOLUTION
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    kept = {p: p.grad for p in model.parameters() if p.requires_grad}
+    traces, errors = {}, []
+    for state, reward, next_state, terminated, truncated in steps:
+        for p in kept:
+            p.grad = None
+        v = model(state)
+        target = torch.full_like(v, reward)
+        if not terminated:
+            target = target + gamma * model(next_state).detach()
+        v.backward()
+        errors.append((target - v).item())
+        with torch.no_grad():
+            for p in kept:
+                traces[p] = gamma * lam * traces.get(p, 0.0) + p.grad
+                p.add_(traces[p], alpha=alpha * errors[-1])
+        if terminated or truncated:
+            traces.clear()
+    for p, gradient in kept.items():
+        p.grad = gradient
+    return errors
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    parameters = [p for p in model.parameters() if p.requires_grad]
+
+    def flat(tensors):
+        return torch.cat([tensor.flatten() for tensor in tensors])
+
+    sizes, trace, errors = [p.numel() for p in parameters], 0.0, []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).squeeze()
+        with torch.no_grad():
+            errors.append(float(reward + (1 - terminated) * gamma * model(next_state).squeeze() - v))
+        trace = gamma * lam * trace + flat(torch.autograd.grad(v, parameters))
+        for p, part in zip(parameters, (alpha * errors[-1] * trace).split(sizes)):
+            p.data += part.view_as(p)
+        trace = trace * (not (terminated or truncated))
+    return errors
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    names = [name for name, p in model.named_parameters() if p.requires_grad]
+    weights = dict(model.named_parameters())
+    value = torch.func.grad_and_value(lambda own, s: torch.func.functional_call(model, own, (s,)).sum())
+    errors, fresh = [], True
+    for state, reward, next_state, terminated, truncated in steps:
+        if fresh:
+            traces = {name: torch.zeros_like(weights[name]) for name in names}
+        gradients, v = value({name: weights[name].detach() for name in names}, state)
+        after = 0.0 if terminated else gamma * model(next_state).sum().item()
+        errors.append(reward + after - v.item())
+        with torch.no_grad():
+            for name in names:
+                traces[name] = gamma * lam * traces[name] + gradients[name]
+                weights[name] += alpha * errors[-1] * traces[name]
+        fresh = terminated or truncated
+    return errors
+
+
+# %% check="td_lambda"
+from autograder import check
+
+check("td_lambda")
