@@ -56,7 +56,7 @@ from torch.utils.checkpoint import checkpoint
 # | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
 #
 # The reward reached all three weights at once, the first with a bit more than half of its force.
-# %% [markdown] tags=["ru"] of="67a6d2b9"
+# %% [markdown] tags=["ru"] of="9c6f8ff3"
 # ## Предсказание, которое исправляют задним числом
 #
 # Агент переходит из состояния в состояние и иногда получает награду. Модель предсказывает для каждого состояния $s$ ценность $v(s)$: сумму будущих наград, где каждая следующая умножена на $\gamma$ ещё раз. После каждого шага предсказание можно сравнить с более точным. *Ошибка TD* равна
@@ -322,12 +322,12 @@ check("fix_traces")
 #
 # `steps` is a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. `model(state)` is a tensor with one number. Go through the steps in order, from the first with traces of 0:
 #
-# * $\delta$ is computed with the weights as they are before this step; `next_state` is not looked at after a terminated one;
+# * $\delta$ is computed with the weights as they are before this step; after a `terminated` step $v(s')$ counts as 0;
 # * then the traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$;
-# * after a terminated or truncated step all traces are 0 again.
+# * after a `terminated` or `truncated` step all traces are 0 again.
 #
 # The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="84d6f11e"
 # ### Эпизоды подряд
 #
 # Опыт приходит потоком шагов. В библиотеках сред различают два вида окончания. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
@@ -339,7 +339,7 @@ check("fix_traces")
 #
 # Аргумент `steps` — список кортежей `(state, reward, next_state, terminated, truncated)`: тензор, число, тензор, bool, bool; оба флага сразу не бывают равны True. Вызов `model(state)` даёт тензор с одним числом. Пройдите шаги по порядку; перед первым из них следы равны 0:
 #
-# * $\delta$ вычисляется с теми весами, какие были до этого шага; после `terminated` следующее состояние `next_state` не учитывается;
+# * $\delta$ вычисляется с теми весами, какие были до этого шага; после шага с `terminated` считается, что $v(s')$ равно 0;
 # * затем к следам прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, сдвигается на месте на $\alpha\, \delta\, z$;
 # * после шага с `terminated` или `truncated` все следы снова равны 0.
 #
@@ -434,3 +434,215 @@ def td_lambda(model, steps, gamma, lam, alpha):
 from autograder import check
 
 check("td_lambda")
+
+
+# %% [markdown] tags=["en"]
+# ### A curve does not find it
+#
+# Five states in a row, a walk that starts in the middle and goes left or right with equal chances, and a reward of 1 for leaving on the right. The true values, without discount, are $1/6, 2/6, \ldots, 5/6$. Here TD(λ) learns them from walks, with a table and therefore with a gradient that needs no autograd: it is 1 at the state visited. On the right is the same with the second fault of the published code, an update that stays in `.grad` and gets into the trace.
+# %% [markdown] tags=["ru"] of="a2e46170"
+# ### По кривой ошибку не найти
+#
+# Пять состояний стоят в ряд, блуждание начинается посередине и с равными шансами идёт влево или вправо; за выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. Ниже TD(λ) находит их по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа то же самое, но со второй ошибкой опубликованного кода: обновление остаётся в `.grad` и попадает в след.
+# %%
+def walk_values(walks, leaks, lam=0.8, alpha=0.1):
+    rng = torch.Generator().manual_seed(0)
+    w = torch.full((5,), 0.5)
+    for _ in range(walks):
+        state, trace, left = 2, torch.zeros(5), torch.zeros(5)
+        while 0 <= state <= 4:
+            after = state + (1 if torch.rand((), generator=rng) < 0.5 else -1)
+            delta = (w[after] if 0 <= after <= 4 else float(after == 5)) - w[state]
+            trace = lam * trace + left
+            trace[state] += 1
+            w += alpha * delta * trace
+            left = -delta * trace if leaks else left
+            state = after
+    return w
+
+
+true_values = torch.arange(1, 6) / 6
+
+
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+figure, both = plt.subplots(1, 2, figsize=(8, 3), sharey=True)
+for axes, leaks, title in zip(both, (False, True), ("TD(λ)", ".grad is not cleared")):
+    axes.plot("ABCDE", true_values, "k--", label="true")
+    for walks in (1, 10, 100):
+        axes.plot("ABCDE", walk_values(walks, leaks), marker="o", label=str(walks))
+    axes.set_title(title, fontsize=10)
+both[0].legend(frameon=False)
+plt.show()
+
+
+# %% tags=["fact"]
+def distance(values):
+    return (values - true_values).square().mean().sqrt().item()
+
+
+assert distance(walk_values(1, leaks=False)) > 0.2
+assert 0.05 < distance(walk_values(100, leaks=False)) < 0.08
+assert 0.07 < distance(walk_values(100, leaks=True)) < 0.1
+
+
+# %% [markdown] tags=["en"]
+# Both learn. After 100 walks the right one is off by 0.07 on average (root mean square), the wrong one by 0.08: a difference that another seed can turn round. What told them apart was an episode of three steps with numbers one can check by hand.
+# %% [markdown] tags=["ru"] of="1bd24b2a"
+# Обучаются обе. После 100 блужданий средняя квадратичная ошибка правильной программы равна 0.07, неправильной — 0.08: с другим начальным числом генератора разница может оказаться и обратной. А различил их эпизод из трёх шагов с числами, которые можно проверить вручную.
+
+
+# %% [markdown] tags=["en"]
+# ## A step that fits into memory
+#
+# The rest of the lesson builds one training step, piece by piece, until it runs under a cap.
+#
+# ### A frozen start
+#
+# A pretrained model is adapted: its base is frozen, small adapters in its blocks are trained, and so that it fits, every block runs under a checkpoint. The log then shows, once:
+#
+# > UserWarning: None of the inputs have requires_grad=True. Gradients will be None
+#
+# Replies in issue trackers say that it is normal, that the loss looks fine, or which filter hides the message. Is it normal? Two blocks, as small as possible:
+# %% [markdown] tags=["ru"] of="ca711674"
+# ## Шаг, который помещается в память
+#
+# До конца урока мы по частям собираем один шаг обучения, пока он не уложится в заданный предел памяти.
+#
+# ### Замороженное начало
+#
+# Дообучается готовая модель: её основа заморожена, обучаются небольшие адаптеры в блоках, а чтобы хватило памяти, каждый блок выполняется с контрольной точкой. В журнале один раз появляется сообщение:
+#
+# > UserWarning: None of the inputs have requires_grad=True. Gradients will be None
+#
+# В ответах на форумах пишут, что так и должно быть, что значение функции потерь в порядке, или советуют фильтр, который скроет сообщение. Так и должно быть? Вот два блока, меньше некуда:
+# %%
+class Adapted(torch.nn.Module):
+    """A frozen base and an adapter beside it."""
+
+    def __init__(self, features):
+        super().__init__()
+        self.base = torch.nn.Linear(features, features).requires_grad_(False)
+        self.adapter = torch.nn.Linear(features, features, bias=False)
+
+    def forward(self, h):
+        return torch.tanh(h + self.base(h) + self.adapter(h))
+
+
+def who_has_gradients(use_reentrant):
+    torch.manual_seed(0)
+    embed = torch.nn.Embedding(5, 3).requires_grad_(False)
+    blocks = [Adapted(3), Adapted(3)]
+    head = torch.nn.Linear(3, 1)
+    h = embed(torch.tensor([0, 3]))
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=use_reentrant)
+    head(h).sum().backward()
+    return {
+        "block 0": blocks[0].adapter.weight.grad is not None,
+        "block 1": blocks[1].adapter.weight.grad is not None,
+        "head": head.weight.grad is not None,
+    }
+
+
+for use_reentrant in (True, False):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        print(f"use_reentrant={use_reentrant}:", who_has_gradients(use_reentrant))
+    for message in {str(warning.message) for warning in warned}:
+        print("   ", message)
+# %% tags=["fact"]
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    assert who_has_gradients(True) == {"block 0": False, "block 1": False, "head": True}
+assert {str(each.message) for each in warned} == {"None of the inputs have requires_grad=True. Gradients will be None"}
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    assert who_has_gradients(False) == {"block 0": True, "block 1": True, "head": True}
+assert warned == []
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    block, x = Adapted(3), torch.ones(2, 3)
+    assert not checkpoint(block, x).requires_grad  # the default is still the reentrant variant
+    assert any("use_reentrant parameter should be passed explicitly" in str(each.message) for each in warned)
+    assert not checkpoint(lambda inputs: block(inputs["x"]), {"x": x.requires_grad_()}, use_reentrant=True).requires_grad
+    assert checkpoint(block, x.detach().requires_grad_(), use_reentrant=True).requires_grad
+    with torch.no_grad():
+        warned.clear()
+        checkpoint(block, x.detach(), use_reentrant=True)
+        assert [str(each.message)[:21] for each in warned] == ["None of the inputs ha"]
+
+
+# %% [markdown] tags=["en"]
+# Not one adapter is trained. The loss falls all the same, because the head learns: that is why so many people find nothing wrong.
+#
+# The reentrant variant is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
+#
+# Sometimes the message is indeed harmless: in a validation loop under `no_grad()` it appears as well, and where the whole of a frozen tower is checkpointed nothing is lost. The message does not tell these cases apart. `.grad` of an adapter does.
+#
+# ### Exercise `fix_checkpoint`: a frozen start
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# `embed` is an embedding, `tokens` a tensor of indices, `blocks` a `ModuleList`, `head` a layer. Return `head` of what the blocks make of the embedding, one after the other. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole.
+#
+# After `backward()` from the output every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. Flags and weights do not change. In the backward pass the inside of no more than one block is in memory at a time. Gradients are taken with `backward()`.
+# %% [markdown] tags=["ru"] of="bb20e5fd"
+# Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не видят ошибки.
+#
+# Реентерабельный вариант — это пользовательская функция. Её `forward` выполняет блок с выключенной записью, и результат требует градиента только тогда, когда его требует хотя бы один *тензор среди аргументов*. Веса блока — не аргументы, а выход замороженного слоя embedding градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет реентерабельный вариант.
+#
+# Иногда сообщение действительно безобидно: оно появляется и при валидации внутри `no_grad()`, а если контрольными точками охвачена целиком замороженная часть модели, ничего не потеряно. По тексту сообщения эти случаи не различить. Различает их `.grad` адаптера.
+#
+# ### Упражнение `fix_checkpoint`: замороженное начало
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# Здесь `embed` — слой embedding, `tokens` — тензор индексов, `blocks` — `ModuleList`, `head` — выходной слой. Верните результат `head` для того, что получится, если пропустить embedding через блоки один за другим. Часть параметров требует градиента, часть нет, и это может быть в любом месте модели: embedding может обучаться, а какой-то блок — быть заморожен целиком.
+#
+# После вызова `backward()` от выхода у каждого обучаемого параметра такой же градиент, как без контрольных точек, а у замороженных — None. Флаги и веса не меняются. Во время обратного прохода в памяти одновременно лежит содержимое не более чем одного блока. Градиенты вычисляются вызовом `backward()`.
+# %% answer="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=False)
+    return head(h)
+
+
+# %% given="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=True)
+    return head(h)
+
+
+# %% alternative="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens).requires_grad_()
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=True)
+    return head(h)
+
+
+# %% alternative="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    from torch.utils.checkpoint import checkpoint_sequential
+
+    layers = [*blocks, torch.nn.Identity()]  # the last segment is not checkpointed
+    return head(checkpoint_sequential(layers, len(layers), embed(tokens), use_reentrant=False))
+
+
+# %% alternative="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    if not h.requires_grad:
+        h = h.detach().requires_grad_()
+    for block in blocks:
+        h = checkpoint(lambda h, block=block: block(h), h, use_reentrant=True)
+    return head(h)
+
+
+# %% check="fix_checkpoint"
+from autograder import check
+
+check("fix_checkpoint")

@@ -4,4 +4,5 @@ EXERCISES = (
     "predict_traces",
     "fix_traces",
     "td_lambda",
+    "fix_checkpoint",
 )

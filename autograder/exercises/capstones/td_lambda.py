@@ -156,13 +156,12 @@ def _learn(
     factor: float = 1.0,
     decay: float | None = None,
     stale: bool = False,
-    late: bool = False,
 ) -> list[float]:
     """Run TD(λ) with one fault or none.
 
     `resets` says when traces are cleared, `ends` after which steps the next value is 0. If `through_next`, the gradient
     is that of the TD error. `factor` multiplies each step, `decay` replaces gamma * lam. If `stale`, weights move along
-    the trace of the step before. If `late`, the next value is computed after the weights have moved.
+    the trace of the step before.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     traces = [torch.zeros_like(p) for p in parameters]
@@ -181,16 +180,8 @@ def _learn(
             moved = [trace.clone() for trace in traces] if stale else traces
             for trace, g in zip(traces, gradients):
                 trace.mul_(decay).add_(g)
-            if late and not over:
-                for p, trace in zip(parameters, moved):
-                    p += alpha * delta * trace
-                later = float(reward + gamma * model(next_state).sum() - v)
-                for p, trace in zip(parameters, moved):
-                    p += alpha * (later - delta) * trace
-                delta = later
-            else:
-                for p, trace in zip(parameters, moved):
-                    p += factor * alpha * delta * trace
+            for p, trace in zip(parameters, moved):
+                p += factor * alpha * delta * trace
             if (resets == "terminated" and terminated) or (resets == "either" and (terminated or truncated)):
                 for trace in traces:
                     trace.zero_()
