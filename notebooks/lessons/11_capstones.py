@@ -566,7 +566,9 @@ with warnings.catch_warnings(record=True) as warned:
     block, x = Adapted(3), torch.ones(2, 3)
     assert not checkpoint(block, x).requires_grad  # the default is still the reentrant variant
     assert any("use_reentrant parameter should be passed explicitly" in str(each.message) for each in warned)
-    assert not checkpoint(lambda inputs: block(inputs["x"]), {"x": x.requires_grad_()}, use_reentrant=True).requires_grad
+    assert not checkpoint(
+        lambda inputs: block(inputs["x"]), {"x": x.requires_grad_()}, use_reentrant=True
+    ).requires_grad
     assert checkpoint(block, x.detach().requires_grad_(), use_reentrant=True).requires_grad
     with torch.no_grad():
         warned.clear()
@@ -646,3 +648,526 @@ def fix_checkpoint(embed, blocks, head, tokens):
 from autograder import check
 
 check("fix_checkpoint")
+
+
+# %% [markdown] tags=["en"]
+# Four cures go round, and they differ:
+#
+# | cure | what it does | its price |
+# |---|---|---|
+# | `use_reentrant=False` | the other variant: it looks at the output, not at the arguments | none here |
+# | `h.requires_grad_()` on the output of the embedding | the first argument requires grad (libraries call it `enable_input_require_grads`) | a gradient of `h` that nobody needs |
+# | an extra argument that requires grad | the same, through a dummy | fails in a block that is frozen as a whole |
+# | a filter for warnings | hides the message | all gradients |
+# %% [markdown] tags=["ru"] of="9d233e97"
+# На форумах предлагают четыре средства, и они не равноценны:
+#
+# | средство | что происходит | чем платят |
+# |---|---|---|
+# | `use_reentrant=False` | другой вариант: он смотрит не на аргументы, а на выход | здесь ничем |
+# | `h.requires_grad_()` на выходе слоя embedding | градиента требует первый аргумент (в библиотеках это называется `enable_input_require_grads`) | вычисляется градиент `h`, который никому не нужен |
+# | лишний аргумент, который требует градиента | то же самое, но через пустышку | в блоке, замороженном целиком, будет ошибка |
+# | фильтр предупреждений | сообщение не показывается | всеми градиентами |
+# %% tags=["fact"]
+frozen_block = Adapted(3).requires_grad_(False)
+flag = torch.zeros((), requires_grad=True)
+y = checkpoint(lambda h, _: frozen_block(h), torch.ones(2, 3), flag, use_reentrant=True)
+assert y.requires_grad
+try:
+    y.sum().backward()
+    raise SystemError("no error")
+except RuntimeError as error:
+    assert "none of output has requires_grad=True" in str(error)
+h = torch.ones(2, 3).requires_grad_()
+checkpoint(frozen_block, h, use_reentrant=True).sum().backward()
+assert h.grad is not None
+
+
+# %% [markdown] tags=["en"]
+# ### A state that lives longer than its graph
+#
+# A recurrent model reads a sequence that is too long for one graph. It is cut into *windows*: after every $k$ steps there is a backward pass, and the hidden state $h$ goes on into the next window. The second `backward()` raises
+#
+# > RuntimeError: Trying to backward through the graph a second time
+#
+# although nobody calls it twice for the same loss. Why? $h$ is a tensor with a history. The graph of the second window is tied to that of the first, and the first has been freed.
+#
+# Below is the smallest recurrent model, $h_t = a h_{t-1} + 1$ with $a = 0.5$ and $h_0 = 0$; the loss is the sum of all four $h_t$. What may be done between the windows?
+# %% [markdown] tags=["ru"] of="0fc62184"
+# ### Состояние, которое живёт дольше своего графа
+#
+# Рекуррентная модель читает последовательность, слишком длинную для одного графа. Её разрезают на *окна*: через каждые $k$ шагов делают обратный проход, а скрытое состояние $h$ переходит в следующее окно. Второй `backward()` завершается ошибкой
+#
+# > RuntimeError: Trying to backward through the graph a second time
+#
+# хотя для одной и той же функции потерь его дважды не вызывали. Почему? Состояние $h$ — тензор с историей. Граф второго окна соединён с графом первого, а тот уже освобождён.
+#
+# Ниже самая маленькая рекуррентная модель: $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$; функция потерь — сумма всех четырёх $h_t$. Что можно сделать между окнами?
+# %%
+def windows(k, between, step=False, retain_graph=False):
+    """The gradient of `a` from windows of `k` steps, or the beginning of torch's message."""
+    a = torch.nn.Parameter(torch.tensor([0.5]))
+    optimizer = torch.optim.SGD([a], lr=0.1)
+    h = torch.zeros(1)
+    try:
+        for _ in range(4 // k):
+            loss = 0.0
+            for _ in range(k):
+                h = a * h + 1
+                loss = loss + h.sum()
+            loss.backward(retain_graph=retain_graph)
+            if step:
+                optimizer.step()
+            h = between(h)
+    except RuntimeError as error:
+        return str(error)[:66] + " ..."
+    return a.grad.item()
+
+
+def keep(h):
+    return h
+
+
+print("one window of 4:             ", windows(4, keep))
+print("windows of 2, h as it is:    ", windows(2, keep))
+print("  with retain_graph=True:    ", windows(2, keep, retain_graph=True))
+print("  and a step between:        ", windows(2, keep, retain_graph=True, step=True))
+print("windows of 2, h.detach():    ", windows(2, torch.Tensor.detach))
+print("windows of 1, h.detach():    ", windows(1, torch.Tensor.detach))
+print("windows of 2, h set to zeros:", windows(2, torch.zeros_like))
+# %% tags=["fact"]
+assert windows(4, keep) == windows(2, keep, retain_graph=True) == 5.75
+assert windows(2, keep).startswith("Trying to backward through the graph a second time")
+in_place = "one of the variables needed for gradient computation has been modified by an inplace operation"
+assert windows(2, keep, retain_graph=True, step=True)[:66] == in_place[:66]
+assert windows(2, torch.Tensor.detach) == 5.0
+assert windows(1, torch.Tensor.detach) == 4.25
+assert windows(2, torch.zeros_like) == 2.0
+
+
+# %% [markdown] tags=["en"]
+# The message itself recommends `retain_graph=True`, and most replies repeat it. It gives the full gradient, 5.75, but then every window goes back to the very beginning and nothing is ever freed. And as soon as an optimizer steps between the windows, the next error comes: the old graph has saved the old weights, and the step has overwritten them.
+#
+# `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
+#
+# Zeros instead of $h$ remove the error as well. They change the model: each window begins without a memory.
+# %% [markdown] tags=["ru"] of="629b4702"
+# Сам текст ошибки советует `retain_graph=True`, и большинство ответов его повторяет. Так получится полный градиент, 5.75, но тогда каждое окно проходит назад до самого начала и ничего не освобождается. А если между окнами сделать шаг оптимизатора, появится следующая ошибка: в старом графе сохранены старые веса, и шаг их перезаписал.
+#
+# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет того, что второе окно сообщило бы первому. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, вместе 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$; вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
+#
+# Если вместо $h$ взять нули, ошибка тоже исчезнет. Но это уже другая модель: каждое окно начинается без памяти о прошлом.
+# %% [markdown] tags=["en"]
+# ### All together
+#
+# Here is the step that the three tools were for. The cell has a frozen base, wide inside; the sequences are long; the batch does not fit. How much is in memory at the worst moment?
+#
+# | what is kept for the backward pass | with windows of 6 steps, 24 rows in micro-batches of 4 |
+# |---|---|
+# | nothing is cut | the inside of 12 calls with 24 rows |
+# | windows | 6 calls with 24 rows |
+# | windows and micro-batches | 6 calls with 4 rows |
+# | and a checkpoint at every call | 1 call with 4 rows, and 6 small hidden states |
+#
+# ### Exercise `train_windows`: one step, all together
+# *design · ●●● · 22 minutes · 6 points*
+#
+# `x` has the shape (time, rows, features), `y` the shape (time, rows, outputs), `h` is the hidden state at the start, of shape (rows, state); none of them requires grad. `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
+#
+# Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory.
+#
+# Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are.
+# %% [markdown] tags=["ru"] of="fe813f30"
+# ### Всё вместе
+#
+# Вот шаг, ради которого понадобились эти три средства. У ячейки замороженная основа, широкая внутри; последовательности длинные; батч не помещается. Сколько памяти занято в худший момент?
+#
+# | что хранится для обратного прохода | при окнах из 6 шагов и 24 строках в микробатчах по 4 |
+# |---|---|
+# | ничего не разделено | содержимое 12 вызовов по 24 строки |
+# | окна | 6 вызовов по 24 строки |
+# | окна и микробатчи | 6 вызовов по 4 строки |
+# | и контрольная точка на каждый вызов | 1 вызов с 4 строками и 6 маленьких скрытых состояний |
+#
+# ### Упражнение `train_windows`: один шаг, всё вместе
+# *спроектировать · ●●● · 22 минуты · 6 баллов*
+#
+# У `x` форма (время, строки, признаки), у `y` — (время, строки, выходы), `h` — начальное скрытое состояние формы (строки, состояние); ни один из этих тензоров не требует градиента. Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Каждая строка обрабатывается отдельно. Часть весов ячейки заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
+#
+# Разрежьте время на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: в памяти ни в какой момент не должно лежать больше, чем содержимое одного вызова ячейки.
+#
+# Верните пару: скрытое состояние после последнего шага, формы (строки, состояние) и без графа, и средний квадрат ошибки по всем элементам `y`, какими они были в прямых проходах, — число Python. Флаги и замороженные веса не меняются.
+# %% answer="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    """One optimizer step per window; return the last hidden state and the mean squared error."""
+    ### BEGIN SOLUTION
+    states, total = list(h.split(rows)), 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):
+            state, loss = states[i], 0.0
+            for x_t, y_t in zip(x_part, y_part):
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
+                loss = loss + mse_loss(prediction, y_t, reduction="sum")
+            (loss / ys.numel()).backward()
+            states[i] = state.detach()
+            total += loss.item()
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+    ### END SOLUTION
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    parts = [slice(first, first + rows) for first in range(0, len(h), rows)]
+    h, losses, sizes = h.clone(), [], []
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        for part in parts:
+            state, predictions = h[part].clone(), []
+            for x_t in xs[:, part]:
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
+                predictions.append(prediction)
+            loss = mse_loss(torch.stack(predictions), ys[:, part])
+            loss.backward(torch.full_like(loss, state.shape[0] / h.shape[0]))
+            h[part] = state.detach()
+            losses.append(loss.item())
+            sizes.append(ys[:, part].numel())
+        optimizer.step()
+    return h, sum(loss * n for loss, n in zip(losses, sizes)) / sum(sizes)
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    trained = [p for p in cell.parameters() if p.requires_grad]
+    states, total = [part for part in h.split(rows)], 0.0
+    for start in range(0, len(x), steps):
+        stop = min(start + steps, len(x))
+        sums = [torch.zeros_like(p) for p in trained]
+        for i in range(len(states)):
+            state, loss = states[i], torch.zeros((), dtype=x.dtype)
+            for t in range(start, stop):
+                prediction, state = checkpoint(cell, x[t, i * rows : (i + 1) * rows], state, use_reentrant=False)
+                loss = loss + (prediction - y[t, i * rows : (i + 1) * rows]).square().sum()
+            for s, gradient in zip(sums, torch.autograd.grad(loss, trained)):
+                s += gradient / y[start:stop].numel()
+            states[i], total = state.detach(), total + float(loss.detach())
+        for p, s in zip(trained, sums):
+            p.grad = s
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    def error_of(x_t, y_t, state):
+        prediction, state = cell(x_t, state)
+        return ((prediction - y_t) ** 2).sum(), state
+
+    done, squares = {}, 0.0
+    for first in range(0, len(x), steps):
+        entries = y[first : first + steps].numel()
+        for row in range(0, x.shape[1], rows):
+            state = done.get(row, h[row : row + rows])
+            loss = 0
+            for t in range(first, min(first + steps, len(x))):
+                error, state = checkpoint(
+                    error_of, x[t][row : row + rows], y[t][row : row + rows], state, use_reentrant=False
+                )
+                loss = loss + error / entries
+            if row == 0:
+                cell.zero_grad()
+            loss.backward()
+            squares += loss.item() * entries
+            done[row] = state.detach()
+        optimizer.step()
+    return torch.cat(list(done.values())), squares / y.numel()
+
+
+# %% check="train_windows"
+from autograder import check
+
+check("train_windows")
+
+
+# %% [markdown] tags=["en"]
+# ## A note to a colleague
+#
+# Five questions as they are asked in forums and issue trackers, in our words. Each runs, and each does something that its author did not expect.
+#
+# **A.** *"My critic became worse when I added the actor's loss. Both losses go down."* An actor is to make actions likelier that turned out better than the critic had predicted. The difference is called the advantage.
+#
+# **B.** *"The decoder of my autoencoder trains, the encoder does not. Its gradients are None."* The encoder gives a mean and the logarithm of a standard deviation, and the decoder gets a sample.
+#
+# **C.** *"element 0 of tensors does not require grad. I set `requires_grad=True`, the error is gone, and now the loss stays where it is."*
+#
+# **D.** *"I replaced the last layer for my ten classes. The accuracy stays at ten percent."*
+#
+# **E.** *"The first step of my attack works, in the second `x.grad` is None. With `retain_grad()` it runs, but training afterwards has become unstable."* An attack moves an input, step by step, in the direction that raises the loss.
+# %% [markdown] tags=["ru"] of="d51dd1de"
+# ## Письмо коллеге
+#
+# Вот пять вопросов, какие задают на форумах, в нашем пересказе. Код каждого выполняется, и каждый раз происходит не то, чего ждал автор.
+#
+# **A.** *«Когда я добавил функцию потерь актора, критик стал хуже. Оба значения уменьшаются».* Актор должен делать вероятнее те действия, результат которых оказался лучше, чем предсказал критик. Разность называют преимуществом (advantage).
+#
+# **B.** *«Декодировщик моего автокодировщика обучается, а кодировщик нет. В градиентах None».* Кодировщик выдаёт среднее и логарифм стандартного отклонения, а декодировщик получает выборку.
+#
+# **C.** *«element 0 of tensors does not require grad. Я поставил `requires_grad=True`, ошибки больше нет, но функция потерь стоит на месте».*
+#
+# **D.** *«Я заменил последний слой, у меня десять классов. Точность так и осталась десять процентов».*
+#
+# **E.** *«Первый шаг атаки работает, на втором `x.grad` равен None. С `retain_grad()` всё выполняется, но обучение после этого стало неустойчивым».* Атака шаг за шагом сдвигает вход туда, где функция потерь больше.
+# %%
+def a(log_prob, value, returns):
+    advantage = returns - value
+    return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+
+def b(mu, log_std):
+    return torch.distributions.Normal(mu, log_std.exp()).sample()
+
+
+def c(losses):
+    return torch.tensor([loss.item() for loss in losses], requires_grad=True).mean()
+
+
+def d(model, outputs, lr):
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    model.head = torch.nn.Linear(model.head.in_features, outputs)
+    return optimizer
+
+
+def e(model, x, y, eps, steps):
+    x = x.clone().requires_grad_()
+    for _ in range(steps):
+        mse_loss(model(x), y).backward()
+        x = x + eps * x.grad.sign()
+    return x
+
+
+value = torch.tensor(1.0, requires_grad=True)
+a(torch.tensor(-2.0), value, torch.tensor(3.0)).backward()
+print("A: gradient of the value", value.grad.item(), "instead of", 2 * (1.0 - 3.0))
+mu, log_std = torch.zeros(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+print("B: sample requires grad:", b(mu, log_std).requires_grad)
+w = torch.ones(2, requires_grad=True)
+c([w.sum(), (w**2).sum()]).backward()
+print("C: w.grad:", w.grad)
+model = torch.nn.Sequential()
+model.body, model.head = torch.nn.Linear(2, 3), torch.nn.Linear(3, 2)
+optimizer = d(model, 10, lr=0.1)
+known = {id(p) for group in optimizer.param_groups for p in group["params"]}
+print("D: the optimizer knows", {name: id(p) in known for name, p in model.named_parameters()})
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        e(torch.nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3, 1), eps=0.1, steps=2)
+    except AttributeError as error:
+        print("E:", error)
+# %% tags=["fact"]
+assert value.grad.item() == -6.0 and 2 * (1.0 - 3.0) == -4.0
+assert not b(mu, log_std).requires_grad and torch.distributions.Normal(mu, log_std.exp()).rsample().requires_grad
+assert w.grad is None
+assert [id(p) in known for p in model.parameters()] == [True, True, False, False]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        e(torch.nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3, 1), eps=0.1, steps=2)
+        raise SystemError("no error")
+    except AttributeError as error:
+        assert str(error) == "'NoneType' object has no attribute 'sign'"
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `cures`: five cures
+# *find the bug · ●●○ · 20 minutes · 5 points · extra*
+#
+# Mend the five functions. `cures()` returns them in a dict, under the letters. The arguments stay as they are.
+#
+# * **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone.
+# * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$.
+# * **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all.
+# * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once and no others.
+# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` of the model, stay as they are.
+#
+# Each letter earns its own point.
+# %% [markdown] tags=["ru"] of="f575d040"
+# ### Дополнительное упражнение `cures`: пять решений
+# *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
+#
+# Исправьте пять функций. Вызов `cures()` возвращает их в словаре, под теми же буквами. Аргументы остаются прежними.
+#
+# * **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Функция потерь стратегии обучает только `log_prob`, квадрат ошибки — только `value`.
+# * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`, той же формы и с такими производными, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$.
+# * **C** возвращает среднее списка значений функций потерь (тензоров без измерений), и градиент доходит до каждого.
+# * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В нём по одному разу есть все параметры модели и нет никаких других.
+# * **E** делает `steps` шагов размера `eps` по знаку градиента функции потерь по `x` и возвращает сдвинутый `x`. Графа у него нет; переданный тензор `x` и все поля `.grad` модели не меняются.
+#
+# За каждую букву даётся свой балл.
+# %% answer="cures"
+def cures():
+    """Five mended functions, by their letters."""
+
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * gradient.sign()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% given="cures"
+def cures():
+    """Five mended functions, by their letters."""
+
+    def a(log_prob, value, returns):
+        advantage = returns - value
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).sample()
+
+    def c(losses):
+        return torch.tensor([loss.item() for loss in losses], requires_grad=True).mean()
+
+    def d(model, outputs, lr):
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return optimizer
+
+    def e(model, x, y, eps, steps):
+        x = x.clone().requires_grad_()
+        for _ in range(steps):
+            mse_loss(model(x), y).backward()
+            x = x + eps * x.grad.sign()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% alternative="cures"
+def cures():
+    def a(log_prob, value, returns):
+        with torch.no_grad():
+            advantage = returns - value
+        return (value - returns).square().mean() - (log_prob * advantage).mean()
+
+    def b(mu, log_std):
+        return mu + log_std.exp() * torch.randn_like(mu)
+
+    def c(losses):
+        return sum(losses) / len(losses)
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        body = [p for name, p in model.named_parameters() if not name.startswith("head")]
+        return torch.optim.SGD([{"params": body}, {"params": model.head.parameters()}], lr=lr)
+
+    def e(model, x, y, eps, steps):
+        gradient = torch.func.grad(lambda x: mse_loss(model(x), y))
+        for _ in range(steps):
+            x = (x + eps * gradient(x).sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% alternative="cures"
+class Cured:
+    def a(log_prob, value, returns):
+        policy = -(log_prob * (returns - value.detach())).mean()
+        return policy + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.addcmul(mu, log_std.exp(), torch.empty_like(mu).normal_())
+
+    def c(losses):
+        total = torch.zeros((), dtype=losses[0].dtype)
+        for loss in losses:
+            total = total + loss / len(losses)
+        return total
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs, bias=True)
+        optimizer = torch.optim.SGD(model.body.parameters(), lr=lr)
+        optimizer.add_param_group({"params": list(model.head.parameters())})
+        return optimizer
+
+    def e(model, x, y, eps, steps):
+        moved = x.clone().requires_grad_()
+        for _ in range(steps):
+            moved.grad = None
+            mse_loss(model(moved), y).backward(inputs=[moved])
+            with torch.no_grad():
+                moved += eps * moved.grad.sign()
+        return moved.detach()
+
+
+def cures():
+    return {name.upper(): getattr(Cured, name) for name in "abcde"}
+
+
+# %% alternative="cures"
+def cures():
+    def d(model, outputs, lr):
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        optimizer.param_groups[0]["params"] = list(model.parameters())
+        return optimizer
+
+    def e(model, x, y, eps, steps):
+        if steps == 0:
+            return x
+        x = x.detach().clone().requires_grad_()
+        gradient = torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), [x])[0]
+        return e(model, (x + gradient.sign() * eps).detach(), y, eps, steps - 1)
+
+    return {
+        "A": lambda lp, v, r: mse_loss(v, r) - (lp * (r - v).detach()).mean(),
+        "B": lambda mu, log_std: torch.distributions.Normal(mu, torch.exp(log_std)).rsample(torch.Size([])),
+        "C": lambda losses: torch.cat([loss.reshape(1) for loss in losses]).mean(),
+        "D": d,
+        "E": e,
+    }
+
+
+# %% check="cures"
+from autograder import check
+
+check("cures")
+# %% [markdown] tags=["en"]
+# ### Question `note_to_a_colleague`
+# *in your own words · 7 minutes · 3 points · read by a person*
+#
+# Choose two of the five questions and write the replies that you would post. A reply names the cause: which tensor the gradient should reach, and where its path is cut or not cut. It gives one cure, in code. And it says why not another one: for A to detach `value` everywhere, for B `requires_grad_()` on the sample, for C the flag, for D `add_param_group`, for E `retain_grad()`. Three or four sentences each.
+# %% [markdown] tags=["ru"] of="1738955f"
+# ### Вопрос `note_to_a_colleague`
+# *своими словами · 7 минут · 3 балла · проверяет преподаватель*
+#
+# Выберите два вопроса из пяти и напишите ответы, которые вы отправили бы авторам. В ответе названа причина: до какого тензора градиент должен дойти и где его путь оборван или, наоборот, не оборван. Предложено одно решение, в виде кода. И сказано, почему не другое: для A — отсоединить `value` везде, для B — `requires_grad_()` на выборке, для C — флаг, для D — `add_param_group`, для E — `retain_grad()`. По три-четыре предложения на ответ.
+# %% [markdown] written="note_to_a_colleague" points=3 minutes=7
+# **Rubric.** 1.5 points for each of two replies: 0.5 for the cause, 0.5 for a cure that runs, 0.5 for the reason against the other cure.
+#
+# A: the advantage weighs `log_prob`, it is no function to be trained; through it the policy loss reaches `value`. Detach the advantage; with `value` detached everywhere the critic does not learn. B: `sample()` runs under `no_grad()`, the path from the decoder ends there; `rsample()` or $\mu + \sigma\varepsilon$; the flag makes the sample a leaf, and the gradient stays in it. C: `torch.tensor` copies numbers, the graph is lost; `torch.stack(losses).mean()`; the flag belongs to the new leaf, so the error goes and the training does, too. D: the optimizer holds the tensors that it was given, the new layer is not among them; make the head first; `add_param_group` works, but the old head stays in the optimizer (accept it where that is said). E: `x + ...` is no leaf; `torch.autograd.grad` with respect to a detached `x`; `retain_grad()` keeps the graph of all steps, and `backward()` goes on adding to `.grad` of the model, which the next training step uses.
+#
+# **Критерии.** По 1.5 балла за каждый из двух ответов: 0.5 за причину, 0.5 за решение, которое выполняется, 0.5 за довод против другого решения.
+#
+# A: преимущество — множитель при `log_prob`, обучать через него нечего; через него функция потерь стратегии доходит до `value`. Отсоединить преимущество; если отсоединить `value` везде, критик не учится. B: `sample()` выполняется внутри `no_grad()`, и путь от декодировщика там обрывается; `rsample()` или $\mu + \sigma\varepsilon$; с флагом выборка становится листом, и градиент остаётся в ней. C: `torch.tensor` копирует числа, граф потерян; `torch.stack(losses).mean()`; флаг относится к новому листу, поэтому исчезает ошибка, но и обучение тоже. D: оптимизатор хранит те тензоры, которые получил, и нового слоя среди них нет; сначала заменить слой; `add_param_group` работает, но старый слой остаётся в оптимизаторе (засчитывать, если об этом сказано). E: `x + ...` — не лист; `torch.autograd.grad` по отсоединённому `x`; с `retain_grad()` хранится граф всех шагов, а `backward()` прибавляет к `.grad` модели, и это войдёт в следующий шаг обучения.

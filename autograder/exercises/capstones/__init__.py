@@ -5,4 +5,6 @@ EXERCISES = (
     "fix_traces",
     "td_lambda",
     "fix_checkpoint",
+    "train_windows",
+    "cures",
 )
