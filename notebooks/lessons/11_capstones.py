@@ -494,6 +494,161 @@ assert 0.07 < distance(walk_values(100, leaks=True)) < 0.1
 
 
 # %% [markdown] tags=["en"]
+# ### Extra exercise `hide_the_fault`: an episode that hides the fault
+# *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
+#
+# There are even episodes on which the two agree to the last digit. A test with such an episode passes, and proves nothing.
+#
+# Find one. `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights, and every weight moves by at least 0.01.
+# %% [markdown] tags=["ru"] of="d5c364b1"
+# ### Дополнительное упражнение `hide_the_fault`: эпизод, который скрывает ошибку
+# *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
+#
+# Бывают и такие эпизоды, на которых обе программы совпадают до последнего знака. Тест с таким эпизодом проходит и ничего не доказывает.
+#
+# Постройте такой эпизод. Функция `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: веса таблицы в начале и награды. Эпизод проходит состояния по порядку и заканчивается после последнего; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. Правильное обновление и то, которое не обнуляет `.grad` между шагами, а в остальном верно, дают в конце одинаковые веса, и каждый вес меняется не меньше чем на 0.01.
+# %% answer="hide_the_fault"
+def hide_the_fault():
+    """Weights at the start, and rewards."""
+    ### BEGIN SOLUTION
+    return [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
+    ### END SOLUTION
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    return [0.81, 0.9, 1.0, 0.0], [0.0, 0.0, 1.0, -2.0]
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    weights = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    after = torch.cat([weights[1:], torch.zeros(1)])
+    rewards = weights - 0.9 * after  # the weights are the true values ...
+    rewards[-1] += 1  # ... but for the last reward
+    return weights.tolist(), rewards.tolist()
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    n = 6
+    return [0.0] * n, [0.0] * (n - 1) + [10.0]
+
+
+# %% check="hide_the_fault"
+from autograder import check
+
+check("hide_the_fault")
+# %% tags=["fact"]
+assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True) == [0.2592, 0.36, 0.5]
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `is_right_td`: write the test
+# *write the test · ●●● · 18 minutes · 5 points · extra*
+#
+# Now a test that cannot be fooled. `is_right_td(td)` gets a program and returns True if it is right, else False (an `AssertionError` counts as False). A program is called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, and `td` changes it in place by TD(λ). In the tuples of `steps` the two states are indices of the table; otherwise they are those of `td_lambda`. What a program returns does not matter.
+#
+# Your test is tried on three right programs and eight wrong ones. Points for refused programs count only if all right ones are accepted.
+# %% [markdown] tags=["ru"] of="bd857bd2"
+# ### Дополнительное упражнение `is_right_td`: напишите тест
+# *написать тест · ●●● · 18 минут · 5 баллов · дополнительно*
+#
+# Теперь нужен тест, который не обмануть. Функция `is_right_td(td)` получает программу и возвращает True, если она правильна, иначе False (исключение `AssertionError` тоже считается ответом False). Программа вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист, который требует градиента, и `td` меняет его на месте по правилу TD(λ). В кортежах списка `steps` оба состояния — индексы таблицы, а в остальном они такие же, как в `td_lambda`. Что программа возвращает, неважно.
+#
+# Ваш тест проверяется на трёх правильных программах и восьми неправильных. Баллы за отвергнутые программы начисляются, только если приняты все правильные.
+# %% answer="is_right_td"
+def is_right_td(td):
+    """Is `td(w, steps, gamma, lam, alpha)` TD(λ)?"""
+    ### BEGIN SOLUTION
+    steps = [
+        (0, 0.0, 1, False, False),
+        (1, 0.5, 2, False, False),
+        (2, 1.0, 0, True, False),
+        (0, 0.0, 2, False, False),
+        (2, 0.5, 1, False, True),
+        (1, 1.0, 2, False, False),
+        (2, 0.0, 0, False, False),
+    ]
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, steps, 0.9, 0.8, 0.5)
+    values, trace = [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + (0.0 if terminated else 0.9 * values[after]) - values[state]
+        trace = [0.9 * 0.8 * each for each in trace]
+        trace[state] += 1
+        values = [value + 0.5 * delta * each for value, each in zip(values, trace)]
+        if terminated or truncated:
+            trace = [0.0, 0.0, 0.0]
+    return torch.allclose(w, torch.tensor(values), atol=1e-5)
+    ### END SOLUTION
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    # by hand: w = 1, 2; gamma = lambda = alpha = 1/2
+    def after(*steps):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        td(w, list(steps), 0.5, 0.5, 0.5)
+        return w.tolist()
+
+    ended = after((0, 2.0, 1, False, False), (1, 1.0, 0, True, False))
+    # delta = 2 + 1 - 1 = 2, w = 2, 2; then delta = 1 - 2 = -1, z = 1/4, 1: w = 1.875, 1.5
+    cut = after((0, 2.0, 1, False, True), (1, 1.0, 0, False, False))
+    # w = 2, 2; then delta = 1 + 1 - 2 = 0
+    fresh = after((0, 2.0, 1, False, True), (1, 2.0, 0, False, False))
+    # w = 2, 2; then delta = 2 + 1 - 2 = 1, z = 0, 1: w = 2, 2.5
+    both = after((0, 2.0, 1, True, False), (1, 3.0, 0, False, False))
+    # delta = 2 - 1 = 1, w = 1.5, 2; then delta = 3 + 0.75 - 2 = 1.75, z = 0, 1
+    wanted = [[1.875, 1.5], [2, 2], [2, 2.5], [1.5, 2.875]]
+    return all(abs(a - b) < 1e-4 for x, y in zip([ended, cut, fresh, both], wanted) for a, b in zip(x, y))
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    torch.manual_seed(1)
+    start = torch.rand(4, dtype=torch.float64)
+    steps = []
+    for t in range(20):
+        state, after = torch.randint(0, 4, (2,)).tolist()
+        steps.append((state, t % 3 - 0.7, after, t % 5 == 4, t % 7 == 6 and t % 5 != 4))
+    w = start.clone().requires_grad_()
+    td(w, steps, 0.95, 0.7, 0.1)
+    truth, z = start.clone(), torch.zeros(4, dtype=torch.float64)
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + 0.95 * truth[after] * (not terminated) - truth[state]
+        z *= 0.95 * 0.7
+        z[state] += 1
+        truth += 0.1 * delta * z
+        z *= not (terminated or truncated)
+    assert torch.allclose(w.detach(), truth, rtol=1e-8)
+    return True
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    def table(start, steps):
+        w = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+        td(w, steps, 0.9, 0.8, 0.5)
+        return w.detach()
+
+    def near(found, wanted):
+        return torch.allclose(found, torch.tensor(wanted, dtype=torch.float64), atol=1e-6)
+
+    walk = [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)]
+    known = near(table([0.1, 0.2, 0.3], walk), [0.34664, 0.487, 0.65])  # the episode of the lesson
+    twice = near(table([0.1, 0.2, 0.3], walk + walk), table(table([0.1, 0.2, 0.3], walk).tolist(), walk).tolist())
+    cut = near(table([1.0, 2.0], [(0, 0.0, 1, False, True), (1, 0.0, 1, True, False)]), [1.4, 1.0])
+    return known and twice and cut
+
+
+# %% check="is_right_td"
+from autograder import check
+
+check("is_right_td")
+
+
+# %% [markdown] tags=["en"]
 # ## A step that fits into memory
 #
 # The rest of the lesson builds one training step, piece by piece, until it runs under a cap.
@@ -757,6 +912,112 @@ assert windows(2, torch.zeros_like) == 2.0
 # Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет того, что второе окно сообщило бы первому. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, вместе 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$; вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
 #
 # Если вместо $h$ взять нули, ошибка тоже исчезнет. Но это уже другая модель: каждое окно начинается без памяти о прошлом.
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `fix_hidden_state`: a second time
+# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+#
+# This loop took the advice of the message. Run it, and the next message comes. `x` and `y` are sequences, `cell(x_t, state)` returns a prediction and the next state, and `state` is a tensor, or a tuple of tensors as in an LSTM.
+#
+# Mend it: windows of `k` steps, the last may be shorter. The loss of a window is the sum of the `mse_loss` of its steps. Each window makes one `optimizer.step()` with the gradient of its own loss, in which the state at its beginning is a constant; the values of the state go on from window to window. Something may be in `.grad` at the start, and the optimizer may be any. Return the last state in the form in which it came, without a graph.
+# %% [markdown] tags=["ru"] of="5e4373be"
+# ### Дополнительное упражнение `fix_hidden_state`: во второй раз
+# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# В этом цикле послушались совета из сообщения. Выполните его, и появится следующее. Здесь `x` и `y` — последовательности, вызов `cell(x_t, state)` возвращает предсказание и следующее состояние, а `state` — тензор или, как в LSTM, кортеж тензоров.
+#
+# Исправьте цикл: окна по `k` шагов, последнее может быть короче. Функция потерь окна — сумма `mse_loss` по его шагам. На каждое окно приходится один `optimizer.step()` с градиентом функции потерь этого окна, где состояние в его начале — константа; значения состояния переходят из окна в окно. В `.grad` вначале может что-то лежать, оптимизатор может быть любым. Верните последнее состояние в том же виде, в каком оно пришло, без графа.
+# %% answer="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+    return state
+
+
+# %% given="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+    return state
+
+
+# %% alternative="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(state):
+        return state.detach() if isinstance(state, torch.Tensor) else tuple(map(cut, state))
+
+    loss = 0.0
+    for t in range(len(x)):
+        prediction, state = cell(x[t], state)
+        loss = loss + mse_loss(prediction, y[t])
+        if (t + 1) % k == 0 or t + 1 == len(x):
+            optimizer.zero_grad(set_to_none=False)
+            loss.backward()
+            optimizer.step()
+            state, loss = cut(state), 0.0
+    return state
+
+
+# %% alternative="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    trained = [p for group in optimizer.param_groups for p in group["params"]]
+    for xs, ys in zip(x.split(k), y.split(k)):
+        losses = []
+        for x_t, y_t in zip(xs, ys):
+            prediction, state = cell(x_t, state)
+            losses.append(mse_loss(prediction, y_t))
+        for p, gradient in zip(trained, torch.autograd.grad(sum(losses), trained)):
+            p.grad = gradient
+        optimizer.step()
+        state = torch.utils._pytree.tree_map(torch.Tensor.detach, state)
+    return state
+
+
+# %% alternative="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    while len(x):
+        state = tuple(part.data for part in state) if isinstance(state, tuple) else state.data
+        optimizer.zero_grad()
+        total = torch.zeros((), dtype=x.dtype)
+        for x_t, y_t in zip(x[:k], y[:k]):
+            prediction, state = cell(x_t, state)
+            total = total + ((prediction - y_t) ** 2).mean()
+        total.backward()
+        optimizer.step()
+        x, y = x[k:], y[k:]
+    return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+
+
+# %% check="fix_hidden_state"
+from autograder import check
+
+check("fix_hidden_state")
+# %% tags=["fact"]
+lstm = torch.nn.LSTM(2, 3)
+out, state = lstm(torch.ones(2, 1, 2))
+out.sum().backward()
+assert isinstance(state, tuple) and len(state) == 2
+try:
+    lstm(torch.ones(2, 1, 2), state)[0].sum().backward()
+    raise SystemError("no error")
+except RuntimeError as error:
+    assert "Trying to backward through the graph a second time" in str(error)
+
+
 # %% [markdown] tags=["en"]
 # ### All together
 #
@@ -889,6 +1150,154 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
 from autograder import check
 
 check("train_windows")
+
+
+# %% [markdown] tags=["en"]
+# ### Half precision
+#
+# The last piece of the step is the dtype. A popular way to save memory is `model.half()`, together with the `scaler` of lesson 03. It ends with
+#
+# > ValueError: Attempting to unscale FP16 gradients.
+#
+# The reports on it run through dozens of projects, and so do the remedies: another version of a library, another class of model, no scaler. What does the message mean? A gradient has the dtype of its tensor, so weights in float16 have gradients in float16. And there unscaling would destroy what scaling saved:
+# %% [markdown] tags=["ru"] of="daaf369c"
+# ### Половинная точность
+#
+# Последняя часть шага — тип чисел. Чтобы сэкономить память, часто вызывают `model.half()` и берут `scaler` из урока 03. Заканчивается это сообщением
+#
+# > ValueError: Attempting to unscale FP16 gradients.
+#
+# О нём пишут в десятках проектов, и советы самые разные: другая версия библиотеки, другой класс модели, отказ от масштабирования. Что означает это сообщение? У градиента тот же тип, что и у тензора, поэтому у весов в float16 и градиенты в float16. А снять с них масштаб — значит потерять то, ради чего масштаб вводили:
+# %%
+def digits(dtype):
+    small, one = torch.tensor(1e-8), torch.ones(2, dtype=dtype)
+    scaled = (small * 65536).to(dtype)
+    return {
+        "1e-8": small.to(dtype).item(),
+        "65536 * 1e-8": round(scaled.item(), 6),
+        "divided again": (scaled / 65536).item(),
+        "100000": torch.tensor(1e5).to(dtype).item(),
+        "1 - 0.0001": (one - 0.0001)[0].item(),
+        "1 - 0.001": (one - 0.001)[0].item(),
+    }
+
+
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    print(dtype, digits(dtype))
+
+
+def unscaled(dtype):
+    w = torch.nn.Parameter(torch.ones(2, dtype=dtype))
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+    scaler.scale((2 * w).float().sum()).backward()
+    try:
+        scaler.unscale_(torch.optim.SGD([w], lr=0.1))
+    except ValueError as error:
+        return f"ValueError: {error}"
+    return w.grad.tolist()
+
+
+print({dtype: unscaled(dtype) for dtype in (torch.float32, torch.float16, torch.bfloat16)})
+# %% tags=["fact"]
+half, brain = digits(torch.float16), digits(torch.bfloat16)
+assert half["1e-8"] == half["divided again"] == 0 and half["65536 * 1e-8"] == 0.000655
+assert half["100000"] == float("inf") and brain["100000"] == 99840
+assert half["1 - 0.0001"] == 1 and half["1 - 0.001"] < 1
+assert brain["1 - 0.0001"] == brain["1 - 0.001"] == 1 and brain["1e-8"] > 0
+assert unscaled(torch.float16) == "ValueError: Attempting to unscale FP16 gradients."
+assert unscaled(torch.float32) == unscaled(torch.bfloat16) == [2, 2]
+linear = torch.nn.Linear(2, 2)
+with torch.autocast("cpu", dtype=torch.float16):
+    out = linear(torch.ones(1, 2))
+    assert out.dtype == torch.float16 and mse_loss(out, torch.ones(1, 2)).dtype == torch.float32
+    assert torch.nn.Linear(2, 2).double()(torch.ones(1, 2, dtype=torch.float64)).dtype == torch.float64
+out.float().sum().backward()
+assert linear.weight.dtype == linear.weight.grad.dtype == torch.float32
+
+
+# %% [markdown] tags=["en"]
+# $10^{-8}$ is 0 in float16, multiplied by $2^{16}$ it is not, and divided again it is 0 once more. There is a second reason, and no scaler helps with it: $1 - 0.0001$ is 1 in float16. A weight in half precision does not notice small steps. (In bfloat16 it does not even notice $1 - 0.001$. There is no error there, because bfloat16 has the range of float32 and nothing has to be scaled; the weight stands still all the same.)
+#
+# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. On the CPU a `scaler` raises the same error as on a GPU.
+#
+# ### Extra exercise `step_in_half`: half in the middle
+# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+#
+# Mend the step. `model` is a `Sequential` with linear layers in float32, `x` and `y` are in float32, `scaler` is a `GradScaler("cpu")`, and something may be in `.grad` at the start. The linear layers compute in float16; the weights stay in float32 and are not rounded. `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. Return the loss without the scale, a Python number.
+# %% [markdown] tags=["ru"] of="9e7259fb"
+# Число $10^{-8}$ в float16 равно 0, умноженное на $2^{16}$ — уже нет, а после деления это снова 0. Есть и вторая причина, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Вес в половинной точности не замечает маленьких шагов. (В bfloat16 он не заметит даже $1 - 0.001$. Ошибки при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
+#
+# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только дорогие произведения: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
+#
+# ### Дополнительное упражнение `step_in_half`: половинная точность внутри
+# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Исправьте шаг. Здесь `model` — `Sequential` с линейными слоями в float32, `x` и `y` — тоже float32, `scaler` — это `GradScaler("cpu")`, а в `.grad` вначале может что-то лежать. Линейные слои вычисляют в float16; веса остаются в float32 и не округляются. Вызов `scaler.step(optimizer)` делает один шаг с градиентом `mse_loss(model(x), y)` или, если он бесконечен, ни одного, а `scaler.update()` его завершает. Верните значение функции потерь без масштаба, число Python.
+# %% answer="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% given="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    model.half()
+    loss = mse_loss(model(x.half()), y.half())
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    model.zero_grad()
+    with torch.autocast(device_type="cpu", dtype=torch.float16):
+        prediction = model(x)
+    loss = (prediction.float() - y).square().mean()
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    return float(loss.detach())
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    weights = {name: p.half() for name, p in model.named_parameters()}  # copies with a graph
+    loss = mse_loss(torch.func.functional_call(model, weights, (x.half(),)).float(), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    @torch.autocast("cpu", dtype=torch.half)
+    def loss_of(x, y):
+        return torch.nn.functional.mse_loss(model(x), y)
+
+    parameters = list(model.parameters())
+    loss = loss_of(x, y)
+    for p, gradient in zip(parameters, torch.autograd.grad(scaler.scale(loss), parameters)):
+        p.grad = gradient
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% check="step_in_half"
+from autograder import check
+
+check("step_in_half")
 
 
 # %% [markdown] tags=["en"]

@@ -4,7 +4,11 @@ EXERCISES = (
     "predict_traces",
     "fix_traces",
     "td_lambda",
+    "hide_the_fault",
+    "is_right_td",
     "fix_checkpoint",
+    "fix_hidden_state",
     "train_windows",
+    "step_in_half",
     "cures",
 )

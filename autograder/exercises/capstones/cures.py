@@ -31,7 +31,13 @@ from .common import copies, fill_gradients, linear, value_net
             ru="B: у выборки верные производные по `mu` и `log_std`.",
             after=(),
         ),
-        aspect("C", 1, en="C: the mean reaches every loss.", ru="C: градиент среднего доходит до каждой функции потерь.", after=()),
+        aspect(
+            "C",
+            1,
+            en="C: the mean reaches every loss.",
+            ru="C: градиент среднего доходит до каждой функции потерь.",
+            after=(),
+        ),
         aspect(
             "D",
             1,

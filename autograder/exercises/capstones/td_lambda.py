@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
@@ -15,8 +15,7 @@ from autograder.checking.values import number
 from autograder.language import Text
 
 from .common import copies, fill_gradients, linear, value_net, value_table
-
-Step = tuple[Tensor, float, Tensor, bool, bool]  # state, reward, next state, terminated, truncated
+from .td_programs import Step, learn
 
 
 @exercise(
@@ -143,50 +142,9 @@ def _stream(rng: torch.Generator, features: int, ends: list[str]) -> list[Step]:
     ]
 
 
-def _learn(
-    model: Any,
-    steps: list[Step],
-    gamma: float,
-    lam: float,
-    alpha: float,
-    *,
-    resets: Literal["terminated", "either", "never", "always", "before"] = "either",
-    ends: Literal["terminated", "never", "either"],
-    through_next: bool = False,
-    factor: float = 1.0,
-    decay: float | None = None,
-    stale: bool = False,
-) -> list[float]:
-    """Run TD(λ) with one fault or none.
-
-    `resets` says when traces are cleared, `ends` after which steps the next value is 0. If `through_next`, the gradient
-    is that of the TD error. `factor` multiplies each step, `decay` replaces gamma * lam. If `stale`, weights move along
-    the trace of the step before.
-    """
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    traces = [torch.zeros_like(p) for p in parameters]
-    decay = gamma * lam if decay is None else decay
-    errors = []
-    for state, reward, next_state, terminated, truncated in steps:
-        over = {"terminated": terminated, "never": False, "either": terminated or truncated}[ends]
-        if resets == "always":
-            traces = [torch.zeros_like(p) for p in parameters]
-        v = model(state).sum()
-        v_next = 0.0 if over else model(next_state).sum()
-        root = v - gamma * v_next if through_next and not over else v
-        gradients = torch.autograd.grad(root, parameters)
-        with torch.no_grad():
-            delta = float(reward + gamma * v_next - v)
-            moved = [trace.clone() for trace in traces] if stale else traces
-            for trace, g in zip(traces, gradients):
-                trace.mul_(decay).add_(g)
-            for p, trace in zip(parameters, moved):
-                p += factor * alpha * delta * trace
-            if (resets == "terminated" and terminated) or (resets == "either" and (terminated or truncated)):
-                for trace in traces:
-                    trace.zero_()
-        errors.append(delta)
-    return errors
+def _learn(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float, **fault: Any) -> list[float]:
+    trained = [p for p in model.parameters() if p.requires_grad]
+    return learn(trained, lambda state: model(state).sum(), steps, gamma, lam, alpha, **fault)
 
 
 @td_lambda.mistake(
