@@ -1019,6 +1019,65 @@ except RuntimeError as error:
 
 
 # %% [markdown] tags=["en"]
+# What windows do for memory can be seen. Here is a cell to try things on: a frozen base, wide inside, and a small part that is trained. The sequence has 12 steps. One graph for all of it climbs until the backward pass begins; with windows of 6 the curve falls in between.
+# %% [markdown] tags=["ru"] of="746dd219"
+# Что дают окна для памяти, видно на рисунке. Вот ячейка для опытов: замороженная основа, широкая внутри, и небольшая обучаемая часть. В последовательности 12 шагов. Если граф один на всю последовательность, кривая растёт до самого обратного прохода; с окнами по 6 шагов она в середине падает.
+# %%
+class Cell(torch.nn.Module):
+    """A recurrent cell: prediction and next hidden state from an input and a hidden state."""
+
+    def __init__(self, features=2, state=2, outputs=1, width=128):
+        super().__init__()
+        layers = torch.nn.Linear(features + state, width), torch.nn.Tanh(), torch.nn.Linear(width, state)
+        self.base = torch.nn.Sequential(*layers).requires_grad_(False)
+        self.adapter = torch.nn.Linear(state, state)
+        self.head = torch.nn.Linear(state, outputs)
+
+    def forward(self, x, h):
+        h = torch.tanh(self.base(torch.cat([x, h], dim=1)) + self.adapter(h))
+        return self.head(h), h
+
+
+cell = Cell()
+sequence, targets = torch.ones(12, 24, 2), torch.ones(12, 24, 1)
+
+
+def in_windows(steps):
+    h = torch.zeros(24, 2)
+    for start in range(0, len(sequence), steps):
+        loss = 0.0
+        for x_t, y_t in zip(sequence[start : start + steps], targets[start : start + steps]):
+            prediction, h = cell(x_t, h)
+            loss = loss + mse_loss(prediction, y_t)
+        loss.backward()
+        h = h.detach()
+
+
+def one_graph(_):
+    in_windows(len(sequence))
+
+
+# %% tags=["picture"]
+from autograder import plot_memory
+
+cell.zero_grad()
+plot_memory(6, one_graph, in_windows)
+# %% tags=["fact"]
+from autograder.measure import live_bytes
+
+
+def peak_of(run, steps):
+    cell.zero_grad()
+    with live_bytes() as live:
+        run(steps)
+    return live.peak
+
+
+assert 160_000 < peak_of(one_graph, 6) < 170_000
+assert 85_000 < peak_of(in_windows, 6) < 92_000
+
+
+# %% [markdown] tags=["en"]
 # ### All together
 #
 # Here is the step that the three tools were for. The cell has a frozen base, wide inside; the sequences are long; the batch does not fit. How much is in memory at the worst moment?
@@ -1580,3 +1639,81 @@ check("cures")
 # **Критерии.** По 1.5 балла за каждый из двух ответов: 0.5 за причину, 0.5 за решение, которое выполняется, 0.5 за довод против другого решения.
 #
 # A: преимущество — множитель при `log_prob`, обучать через него нечего; через него функция потерь стратегии доходит до `value`. Отсоединить преимущество; если отсоединить `value` везде, критик не учится. B: `sample()` выполняется внутри `no_grad()`, и путь от декодировщика там обрывается; `rsample()` или $\mu + \sigma\varepsilon$; с флагом выборка становится листом, и градиент остаётся в ней. C: `torch.tensor` копирует числа, граф потерян; `torch.stack(losses).mean()`; флаг относится к новому листу, поэтому исчезает ошибка, но и обучение тоже. D: оптимизатор хранит те тензоры, которые получил, и нового слоя среди них нет; сначала заменить слой; `add_param_group` работает, но старый слой остаётся в оптимизаторе (засчитывать, если об этом сказано). E: `x + ...` — не лист; `torch.autograd.grad` по отсоединённому `x`; с `retain_grad()` хранится граф всех шагов, а `backward()` прибавляет к `.grad` модели, и это войдёт в следующий шаг обучения.
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# The rules of this lesson are those of autograd; what differs on a GPU is who measures. There the allocator counts, the scaler is `GradScaler("cuda")`, and `autocast` is given "cuda". If this machine has a GPU, the cell shows three peaks of one backward pass over the cell above, and whether the scaler refuses weights in float16.
+# %% [markdown] tags=["ru"] of="c74edf46"
+# ## На GPU
+#
+# Правила этого урока задаёт autograd; на GPU иначе только измерение. Память считает аллокатор, масштабирует `GradScaler("cuda")`, а в `autocast` передают "cuda". Если на вашей машине есть GPU, ячейка покажет три пиковых значения для обратного прохода по ячейке, описанной выше, и ответит, отвергаются ли веса в float16.
+# %%
+from autograder import gpu_peak, on_gpu
+
+
+def capped_step_on_gpu():
+    cell = Cell(width=4096).cuda()
+    x, h = torch.ones(12, 256, 2, device="cuda"), torch.zeros(256, 2, device="cuda")
+
+    def through(run, steps, rows):
+        def work():
+            for part in h.split(rows):
+                state = part
+                for start in range(0, len(x), steps):
+                    loss = 0.0
+                    for x_t in x[start : start + steps, : len(part)]:
+                        prediction, state = run(x_t, state)
+                        loss = loss + prediction.square().sum()
+                    loss.backward()
+                    state = state.detach()
+
+        return gpu_peak(work)
+
+    def with_checkpoint(x_t, state):
+        return checkpoint(cell, x_t, state, use_reentrant=False)
+
+    w = torch.nn.Parameter(torch.ones(2, device="cuda", dtype=torch.float16))
+    scaler = torch.amp.GradScaler("cuda")
+    scaler.scale(w.sum()).backward()
+    try:
+        scaler.unscale_(torch.optim.SGD([w], lr=0.1))
+        refused = False
+    except ValueError:
+        refused = True
+    return {
+        "peak bytes, one graph": through(cell, 12, 256),
+        "windows of 6": through(cell, 6, 256),
+        "windows, 64 rows, checkpoints": through(with_checkpoint, 6, 64),
+        "float16 weights refused": refused,
+    }
+
+
+on_gpu(capped_step_on_gpu)
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `p.grad` is a place where things add up. Before something else goes through it, clear it; an optimizer subtracts what it finds there, times its own `lr`.
+# * A target is a number: detach it. A trace, a hidden state, a running sum: ask of each how long its history is to live.
+# * An episode, or a test, on zeros hides what only other numbers show. Do one small case by hand.
+# * A reentrant checkpoint looks at its arguments. Write `use_reentrant=False`, and look at `.grad` of the layer furthest from the loss.
+# * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
+# * Weights in float32, products in half precision, the scaler in between.
+# * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="9e05f2e7"
+# ## Что стоит запомнить
+#
+# * В `p.grad` всё складывается. Прежде чем пропускать через это поле что-то другое, обнулите его; оптимизатор вычитает то, что там найдёт, умножив на свой `lr`.
+# * Цель — это число: отсоединяйте её от графа. След, скрытое состояние, накопленная сумма: о каждом спросите, сколько должна жить его история.
+# * Эпизод или тест на нулях скрывает то, что видно только на других числах. Один маленький случай просчитайте вручную.
+# * Реентерабельная контрольная точка смотрит на аргументы. Пишите `use_reentrant=False` и проверяйте `.grad` у слоя, который дальше всех от функции потерь.
+# * Между окнами нужен `detach()`; а `retain_graph=True` сообщение советует напрасно.
+# * Веса в float32, произведения в половинной точности, масштаб между ними.
+# * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Скажите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()
