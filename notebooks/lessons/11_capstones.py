@@ -469,9 +469,9 @@ import matplotlib.pyplot as plt
 
 figure, both = plt.subplots(1, 2, figsize=(8, 3), sharey=True)
 for axes, leaks, title in zip(both, (False, True), ("TD(λ)", ".grad is not cleared")):
-    axes.plot("ABCDE", true_values, "k--", label="true")
+    axes.plot(list("ABCDE"), true_values, "k--", label="true")
     for walks in (1, 10, 100):
-        axes.plot("ABCDE", walk_values(walks, leaks), marker="o", label=str(walks))
+        axes.plot(list("ABCDE"), walk_values(walks, leaks), marker="o", label=str(walks))
     axes.set_title(title, fontsize=10)
 both[0].legend(frameon=False)
 plt.show()

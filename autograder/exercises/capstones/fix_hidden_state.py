@@ -1,4 +1,4 @@
-"""Extra exercise: a hidden state that carries its graph into the next window."""
+"""Extra exercise: a hidden state that keeps its graph between windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ State = Any
 
 
 class _LongShort(nn.Module):
-    """An LSTM cell with a head. Its state is a pair of tensors."""
+    """An LSTM cell with a head.
+
+    Its state is a pair of tensors.
+    """
 
     def __init__(self, rng: torch.Generator, features: int, state: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Core exercise: a published update with eligibility traces that is wrong in three ways."""
+"""Core exercise: a published update with traces, wrong in three ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: an episode on which a wrong update of TD(λ) gives the right weights."""
+"""Extra exercise: an episode on which a wrong update looks right."""
 
 from __future__ import annotations
 

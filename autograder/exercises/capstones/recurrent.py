@@ -1,4 +1,4 @@
-"""Recurrent cells, and runs of them in windows of steps and in micro-batches."""
+"""Recurrent cells, run in windows and in micro-batches."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class Cell(nn.Module):
-    """A recurrent cell: a wide frozen base, an adapter and a head that are trained.
+    """A recurrent cell with a wide frozen base.
 
-    `cell(x, h)` returns a prediction and the next hidden state.
+    An adapter and a head are trained. `cell(x, h)` returns a prediction and the next hidden state.
     """
 
     def __init__(self, rng: torch.Generator, features: int, state: int, outputs: int, width: int = 3) -> None:

@@ -1,4 +1,4 @@
-"""Extra exercise: a step in half precision that stops at “Attempting to unscale FP16 gradients”."""
+"""Extra exercise: a step whose scaler refuses gradients in half precision."""
 
 from __future__ import annotations
 
