@@ -205,10 +205,10 @@ def _with(letter: str, function: Callable[..., Any]) -> dict[str, Any]:
 
 
 @cures.mistake(
-    en="A: the policy loss still moves the value. A larger advantage makes that loss smaller, so the critic is pushed away "
-    "from the returns.",
-    ru="A: функция потерь стратегии по-прежнему меняет оценку. Чем больше преимущество, тем меньше эта функция, поэтому "
-    "критика толкает прочь от наград.",
+    en="A: the policy loss still moves the value. Logarithms of probabilities are negative, so this loss falls when the "
+    "value rises, and the critic is pushed above the returns.",
+    ru="A: функция потерь стратегии по-прежнему меняет оценку. Логарифмы вероятностей отрицательны, поэтому с ростом оценки "
+    "эта функция уменьшается, и критик завышает оценку.",
 )
 def leaks_into_the_critic() -> dict[str, Any]:
     return _with("A", lambda lp, v, r: -(lp * (r - v)).mean() + mse_loss(v, r))

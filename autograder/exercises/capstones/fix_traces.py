@@ -31,6 +31,12 @@ Optimizer = torch.optim.Optimizer
             en="After every step the weights are those of TD(λ), with the step made by the optimizer.",
             ru="После каждого шага веса такие, как в TD(λ), а шаг делает оптимизатор.",
         ),
+        aspect(
+            "settings",
+            0,
+            en="The settings of the optimizer are as before.",
+            ru="Настройки оптимизатора остались прежними.",
+        ),
     ],
     hints=[
         Text(
@@ -52,9 +58,16 @@ Optimizer = torch.optim.Optimizer
     ],
 )
 def fix_traces(answer: Any, case: Case) -> dict[str, object]:
+    before = _settings(case.optimizer)
     with weights_after_steps(case.optimizer) as weights:
         answer.fix_traces(case.model, case.optimizer, case.states, case.rewards, case.gamma, case.lam)
-    return {"weights": weights}
+    after = _settings(case.optimizer)
+    changed = [name for name in before if before[name] != after.get(name)]
+    return {"weights": weights, "settings": before == after, "changed": changed}
+
+
+def _settings(optimizer: Optimizer) -> dict[str, object]:
+    return {name: value for name, value in optimizer.param_groups[0].items() if name != "params"}
 
 
 @fix_traces.cases
@@ -257,4 +270,53 @@ def decays_by_lambda(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: flo
         for trace, p in zip(traces, m.parameters()):
             trace[:] = lam * trace + p.grad
             p.grad[:] = -delta * trace
+        o.step()
+
+
+@fix_traces.mistake(
+    en="The gradients are cleared after a step only. What was in `.grad` at the start gets into the first trace.",
+    ru="Градиенты обнуляются только после шага. То, что лежало в `.grad` вначале, попадает в первый след.",
+)
+def clears_only_afterwards(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    traces = [torch.zeros_like(p) for p in m.parameters()]
+    for t, reward in enumerate(r):
+        v = m(s[t])
+        v_next = m(s[t + 1]).item() if t + 1 < len(r) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, m.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        o.step()
+        o.zero_grad()
+
+
+@fix_traces.mistake(
+    en="The direction was mended in the optimizer, by `maximize`: its settings were to stay as they are.",
+    ru="Направление исправлено в оптимизаторе, через `maximize`, а его настройки должны были остаться прежними.",
+)
+def maximizes(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    o.param_groups[0]["maximize"] = True
+    _run(m, o, s, r, gamma, lam, sign=1, clears=True, twice=False)
+
+
+@fix_traces.mistake(
+    en="The learning rate was set to 1, so that the step size counts once. The settings were to stay as they are, and Adam "
+    "takes the length of its steps from them.",
+    ru="Скорость обучения сделана равной 1, чтобы размер шага учитывался один раз. Но настройки должны были остаться "
+    "прежними, и у Adam длина шага определяется ими.",
+)
+def sets_the_rate_to_one(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    alpha = o.param_groups[0]["lr"]
+    traces = [torch.zeros_like(p) for p in m.parameters()]
+    o.param_groups[0]["lr"] = 1.0
+    for t, reward in enumerate(r):
+        o.zero_grad()
+        v = m(s[t])
+        v_next = m(s[t + 1]).item() if t + 1 < len(r) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, m.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -alpha * delta * trace
         o.step()

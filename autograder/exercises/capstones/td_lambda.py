@@ -256,10 +256,20 @@ def returns_nothing(model: Any, steps: list[Step], gamma: float, lam: float, alp
 
 
 @td_lambda.mistake(
+    en="`.grad` is not as it was: `v.backward()` adds to it, and clearing it afterwards does not bring the old gradient back.",
+    ru="Содержимое `.grad` изменилось: `v.backward()` прибавляет к нему, а обнуление потом не вернёт прежний градиент.",
+)
+def through_grad(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+    errors = _learn(model, steps, gamma, lam, alpha, ends="terminated")
+    model.zero_grad()
+    return errors
+
+
+@td_lambda.mistake(
     en="`v.backward()` has left its gradients in `.grad`: it was to stay as it was.",
     ru="Вызов `v.backward()` оставил градиенты в `.grad`, а это поле должно было остаться прежним.",
 )
-def through_grad(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+def leaves_gradients(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
     errors = _learn(model, steps, gamma, lam, alpha, ends="terminated")
     for p in model.parameters():
         if p.requires_grad:
