@@ -1095,10 +1095,10 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # `x` has the shape (time, rows, features), `y` the shape (time, rows, outputs), `h` is the hidden state at the start, of shape (rows, state); none of them requires grad. `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
 #
-# Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory.
+# Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states.
 #
 # Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are.
-# %% [markdown] tags=["ru"] of="fe813f30"
+# %% [markdown] tags=["ru"] of="b160d2f7"
 # ### Всё вместе
 #
 # Вот шаг, ради которого понадобились эти три средства. У ячейки замороженная основа, широкая внутри; последовательности длинные; батч не помещается. Сколько памяти занято в худший момент?
@@ -1115,7 +1115,7 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # У `x` форма (время, строки, признаки), у `y` — (время, строки, выходы), `h` — начальное скрытое состояние формы (строки, состояние); ни один из этих тензоров не требует градиента. Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Каждая строка обрабатывается отдельно. Часть весов ячейки заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
 #
-# Разрежьте время на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: в памяти ни в какой момент не должно лежать больше, чем содержимое одного вызова ячейки.
+# Разрежьте время на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: в памяти ни в какой момент не должно лежать больше, чем содержимое одного вызова ячейки, не считая маленьких скрытых состояний.
 #
 # Верните пару: скрытое состояние после последнего шага, формы (строки, состояние) и без графа, и средний квадрат ошибки по всем элементам `y`, какими они были в прямых проходах, — число Python. Флаги и замороженные веса не меняются.
 # %% answer="train_windows"

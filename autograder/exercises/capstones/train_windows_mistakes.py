@@ -246,34 +246,24 @@ def one_checkpoint_for_a_window(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: T
     return torch.cat(states), total / y.numel()
 
 
-def _sum_losses(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int, *, run: Any) -> Result:
+@train_windows.mistake(
+    en="The losses of the micro-batches go backward together, and there are no checkpoints: until then the graphs of all of "
+    "them are in memory.",
+    ru="Обратный проход для всех микробатчей один, общий, а контрольных точек нет: до него в памяти лежат графы всех.",
+)
+def one_backward(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
     states, total = list(h.split(rows)), 0.0
     for start in range(0, len(x), steps):
         xs, ys = x[start : start + steps], y[start : start + steps]
         o.zero_grad()
         losses: Any = 0.0
         for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):
-            loss, state = window_loss(c, x_part, y_part, states[i], run)
+            loss, state = window_loss(c, x_part, y_part, states[i], plain)
             losses, states[i] = losses + loss, state.detach()
         (losses / ys.numel()).backward()
         total += losses.item()
         o.step()
     return torch.cat(states), total / y.numel()
-
-
-@train_windows.mistake(
-    en="The losses of the micro-batches go backward together: until then the graphs of all of them are in memory.",
-    ru="Обратный проход для всех микробатчей один, общий: до него в памяти лежат графы всех.",
-)
-def one_backward(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
-    return _sum_losses(c, o, x, y, h, steps, rows, run=checkpointed)
-
-
-@train_windows.mistake(*train_windows.mistakes["one_backward"].says)
-def one_backward_without_checkpoints(
-    c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int
-) -> Result:
-    return _sum_losses(c, o, x, y, h, steps, rows, run=plain)
 
 
 @train_windows.mistake(
