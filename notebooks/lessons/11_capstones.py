@@ -4,17 +4,17 @@
 # Everything in this lesson has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
 #
 # 1. **Eligibility traces.** A published update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
-# 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Each of the four has an error message of its own, and for each the most popular remedy is the wrong one.
+# 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
 # 3. **A note to a colleague.** Five questions from forums. You choose a cure for each, try it, and defend it in writing.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] of="3b98075c"
+# %% [markdown] tags=["ru"] of="df65c672"
 # # Итоговые работы
 #
 # Всё, что есть в этом уроке, уже встречалось раньше. Новое здесь — соединение: вас ждут три работы, и каждая на практике ломается на стыке двух вещей, которые по отдельности исправны.
 #
 # 1. **Следы приемлемости.** В опубликованном обновлении для TD(λ) числа проходят через `p.grad`. Ошибок в нём три, и две из них легко принять за неудачно выбранную скорость обучения.
-# 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. У каждой из четырёх тем есть своё сообщение об ошибке, и каждый раз самый популярный совет неверен.
+# 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. О трёх из четырёх узнают из сообщения torch, и первый найденный совет обычно неверен.
 # 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы выберете решение, испытаете его и обоснуете письменно.
 #
 # Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
@@ -93,11 +93,11 @@ assert path[2] == [0.7, 0.5184, 0.72, 1, 0.34664, 0.487, 0.65]
 # %% [markdown] tags=["en"]
 # ### The published update
 #
-# Here autograd has a good job: $\nabla v(s)$, for any model. An answer on a question-and-answer site does it like this. The gradient of `v` is taken out of `p.grad`, and the update is put back into `p.grad` for an optimizer to apply. Its author left open where the optimizer comes from; we take SGD, and as its `lr` the step size $\alpha$. The function runs the three-state episode and notes what it finds. Read it; do not call it yet.
-# %% [markdown] tags=["ru"] of="140c7273"
+# Here autograd is useful: it computes $\nabla v(s)$ for any model. An answer on a question-and-answer site does it like this. The gradient of `v` is taken out of `p.grad`, and the update is put back into `p.grad` for an optimizer to apply. Its author left open where the optimizer comes from; we take SGD, and as its `lr` the step size $\alpha$. The function runs the three-state episode and notes what it finds. Read it; do not call it yet.
+# %% [markdown] tags=["ru"] of="da757db9"
 # ### Опубликованное обновление
 #
-# Для autograd здесь есть подходящая работа: вычислить $\nabla v(s)$ для любой модели. В одном ответе на сайте вопросов и ответов это сделано так: градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Какой оптимизатор, автор не сказал; мы возьмём SGD, а его `lr` сделаем равным размеру шага $\alpha$. Функция ниже проходит эпизод с тремя состояниями и записывает увиденное. Прочтите её, но пока не вызывайте.
+# Здесь пригодится autograd: с ним $\nabla v(s)$ можно вычислить для любой модели. В одном ответе на сайте вопросов и ответов это сделано так: градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Какой оптимизатор, автор не сказал; мы возьмём SGD, а его `lr` сделаем равным размеру шага $\alpha$. Функция ниже проходит эпизод с тремя состояниями и записывает увиденное. Прочтите её, но пока не вызывайте.
 # %%
 def published(weights=(0.1, 0.2, 0.3), rewards=(0.0, 0.0, 1.0), gamma=0.9, lam=0.8, alpha=0.5):
     seen = {}
@@ -315,7 +315,7 @@ check("fix_traces")
 #
 # Experience arrives as a stream of steps. The libraries for environments tell two endings apart. `terminated`: the episode is over, nothing comes after it, and the value of the next state counts as 0. `truncated`: somebody ran out of patience, often a time limit. The walk would have gone on, so the next state keeps its value. In both cases the next step belongs to another episode, and a trace must not reach across.
 #
-# One more thing keeps the formula from being an ordinary gradient: $v(s')$ is a target, a number. The update follows $\nabla v(s)$ alone. This is called a *semi-gradient*; `detach()`, `.item()` or `no_grad()` makes it one. Let the gradient through the target as well, and $v(s')$ is pulled down to meet $v(s)$.
+# One more thing keeps the formula from being an ordinary gradient: $v(s')$ is a target, a number. The update follows $\nabla v(s)$ alone. This is called a *semi-gradient*; `detach()`, `.item()` or `no_grad()` makes it one. Let the gradient through the target as well, and $v(s')$ is moved to meet $v(s)$.
 #
 # ### Exercise `td_lambda`: TD(λ) on a stream of episodes
 # *complete · ●●○ · 14 minutes · 4 points*
@@ -327,12 +327,12 @@ check("fix_traces")
 # * after a `terminated` or `truncated` step all traces are 0 again.
 #
 # The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are.
-# %% [markdown] tags=["ru"] of="84d6f11e"
+# %% [markdown] tags=["ru"] of="76ed51a6"
 # ### Эпизоды подряд
 #
 # Опыт приходит потоком шагов. В библиотеках сред различают два вида окончания. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
 #
-# Есть и ещё одно отличие формулы от обычного градиента: $v(s')$ — это цель, просто число. Обновление идёт только вдоль $\nabla v(s)$. Это называют *полуградиентом* (semi-gradient); получается он с помощью `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то $v(s')$ будет уменьшаться навстречу $v(s)$.
+# Есть и ещё одно отличие формулы от обычного градиента: $v(s')$ — это цель, просто число. Обновление идёт только вдоль $\nabla v(s)$. Это называют *полуградиентом* (semi-gradient); получается он с помощью `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то и $v(s')$ будет сдвигаться навстречу $v(s)$.
 #
 # ### Упражнение `td_lambda`: TD(λ) по потоку эпизодов
 # *дописать · ●●○ · 14 минут · 4 балла*
@@ -443,7 +443,7 @@ check("td_lambda")
 # %% [markdown] tags=["ru"] of="a2e46170"
 # ### По кривой ошибку не найти
 #
-# Пять состояний стоят в ряд, блуждание начинается посередине и с равными шансами идёт влево или вправо; за выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. Ниже TD(λ) находит их по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа то же самое, но со второй ошибкой опубликованного кода: обновление остаётся в `.grad` и попадает в след.
+# Пять состояний стоят в ряд, блуждание начинается посередине и с равными шансами идёт влево или вправо; за выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. Ниже они вычисляются методом TD(λ) по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа то же самое, но со второй ошибкой опубликованного кода: обновление остаётся в `.grad` и попадает в след.
 # %%
 def walk_values(walks, leaks, lam=0.8, alpha=0.1, seed=0):
     rng = torch.Generator().manual_seed(seed)
@@ -652,7 +652,7 @@ check("is_right_td")
 # %% [markdown] tags=["en"]
 # ## A step that fits into memory
 #
-# The rest of the lesson builds one training step, piece by piece, until it runs under a cap.
+# The next sections build one training step, piece by piece, until it runs under a cap.
 #
 # ### A frozen start
 #
@@ -661,10 +661,10 @@ check("is_right_td")
 # > UserWarning: None of the inputs have requires_grad=True. Gradients will be None
 #
 # Replies in issue trackers say that it is normal, that the loss looks fine, or which filter hides the message. Is it normal? Two blocks, as small as possible:
-# %% [markdown] tags=["ru"] of="ca711674"
+# %% [markdown] tags=["ru"] of="452fd07c"
 # ## Шаг, который помещается в память
 #
-# До конца урока мы по частям собираем один шаг обучения, пока он не уложится в заданный предел памяти.
+# В следующих разделах мы по частям собираем один шаг обучения, пока он не уложится в заданный предел памяти.
 #
 # ### Замороженное начало
 #
@@ -735,7 +735,7 @@ with warnings.catch_warnings(record=True) as warned:
 # %% [markdown] tags=["en"]
 # Not one adapter is trained. The loss falls all the same, because the head learns: that is why so many people find nothing wrong.
 #
-# The reentrant variant is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
+# The reentrant variant, `use_reentrant=True`, is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
 #
 # Sometimes the message is indeed harmless: in a validation loop under `no_grad()` it appears as well, and where the whole of a frozen tower is checkpointed nothing is lost. The message does not tell these cases apart. `.grad` of an adapter does.
 #
@@ -745,10 +745,10 @@ with warnings.catch_warnings(record=True) as warned:
 # `embed` is an embedding, `tokens` a tensor of indices, `blocks` a `ModuleList`, `head` a layer. Return `head` of what the blocks make of the embedding, one after the other. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole.
 #
 # After `backward()` from the output every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. Flags and weights do not change. In the backward pass the inside of no more than one block is in memory at a time. Gradients are taken with `backward()`.
-# %% [markdown] tags=["ru"] of="bb20e5fd"
+# %% [markdown] tags=["ru"] of="32888c38"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не видят ошибки.
 #
-# Реентерабельный вариант — это пользовательская функция. Её `forward` выполняет блок с выключенной записью, и результат требует градиента только тогда, когда его требует хотя бы один *тензор среди аргументов*. Веса блока — не аргументы, а выход замороженного слоя embedding градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет реентерабельный вариант.
+# Реентерабельный вариант, `use_reentrant=True`, — это пользовательская функция. Её `forward` выполняет блок с выключенной записью, и результат требует градиента только тогда, когда его требует хотя бы один *тензор среди аргументов*. Веса блока — не аргументы, а выход замороженного слоя embedding градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет реентерабельный вариант.
 #
 # Иногда сообщение действительно безобидно: оно появляется и при валидации внутри `no_grad()`, а если контрольными точками охвачена целиком замороженная часть модели, ничего не потеряно. По тексту сообщения эти случаи не различить. Различает их `.grad` адаптера.
 #
@@ -811,16 +811,16 @@ check("fix_checkpoint")
 #
 # | cure | what it does | its price |
 # |---|---|---|
-# | `use_reentrant=False` | the other variant: it looks at the output, not at the arguments | none here |
+# | `use_reentrant=False` | the other variant: the block is recorded as usual, and only what it saves is dropped | none here |
 # | `h.requires_grad_()` on the output of the embedding | the first argument requires grad (libraries call it `enable_input_require_grads`) | a gradient of `h` that nobody needs |
 # | an extra argument that requires grad | the same, through a dummy | fails in a block that is frozen as a whole |
 # | a filter for warnings | hides the message | all gradients |
-# %% [markdown] tags=["ru"] of="9d233e97"
+# %% [markdown] tags=["ru"] of="f7ca7f1d"
 # На форумах предлагают четыре средства, и они не равноценны:
 #
 # | средство | что происходит | чем платят |
 # |---|---|---|
-# | `use_reentrant=False` | другой вариант: он смотрит не на аргументы, а на выход | здесь ничем |
+# | `use_reentrant=False` | другой вариант: блок записывается как обычно, отбрасывается только сохранённое | здесь ничем |
 # | `h.requires_grad_()` на выходе слоя embedding | градиента требует первый аргумент (в библиотеках это называется `enable_input_require_grads`) | вычисляется градиент `h`, который никому не нужен |
 # | лишний аргумент, который требует градиента | то же самое, но через пустышку | в блоке, замороженном целиком, будет ошибка |
 # | фильтр предупреждений | сообщение не показывается | всеми градиентами |
@@ -1017,6 +1017,119 @@ try:
     raise SystemError("no error")
 except RuntimeError as error:
     assert "Trying to backward through the graph a second time" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `sliding_gradient`: a window that slides
+# *design · ●●● · 18 minutes · 3 points · extra*
+#
+# In windows side by side the first loss of a window goes back through one step, the last through $k$. A question that has been asked in forums for years: can every loss go back through $k$ steps? For the little model above with $k = 2$ the gradient is then $0 + 1 + 2 + 2.5 = 5.5$, between 5 for the windows and 5.75 for the full gradient.
+#
+# `x`, `y`, `cell` and `h` are those of `fix_hidden_state`, with a tensor as the state. Return a list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. The cell is expensive: call it once for each step. Every `.grad` stays as it is.
+# %% [markdown] tags=["ru"] of="3fe38e23"
+# ### Дополнительное упражнение `sliding_gradient`: скользящее окно
+# *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
+#
+# Если окна стоят рядом, то от первой функции потерь окна градиент идёт назад через один шаг, а от последней — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь вернуться на $k$ шагов? Для маленькой модели, описанной выше, при $k = 2$ градиент тогда равен $0 + 1 + 2 + 2.5 = 5.5$: это между 5 для окон и 5.75 для полного градиента.
+#
+# Здесь `x`, `y`, `cell` и `h` такие же, как в `fix_hidden_state`, причём состояние — тензор. Верните список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним или через столько, сколько их есть; скрытое состояние, на котором он остановился, считается константой. Ячейка дорогая: вызывайте её один раз на шаг. Все поля `.grad` остаются прежними.
+# %% answer="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    """The gradient of all losses, each through at most `k` calls of the cell."""
+    ### BEGIN SOLUTION
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    sums, links = [torch.zeros_like(w) for w in weights], []
+    for x_t, y_t in zip(x, y):
+        start = h.detach().requires_grad_()
+        prediction, h = cell(x_t, start)
+        links.append((start, h))
+        root, v = mse_loss(prediction, y_t), None
+        for start, end in reversed(links[-k:]):
+            *found, v = torch.autograd.grad(
+                end if v is not None else root, (*weights, start), v, retain_graph=True, materialize_grads=True
+            )
+            sums = [total + gradient for total, gradient in zip(sums, found)]
+    return sums
+    ### END SOLUTION
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    starts, ends, losses = [], [], []
+    for x_t, y_t in zip(x, y):
+        starts.append(h.detach().requires_grad_())
+        prediction, h = cell(x_t, starts[-1])
+        ends.append(h)
+        losses.append(mse_loss(prediction, y_t))
+    sums = [torch.zeros_like(w) for w in weights]
+    # all losses at once: arriving[t] is what has come to the end of call t in this round
+    arriving = None
+    for _ in range(min(k, len(x))):
+        roots = losses if arriving is None else ends
+        found = torch.autograd.grad(roots, weights, arriving, retain_graph=True, materialize_grads=True)
+        sums = [total + gradient for total, gradient in zip(sums, found)]
+        back = torch.autograd.grad(roots, starts, arriving, retain_graph=True, materialize_grads=True)
+        arriving = [*back[1:], torch.zeros_like(h)]
+    return sums
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    total, chain = torch.zeros(sum(w.numel() for w in weights), dtype=x.dtype), []
+
+    def flat(gradients):
+        return torch.cat([g.flatten() for g in gradients])
+
+    for t in range(len(x)):
+        leaf = h.clone().detach().requires_grad_(True)
+        out, h = cell(x[t], leaf)
+        chain = [*chain, (leaf, h)][-k:]
+        gradients = torch.autograd.grad(
+            ((out - y[t]) ** 2).mean(), [leaf, *weights], retain_graph=True, materialize_grads=True
+        )
+        total += flat(gradients[1:])
+        for leaf, end in chain[-2::-1]:
+            gradients = torch.autograd.grad(
+                (end * gradients[0]).sum(), [leaf, *weights], retain_graph=True, materialize_grads=True
+            )
+            total += flat(gradients[1:])
+    return [part.view_as(w) for part, w in zip(total.split([w.numel() for w in weights]), weights)]
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    kept = [w.grad for w in weights]
+    for w in weights:
+        w.grad = None
+    leaves, ends = [], []
+    for t in range(len(x)):
+        leaves.append(h.detach().requires_grad_())
+        prediction, h = cell(x[t], leaves[t])
+        ends.append(h)
+        torch.autograd.backward(mse_loss(prediction, y[t]), inputs=[*weights, leaves[t]], retain_graph=True)
+        for i in range(t, max(t - k + 1, 0), -1):
+            v, leaves[i].grad = leaves[i].grad, None
+            ends[i - 1].backward(v, inputs=[*weights, leaves[i - 1]], retain_graph=True)
+        leaves[max(t - k + 1, 0)].grad = None
+    found = [w.grad for w in weights]
+    for w, old in zip(weights, kept):
+        w.grad = old
+    return found
+
+
+# %% check="sliding_gradient"
+from autograder import check
+
+check("sliding_gradient")
+# %% tags=["fact"]
+h, a, total = [0.0], 0.5, 0.0
+for t in range(1, 5):
+    h.append(a * h[-1] + 1)
+    total += h[t - 1] + (a * h[t - 2] if t > 1 else 0.0)
+assert total == 5.5
 
 
 # %% [markdown] tags=["en"]
@@ -1292,7 +1405,7 @@ assert linear.weight.dtype == linear.weight.grad.dtype == torch.float32
 # ### Дополнительное упражнение `step_in_half`: половинная точность внутри
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Исправьте шаг. Здесь `model` — `Sequential` с линейными слоями в float32, `x` и `y` — тоже float32, `scaler` — это `GradScaler("cpu")`, а в `.grad` вначале может что-то лежать. Линейные слои вычисляют в float16; веса остаются в float32 и не округляются. Вызов `scaler.step(optimizer)` делает один шаг с градиентом `mse_loss(model(x), y)` или, если он бесконечен, ни одного, а `scaler.update()` его завершает. Верните значение функции потерь без масштаба, число Python.
+# Исправьте шаг. Здесь `model` — `Sequential` с линейными слоями в float32, `x` и `y` — тоже float32, `scaler` — это `GradScaler("cpu")`, а в `.grad` вначале может что-то лежать. В линейных слоях вычисления идут в float16; веса остаются в float32 и не округляются. Вызов `scaler.step(optimizer)` делает один шаг с градиентом `mse_loss(model(x), y)` или, если он бесконечен, ни одного, а `scaler.update()` его завершает. Верните значение функции потерь без масштаба, число Python.
 # %% answer="step_in_half"
 def step_in_half(model, optimizer, scaler, x, y):
     with torch.autocast("cpu", dtype=torch.float16):
@@ -1363,9 +1476,9 @@ check("step_in_half")
 # %% [markdown] tags=["en"]
 # ## A note to a colleague
 #
-# Five questions as they are asked in forums and issue trackers, in our words. Each runs, and each does something that its author did not expect.
+# Five questions as they are asked in forums and issue trackers, in our words. The code of each can be run, and does something that its author did not expect.
 #
-# **A.** *"My critic became worse when I added the actor's loss. Both losses go down."* An actor is to make actions likelier that turned out better than the critic had predicted. The difference is called the advantage.
+# **A.** *"My critic became worse when I added the actor's loss. Both losses go down."* An actor chooses actions, a critic predicts what they bring. An action that brought more than predicted is to become likelier; `log_prob` holds the logarithms of these probabilities, and the difference between the result and the prediction is called the advantage.
 #
 # **B.** *"The decoder of my autoencoder trains, the encoder does not. Its gradients are None."* The encoder gives a mean and the logarithm of a standard deviation, and the decoder gets a sample.
 #
@@ -1374,20 +1487,20 @@ check("step_in_half")
 # **D.** *"I replaced the last layer for my ten classes. The accuracy stays at ten percent."*
 #
 # **E.** *"The first step of my attack works, in the second `x.grad` is None. With `retain_grad()` it runs, but training afterwards has become unstable."* An attack moves an input, step by step, in the direction that raises the loss.
-# %% [markdown] tags=["ru"] of="d51dd1de"
+# %% [markdown] tags=["ru"] of="76a7db3d"
 # ## Письмо коллеге
 #
-# Вот пять вопросов, какие задают на форумах, в нашем пересказе. Код каждого выполняется, и каждый раз происходит не то, чего ждал автор.
+# Вот пять вопросов, какие задают на форумах, в нашем пересказе. Код каждого можно выполнить, и каждый раз происходит не то, чего ждал автор.
 #
-# **A.** *«Когда я добавил функцию потерь актора, критик стал хуже. Оба значения уменьшаются».* Актор должен делать вероятнее те действия, результат которых оказался лучше, чем предсказал критик. Разность называют преимуществом (advantage).
+# **A.** *«Когда я добавил функцию потерь актора, критик стал хуже. Значения обеих функций уменьшаются».* Актор выбирает действия, критик предсказывает их результат. Вероятность действия, результат которого оказался лучше предсказанного, нужно увеличить; в `log_prob` лежат логарифмы этих вероятностей, а разность между результатом и предсказанием называют преимуществом (advantage).
 #
 # **B.** *«Декодировщик моего автокодировщика обучается, а кодировщик нет. В градиентах None».* Кодировщик выдаёт среднее и логарифм стандартного отклонения, а декодировщик получает выборку.
 #
-# **C.** *«element 0 of tensors does not require grad. Я поставил `requires_grad=True`, ошибки больше нет, но функция потерь стоит на месте».*
+# **C.** *«element 0 of tensors does not require grad. Я поставил `requires_grad=True`, ошибки больше нет, но значение функции потерь стоит на месте».*
 #
 # **D.** *«Я заменил последний слой, у меня десять классов. Точность так и осталась десять процентов».*
 #
-# **E.** *«Первый шаг атаки работает, на втором `x.grad` равен None. С `retain_grad()` всё выполняется, но обучение после этого стало неустойчивым».* Атака шаг за шагом сдвигает вход туда, где функция потерь больше.
+# **E.** *«Первый шаг атаки работает, на втором `x.grad` равен None. С `retain_grad()` всё выполняется, но обучение после этого стало неустойчивым».* При атаке вход шаг за шагом сдвигают туда, где функция потерь больше.
 # %%
 def a(log_prob, value, returns):
     advantage = returns - value
@@ -1643,11 +1756,11 @@ check("cures")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The rules of this lesson are those of autograd; what differs on a GPU is who measures. There the allocator counts, the scaler is `GradScaler("cuda")`, and `autocast` is given "cuda". If this machine has a GPU, the cell shows three peaks of one backward pass over the cell above, and whether the scaler refuses weights in float16.
-# %% [markdown] tags=["ru"] of="c74edf46"
+# The rules of this lesson are those of autograd; on a GPU only the measuring differs: the allocator itself counts. The scaler there is `GradScaler("cuda")`, and `autocast` is given "cuda". If this machine has a GPU, the cell shows three peaks of one backward pass over the cell above, and whether the scaler refuses weights in float16.
+# %% [markdown] tags=["ru"] of="691cd94c"
 # ## На GPU
 #
-# Правила этого урока задаёт autograd; на GPU иначе только измерение. Память считает аллокатор, масштабирует `GradScaler("cuda")`, а в `autocast` передают "cuda". Если на вашей машине есть GPU, ячейка покажет три пиковых значения для обратного прохода по ячейке, описанной выше, и ответит, отвергаются ли веса в float16.
+# Правила этого урока задаёт autograd; на GPU иначе только измеряют: расход памяти сообщает сам аллокатор. Для масштабирования берут `GradScaler("cuda")`, а в `autocast` передают "cuda". Если на вашей машине есть GPU, ячейка покажет три пиковых значения для обратного прохода по ячейке, описанной выше, и ответит, отвергаются ли веса в float16.
 # %%
 from autograder import gpu_peak, on_gpu
 

@@ -8,6 +8,7 @@ EXERCISES = (
     "is_right_td",
     "fix_checkpoint",
     "fix_hidden_state",
+    "sliding_gradient",
     "train_windows",
     "step_in_half",
     "cures",

@@ -136,13 +136,16 @@ def _optimizer(function: Any, case: Case) -> object:
 def _attack(function: Any, case: Case) -> object:
     fill_gradients(case.model)
     before = copies(p.grad for p in case.model.parameters())
+    given = case.x.clone()
     x = function(case.model, case.x, case.y, 0.1, 3)
+    flag = "requires grad" if case.x.requires_grad else "as before"
+    passed = flag if torch.equal(case.x, given) else "changed"
     after = [p.grad for p in case.model.parameters()]
     kept = [
         "None" if b is None else "as before" if torch.equal(a, b) else "changed"  # type: ignore[arg-type]
         for a, b in zip(before, after)
     ]
-    return {"x": x, "has a graph": x.grad_fn is not None, "`.grad` of the model": kept}
+    return {"x": x, "has a graph": x.grad_fn is not None, "`.grad` of the model": kept, "`x` that was passed": passed}
 
 
 class _Headed(nn.Module):
@@ -376,3 +379,24 @@ def goes_down() -> dict[str, Any]:
 )
 def one_step() -> dict[str, Any]:
     return _with("E", lambda model, x, y, eps, steps: _e(model, x, y, eps, 1))
+
+
+@cures.mistake(
+    en="E: the tensor that was passed was changed itself, its flag or its numbers. Begin with `x.detach().clone()`.",
+    ru="E: изменён сам переданный тензор, его флаг или числа. Начните с `x.detach().clone()`.",
+)
+def changes_the_input() -> dict[str, Any]:
+    def run(model: Any, x: Tensor, y: Tensor, eps: float, steps: int) -> Tensor:
+        x.requires_grad_()
+        return _e(model, x, y, eps, steps)
+
+    return _with("E", run)
+
+
+@cures.mistake(*cures.mistakes["changes_the_input"].says)
+def moves_the_input() -> dict[str, Any]:
+    def run(model: Any, x: Tensor, y: Tensor, eps: float, steps: int) -> Tensor:
+        x.copy_(_e(model, x, y, eps, steps))
+        return x
+
+    return _with("E", run)
