@@ -481,3 +481,41 @@ def cures():
 # a list
 def cures():
     return [len, len, len, len, len]
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="side_by_side"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    sums = [torch.zeros_like(w) for w in weights]
+    for xs, ys in zip(x.split(k), y.split(k)):
+        loss, h = 0.0, h.detach()
+        for x_t, y_t in zip(xs, ys):
+            prediction, h = cell(x_t, h)
+            loss = loss + mse_loss(prediction, y_t)
+        sums = [a + b for a, b in zip(sums, torch.autograd.grad(loss, weights))]
+    return sums
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="goes_all_the_way"
+def sliding_gradient(cell, x, y, h, k):
+    loss = 0.0
+    for x_t, y_t in zip(x, y):
+        prediction, h = cell(x_t, h)
+        loss = loss + mse_loss(prediction, y_t)
+    return torch.autograd.grad(loss, [p for p in cell.parameters() if p.requires_grad])
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="runs_anew"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    before = [h]
+    for x_t in x:
+        before.append(cell(x_t, before[-1])[1].detach())
+    total = 0.0
+    for t in range(len(x)):
+        first = max(0, t - k + 1)
+        state = before[first]
+        for s in range(first, t + 1):
+            prediction, state = cell(x[s], state)
+        total = total + mse_loss(prediction, y[t])
+    return list(torch.autograd.grad(total, weights))
