@@ -1,4 +1,4 @@
-"""Extra exercise: a gradient that goes back a fixed number of steps from every loss."""
+"""Extra exercise: from every loss a fixed number of steps back."""
 
 from __future__ import annotations
 
