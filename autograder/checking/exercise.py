@@ -59,7 +59,7 @@ def _describe_input(value: object) -> str:
         settings = value.param_groups[0]
         momentum = f", momentum={settings['momentum']}" if settings.get("momentum") else ""
         return f"{type(value).__name__}(lr={settings['lr']}{momentum})"
-    if isinstance(value, (list, tuple)) and value and all(isinstance(item, tuple) for item in value):
+    if isinstance(value, (list, tuple)) and value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
         return f"{len(value)} × (x, y), len(x) = {', '.join(str(len(item[0])) for item in value)}"
     if isinstance(value, (list, tuple)) and 0 < len(value) <= 6:
         return f"[{', '.join(map(_describe_input, value))}]"

@@ -179,14 +179,6 @@ EXPLANATIONS = (
         "`scaler.scale(loss).backward()`.",
     ),
     _means(
-        r"Attempting to unscale FP16 gradients",
-        "03_gradient_accumulation",
-        "The weights themselves are float16. In mixed precision they stay float32, and `autocast` chooses the lower"
-        " precision for each operation.",
-        "Сами веса хранятся в float16. При смешанной точности они остаются в float32, а пониженную точность для "
-        "каждой операции выбирает `autocast`.",
-    ),
-    _means(
         r"attempting to assign a gradient (of size|with dtype)"
         r"|assigned grad (has data of a different|expected to be a)",
         "03_gradient_accumulation",
@@ -537,5 +529,22 @@ EXPLANATIONS = (
         "The hook of one parameter ran twice in one pass, often because of checkpoints: write `use_reentrant=False`.",
         "Хук одного параметра сработал за один проход дважды, часто из-за контрольных точек: напишите "
         "`use_reentrant=False`.",
+    ),
+    # -- 11: capstones --------------------------------------------------------------------------------------------
+    _means(
+        r"Attempting to unscale FP16 gradients",
+        "11_capstones",
+        "The weights themselves are float16. In mixed precision they stay float32, and `autocast` chooses the lower"
+        " precision for each operation.",
+        "Сами веса хранятся в float16. При смешанной точности они остаются в float32, а пониженную точность для "
+        "каждой операции выбирает `autocast`.",
+    ),
+    _means(
+        r"none of output has requires_grad=True, this checkpoint\(\) is not necessary",
+        "11_capstones",
+        "Nothing inside this checkpoint requires grad: the block is frozen. Write `use_reentrant=False`, or run a frozen "
+        "block without a checkpoint.",
+        "Внутри этой контрольной точки ничто не требует градиента: блок заморожен. Напишите `use_reentrant=False` или "
+        "выполняйте замороженный блок без контрольной точки.",
     ),
 )

@@ -159,13 +159,6 @@ def stepping_without_backward():
 
 
 @raises("03_gradient_accumulation")
-def unscaling_half_weights():
-    p, scaler = torch.rand(2).half().requires_grad_(), torch.amp.GradScaler("cpu")
-    scaler.scale(p.sum()).backward()
-    scaler.unscale_(torch.optim.SGD([p], lr=1))
-
-
-@raises("03_gradient_accumulation")
 def grad_of_another_size():
     leaf().grad = torch.ones(3)
 
@@ -483,6 +476,19 @@ def adam_and_a_sparse_gradient():
     table = torch.nn.Embedding(3, 2, sparse=True)
     table(torch.tensor([1])).sum().backward()
     torch.optim.Adam(table.parameters()).step()
+
+
+@raises("11_capstones")
+def unscaling_half_weights():
+    p, scaler = torch.rand(2).half().requires_grad_(), torch.amp.GradScaler("cpu")
+    scaler.scale(p.sum()).backward()
+    scaler.unscale_(torch.optim.SGD([p], lr=1))
+
+
+@raises("11_capstones")
+def checkpoint_of_a_frozen_block():
+    block = torch.nn.Linear(2, 2).requires_grad_(False)
+    checkpoint(lambda x, _: block(x), torch.rand(2), leaf(), use_reentrant=True).sum().backward()
 
 
 @raises("08_gradient_hooks")

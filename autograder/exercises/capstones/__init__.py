@@ -1,0 +1,15 @@
+"""The exercises of lesson 11, capstones, in order."""
+
+EXERCISES = (
+    "predict_traces",
+    "fix_traces",
+    "td_lambda",
+    "hide_the_fault",
+    "is_right_td",
+    "fix_checkpoint",
+    "fix_hidden_state",
+    "sliding_gradient",
+    "train_windows",
+    "step_in_half",
+    "cures",
+)

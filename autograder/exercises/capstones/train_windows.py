@@ -1,0 +1,157 @@
+"""Core exercise: training on long sequences under a cap of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.labels import PEAK
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, number
+from autograder.language import Text
+from autograder.measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
+
+from .common import copies, fill_gradients
+from .recurrent import Cell
+
+_STEPS, _PARTS, _ROWS, _STATE, _WIDTH = 3, 2, 4, 4, 96  # of the run that is measured
+_WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
+
+
+@exercise(
+    title=Text("One step, all together", "Один шаг, всё вместе"),
+    kind="design",
+    core=True,
+    difficulty=3,
+    minutes=22,
+    aspects=[
+        aspect(
+            "weights",
+            3,
+            en="There is one optimizer step for each window, and after each of them the weights are right.",
+            ru="На каждое окно приходится один шаг оптимизатора, и после каждого шага веса верны.",
+        ),
+        aspect(
+            "peak",
+            2,
+            en="The inside of only one call of the cell is in memory at a time: at most 4 times its widest tensor (bytes, "
+            f"for a window of {_STEPS} steps and {_PARTS} micro-batches; that tensor has {_WIDE}).",
+            ru="В памяти одновременно лежит содержимое только одного вызова ячейки: самое большее 4 размера её самого "
+            f"широкого тензора (байты, для окна из {_STEPS} шагов и {_PARTS} микробатчей; в этом тензоре их {_WIDE}).",
+            measured=PEAK,
+        ),
+        aspect(
+            "state",
+            0.5,
+            en="The hidden state after the last step is returned, for all rows and without a graph.",
+            ru="Возвращается скрытое состояние после последнего шага, для всех строк и без графа.",
+            after=(),
+        ),
+        aspect(
+            "loss",
+            0.5,
+            en="The mean loss over all entries of `y` is returned, a Python number.",
+            ru="Возвращается среднее значение функции потерь по всем элементам `y`, число Python.",
+            after=(),
+        ),
+        aspect(
+            "frozen",
+            0,
+            en="Frozen weights and all flags are as before.",
+            ru="Замороженные веса и все флаги остались прежними.",
+            after=(),
+        ),
+    ],
+    hints=[
+        Text(
+            "Three loops: windows, micro-batches, steps. In which of them belongs each of `zero_grad`, `backward`, `detach`, "
+            "`step`?",
+            "Циклов три: по окнам, по микробатчам, по шагам. В каком из них место каждому из вызовов `zero_grad`, "
+            "`backward`, `detach`, `step`?",
+        ),
+        Text(
+            "Each micro-batch has a hidden state of its own, which goes from window to window without its graph. The loss is "
+            "a sum of squares, divided by the number of entries of `y` in the whole window.",
+            "У каждого микробатча своё скрытое состояние, оно переходит из окна в окно без графа. Функция потерь — сумма "
+            "квадратов, делённая на число элементов `y` во всём окне.",
+        ),
+        Text(
+            "states = list(h.split(rows))\n"
+            "for start in range(0, len(x), steps):\n"
+            "    xs, ys = x[start : start + steps], y[start : start + steps]\n"
+            "    optimizer.zero_grad()\n"
+            "    for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):\n"
+            "        ...  # checkpoint(cell, x_t, state, use_reentrant=False)\n"
+            "    optimizer.step()",
+            "states = list(h.split(rows))\n"
+            "for start in range(0, len(x), steps):\n"
+            "    xs, ys = x[start : start + steps], y[start : start + steps]\n"
+            "    optimizer.zero_grad()\n"
+            "    for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):\n"
+            "        ...  # checkpoint(cell, x_t, state, use_reentrant=False)\n"
+            "    optimizer.step()",
+        ),
+    ],
+)
+def train_windows(answer: Any, case: Case) -> dict[str, object]:
+    cell = case.cell
+    flags = [p.requires_grad for p in cell.parameters()]
+    frozen = [p for p in cell.parameters() if not p.requires_grad]
+    before = copies(frozen)
+    with weights_after_steps(case.optimizer) as weights:
+        returned = answer.train_windows(cell, case.optimizer, case.x, case.y, case.h, case.steps, case.rows)
+    with using_answer():
+        state, loss = returned
+        with_graph = isinstance(state, Tensor) and state.requires_grad
+    untouched = all(torch.equal(a, b) for a, b in zip(before, frozen))  # type: ignore[arg-type]
+    return {
+        "weights": weights,
+        "state": {"h": state, "requires_grad": with_graph},
+        "loss": loss if isinstance(loss, Tensor) else number(loss),
+        "frozen": untouched and [p.requires_grad for p in cell.parameters()] == flags,
+        **(_measure(answer.train_windows) if case.measured else {"peak": AtMost(4 * _WIDE, 0)}),
+    }
+
+
+def _measure(train: Callable[..., Any]) -> dict[str, object]:
+    """Run the answer on a wide cell; return its peak, its calls and rows of the cell, and its backward passes."""
+    cell = Cell(torch.Generator().manual_seed(0), 2, _STATE, 1, _WIDTH)
+    optimizer = _sgd(cell)
+    x = torch.ones(_STEPS, _PARTS * _ROWS, 2, dtype=torch.float64)
+    y, h = x[..., :1], torch.zeros(_PARTS * _ROWS, _STATE, dtype=torch.float64)
+    with using_answer(), batch_sizes(cell) as sizes, counting_backward_runs() as runs, live_bytes() as live:
+        train(cell, optimizer, x, y, h, _STEPS, _ROWS)
+    return {
+        "peak": AtMost(limit=4 * _WIDE, used=live.peak),
+        "calls": [len(sizes), max(sizes, default=0)],
+        "backward_runs": runs.times,
+    }
+
+
+def _sgd(cell: Cell, lr: float = 0.1) -> torch.optim.SGD:
+    return torch.optim.SGD([p for p in cell.parameters() if p.requires_grad], lr=lr)
+
+
+@train_windows.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for length, samples, outputs, steps, rows in [(3, 2, 1, 5, 5), (5, 4, 2, 2, 3)]:
+        cell = Cell(rng, 2, 3, outputs)
+        optimizer: torch.optim.Optimizer = _sgd(cell)
+        if outputs == 2:
+            fill_gradients(cell)
+            optimizer = torch.optim.Adam(optimizer.param_groups[0]["params"], lr=0.05, weight_decay=0.1)
+        yield Case(
+            cell=cell,
+            optimizer=optimizer,
+            x=signed(rng, length, samples, 2),
+            y=signed(rng, length, samples, outputs),
+            h=signed(rng, samples, 3) / 3,
+            steps=steps,
+            rows=rows,
+            measured=length == 3,
+        )

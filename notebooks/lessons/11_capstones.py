@@ -1,0 +1,1833 @@
+# %% [markdown] tags=["en"] reading=20
+# # Capstones
+#
+# Everything in this lesson has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
+#
+# 1. **Eligibility traces.** A published update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
+# 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
+# 3. **A note to a colleague.** Five questions from forums. You choose a cure for each, try it, and defend it in writing.
+#
+# You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
+# %% [markdown] tags=["ru"] of="df65c672"
+# # Итоговые работы
+#
+# Всё, что есть в этом уроке, уже встречалось раньше. Новое здесь — соединение: вас ждут три работы, и каждая на практике ломается на стыке двух вещей, которые по отдельности исправны.
+#
+# 1. **Следы приемлемости.** В опубликованном обновлении для TD(λ) числа проходят через `p.grad`. Ошибок в нём три, и две из них легко принять за неудачно выбранную скорость обучения.
+# 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. О трёх из четырёх узнают из сообщения torch, и первый найденный совет обычно неверен.
+# 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы выберете решение, испытаете его и обоснуете письменно.
+#
+# Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("capstones", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("capstones", language="ru")
+# %%
+import warnings
+
+import torch
+from torch.nn.functional import mse_loss
+from torch.utils.checkpoint import checkpoint
+
+
+# %% [markdown] tags=["en"]
+# ## A prediction that is corrected backwards
+#
+# A learner walks through states and now and then gets a reward. Its model predicts for each state $s$ a value $v(s)$: the sum of the rewards still to come, each later one multiplied by $\gamma$ once more. After every step the prediction can be compared with a better one. The *TD error* is
+#
+# $$\delta = r + \gamma v(s') - v(s),$$
+#
+# where $r$ is the reward and $s'$ the next state; after the last state there is nothing to come, and $v(s')$ counts as 0.
+#
+# Which weights caused the error? Not only those that $v(s)$ was computed from: the states before it led here. TD(λ) keeps for each parameter an *eligibility trace*, a fading sum of past gradients, and moves the parameter along it:
+#
+# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
+#
+# An episode by hand. Three states, one weight for each (the model is a table), $w = (0.1, 0.2, 0.3)$, a reward of 1 after the third state, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
+#
+# | step | $\delta$ | trace $z$ | weights after it |
+# |---|---|---|---|
+# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
+# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
+# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
+#
+# The reward reached all three weights at once, the first with a bit more than half of its force.
+# %% [markdown] tags=["ru"] of="9c6f8ff3"
+# ## Предсказание, которое исправляют задним числом
+#
+# Агент переходит из состояния в состояние и иногда получает награду. Модель предсказывает для каждого состояния $s$ ценность $v(s)$: сумму будущих наград, где каждая следующая умножена на $\gamma$ ещё раз. После каждого шага предсказание можно сравнить с более точным. *Ошибка TD* равна
+#
+# $$\delta = r + \gamma v(s') - v(s),$$
+#
+# где $r$ — награда, а $s'$ — следующее состояние; после последнего состояния наград больше не будет, и $v(s')$ считается равным 0.
+#
+# Какие веса виноваты в ошибке? Не только те, что участвовали в $v(s)$: сюда привели и предыдущие состояния. В методе TD(λ) для каждого параметра хранится *след приемлемости* (eligibility trace), затухающая сумма прошлых градиентов, и параметр сдвигается вдоль него:
+#
+# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
+#
+# Просчитаем эпизод вручную. Состояний три, на каждое приходится один вес (модель — просто таблица), $w = (0.1, 0.2, 0.3)$, после третьего состояния награда 1, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
+#
+# | шаг | $\delta$ | след $z$ | веса после шага |
+# |---|---|---|---|
+# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
+# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
+# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
+#
+# Награда сразу повлияла на все три веса, на первый — чуть больше чем вполсилы.
+# %% tags=["fact"]
+w, z, path = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64), torch.zeros(3, dtype=torch.float64), []
+for t, reward in enumerate([0.0, 0.0, 1.0]):
+    delta = reward + (0.9 * w[t + 1] if t < 2 else 0.0) - w[t]
+    z = 0.9 * 0.8 * z + torch.eye(3, dtype=torch.float64)[t]
+    w = w + 0.5 * delta * z
+    path.append([round(number, 5) for number in (delta.item(), *z.tolist(), *w.tolist())])
+assert path[0] == [0.08, 1, 0, 0, 0.14, 0.2, 0.3]
+assert path[1] == [0.07, 0.72, 1, 0, 0.1652, 0.235, 0.3]
+assert path[2] == [0.7, 0.5184, 0.72, 1, 0.34664, 0.487, 0.65]
+
+
+# %% [markdown] tags=["en"]
+# ### The published update
+#
+# Here autograd is useful: it computes $\nabla v(s)$ for any model. An answer on a question-and-answer site does it like this. The gradient of `v` is taken out of `p.grad`, and the update is put back into `p.grad` for an optimizer to apply. Its author left open where the optimizer comes from; we take SGD, and as its `lr` the step size $\alpha$. The function runs the three-state episode and notes what it finds. Read it; do not call it yet.
+# %% [markdown] tags=["ru"] of="da757db9"
+# ### Опубликованное обновление
+#
+# Здесь пригодится autograd: с ним $\nabla v(s)$ можно вычислить для любой модели. В одном ответе на сайте вопросов и ответов это сделано так: градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Какой оптимизатор, автор не сказал; мы возьмём SGD, а его `lr` сделаем равным размеру шага $\alpha$. Функция ниже проходит эпизод с тремя состояниями и записывает увиденное. Прочтите её, но пока не вызывайте.
+# %%
+def published(weights=(0.1, 0.2, 0.3), rewards=(0.0, 0.0, 1.0), gamma=0.9, lam=0.8, alpha=0.5):
+    seen = {}
+    model = torch.nn.Linear(3, 1, bias=False)
+    model.weight = torch.nn.Parameter(torch.tensor([weights]))
+    optimizer = torch.optim.SGD(model.parameters(), lr=alpha)
+    states = torch.eye(3)
+    (p,) = model.parameters()
+    trace = torch.zeros_like(p)
+    for t in range(3):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t < 2 else 0.0
+        v.backward()
+        if t == 1:
+            seen["p.grad[0] after the second backward"] = p.grad[0, 0].item()
+        delta = rewards[t] + gamma * v_next - v.item()
+        trace[:] = gamma * lam * trace + p.grad
+        p.grad[:] = alpha * delta * trace
+        optimizer.step()
+        if t == 0:
+            seen["p.grad[0] after step 1"] = p.grad[0, 0].item()
+            seen["w[0] after step 1"] = p[0, 0].item()
+        if t == 1:
+            seen["trace[0] after step 2"] = trace[0, 0].item()
+    seen["w[2] at the end"] = p[0, 2].item()
+    return {name: round(value, 4) for name, value in seen.items()}
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_traces`: traces through `p.grad`
+# *predict · ●○○ · 7 minutes · 1 point*
+#
+# What does `published()` return? Put a number in place of each `...`. Follow the code, not the formula: that is the point.
+# %% [markdown] tags=["ru"] of="c99af533"
+# ### Упражнение `predict_traces`: следы через `p.grad`
+# *предсказать · ●○○ · 7 минут · 1 балл*
+#
+# Что вернёт `published()`? Вместо каждого `...` поставьте число. Считайте по коду, а не по формуле: в этом и состоит упражнение.
+# %% answer="predict_traces"
+predict_traces = {
+    "p.grad[0] after step 1": 0.04,
+    "w[0] after step 1": 0.08,
+    "p.grad[0] after the second backward": 0.04,
+    "trace[0] after step 2": 0.76,
+    "w[2] at the end": 0.125,
+}
+# %% given="predict_traces"
+predict_traces = {
+    "p.grad[0] after step 1": ...,
+    "w[0] after step 1": ...,
+    "p.grad[0] after the second backward": ...,
+    "trace[0] after step 2": ...,
+    "w[2] at the end": ...,
+}
+# %% check="predict_traces"
+from autograder import check
+
+check("predict_traces")
+# %% tags=["fact"]
+assert predict_traces == published()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+published()
+
+
+# %% [markdown] tags=["en"]
+# Nothing here fails, and nothing is infinite. The first weight went from 0.1 down to 0.08 although its prediction was too low, and the trace of the first state holds 0.76 instead of 0.72: a part of an *update* has been taken for a gradient.
+#
+# Each fault alone, on the same episode:
+#
+# | what is wrong | weights at the end |
+# |---|---|
+# | nothing, TD(λ) | $(0.34664, 0.487, 0.65)$ |
+# | the sign | $(-0.14664, -0.087, -0.05)$ |
+# | `.grad` is not cleared | $(0.32683, 0.47475, 0.65)$ |
+# | the step size counts twice | $(0.22332, 0.3435, 0.475)$ |
+#
+# The sign is noticed soon: values run away from the rewards. The other two look like a poor choice of $\lambda$ and of the learning rate, and are tuned away.
+# %% [markdown] tags=["ru"] of="de809758"
+# Ошибки выполнения нет, бесконечностей тоже. Первый вес уменьшился с 0.1 до 0.08, хотя предсказание было занижено, а в следе первого состояния лежит 0.76 вместо 0.72: часть *обновления* принята за градиент.
+#
+# Вот каждая ошибка по отдельности на том же эпизоде:
+#
+# | что неверно | веса в конце |
+# |---|---|
+# | ничего, TD(λ) | $(0.34664, 0.487, 0.65)$ |
+# | знак | $(-0.14664, -0.087, -0.05)$ |
+# | `.grad` не обнуляется | $(0.32683, 0.47475, 0.65)$ |
+# | размер шага учтён дважды | $(0.22332, 0.3435, 0.475)$ |
+#
+# Неверный знак скоро заметен: ценности уходят прочь от наград. Две другие ошибки похожи на неудачный выбор $\lambda$ и скорости обучения, и их «исправляют» подбором этих чисел.
+# %% tags=["fact"]
+def with_faults(sign=-1, clears=True, twice=False, zero_start=False):
+    w = torch.tensor([[0.0, 0.0, 0.0] if zero_start else [0.1, 0.2, 0.3]], dtype=torch.float64, requires_grad=True)
+    optimizer, z = torch.optim.SGD([w], lr=0.5), torch.zeros(1, 3, dtype=torch.float64)
+    for t, reward in enumerate([0.0, 0.0, 1.0]):
+        if clears:
+            optimizer.zero_grad()
+        v = w[0, t]
+        v.backward()
+        delta = reward + (0.9 * w[0, t + 1].item() if t < 2 else 0.0) - v.item()
+        z = 0.9 * 0.8 * z + w.grad
+        w.grad[:] = sign * (0.5 if twice else 1) * delta * z
+        optimizer.step()
+    return [round(number, 5) for number in w[0].tolist()]
+
+
+assert with_faults() == [0.34664, 0.487, 0.65]
+assert with_faults(sign=1) == [-0.14664, -0.087, -0.05]
+assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `fix_traces`: traces that go downhill
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# Mend the update. `states` holds the states of one episode, one per row, and `rewards` the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
+#
+# After each step the weights are those of TD(λ), with the learning rate of the optimizer as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$ takes the place of the gradient. Its settings stay as they are. Nothing is returned.
+# %% [markdown] tags=["ru"] of="a6ea9505"
+# ### Упражнение `fix_traces`: следы, которые ведут вниз
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# Исправьте обновление. В `states` построчно записаны состояния одного эпизода, в `rewards` — награда после каждого из них; после последнего эпизод заканчивается. Вызов `model(states[t])` даёт тензор с одним числом. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
+#
+# После каждого шага веса такие, как в TD(λ), где $\alpha$ — скорость обучения оптимизатора. На каждое состояние приходится один `optimizer.step()`, а оптимизатор может быть любым: у Adam место градиента занимает направление $\delta z$. Его настройки не меняются. Функция ничего не возвращает.
+# %% answer="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% given="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    alpha = optimizer.param_groups[0]["lr"]
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = alpha * delta * trace
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    parameters = list(model.parameters())
+    traces = [torch.zeros_like(p) for p in parameters]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        with torch.no_grad():
+            target = reward + (gamma * model(states[t + 1]) if t + 1 < len(rewards) else 0.0)
+        gradients = torch.autograd.grad(v.sum(), parameters)
+        delta = (target - v).item()
+        traces = [gamma * lam * trace + g for trace, g in zip(traces, gradients)]
+        for p, trace in zip(parameters, traces):
+            p.grad = -delta * trace
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = {p: 0.0 for p in model.parameters()}
+    values_after = [lambda t=t: model(states[t]).item() for t in range(1, len(rewards))] + [lambda: 0.0]
+    for state, reward, value_after in zip(states, rewards, values_after):
+        model.zero_grad()
+        v = model(state)
+        (-v).backward()  # an optimizer goes down
+        delta = reward + gamma * value_after() - v.item()
+        for p in traces:
+            traces[p] = gamma * lam * traces[p] + p.grad
+            p.grad = delta * traces[p]
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    optimizer.zero_grad(set_to_none=False)
+    for t in range(len(rewards)):
+        v = model(states[t])
+        v.backward()
+        v_next = model(states[t + 1]).detach() if t < len(rewards) - 1 else torch.zeros_like(v)
+        delta = rewards[t] + gamma * v_next - v.detach()
+        for trace, p in zip(traces, model.parameters()):
+            trace.mul_(gamma * lam).add_(p.grad)
+            p.grad.copy_(trace).mul_(-delta.item())
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+
+
+# %% check="fix_traces"
+from autograder import check
+
+check("fix_traces")
+
+
+# %% [markdown] tags=["en"]
+# ### Episodes in a row
+#
+# Experience arrives as a stream of steps. The libraries for environments tell two endings apart. `terminated`: the episode is over, nothing comes after it, and the value of the next state counts as 0. `truncated`: somebody ran out of patience, often a time limit. The walk would have gone on, so the next state keeps its value. In both cases the next step belongs to another episode, and a trace must not reach across.
+#
+# One more thing keeps the formula from being an ordinary gradient: $v(s')$ is a target, a number. The update follows $\nabla v(s)$ alone. This is called a *semi-gradient*; `detach()`, `.item()` or `no_grad()` makes it one. Let the gradient through the target as well, and $v(s')$ is moved to meet $v(s)$.
+#
+# ### Exercise `td_lambda`: TD(λ) on a stream of episodes
+# *complete · ●●○ · 14 minutes · 4 points*
+#
+# `steps` is a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. `model(state)` is a tensor with one number. Go through the steps in order, from the first with traces of 0:
+#
+# * $\delta$ is computed with the weights as they are before this step; after a `terminated` step $v(s')$ counts as 0;
+# * then the traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$;
+# * after a `terminated` or `truncated` step all traces are 0 again.
+#
+# The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are.
+# %% [markdown] tags=["ru"] of="76ed51a6"
+# ### Эпизоды подряд
+#
+# Опыт приходит потоком шагов. В библиотеках сред различают два вида окончания. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
+#
+# Есть и ещё одно отличие формулы от обычного градиента: $v(s')$ — это цель, просто число. Обновление идёт только вдоль $\nabla v(s)$. Это называют *полуградиентом* (semi-gradient); получается он с помощью `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то и $v(s')$ будет сдвигаться навстречу $v(s)$.
+#
+# ### Упражнение `td_lambda`: TD(λ) по потоку эпизодов
+# *дописать · ●●○ · 14 минут · 4 балла*
+#
+# Аргумент `steps` — список кортежей `(state, reward, next_state, terminated, truncated)`: тензор, число, тензор, bool, bool; оба флага сразу не бывают равны True. Вызов `model(state)` даёт тензор с одним числом. Пройдите шаги по порядку; перед первым из них следы равны 0:
+#
+# * $\delta$ вычисляется с теми весами, какие были до этого шага; после шага с `terminated` считается, что $v(s')$ равно 0;
+# * затем к следам прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, сдвигается на месте на $\alpha\, \delta\, z$;
+# * после шага с `terminated` или `truncated` все следы снова равны 0.
+#
+# Последний шаг может и не заканчивать эпизод. Верните список всех $\delta$, числа Python. Замороженные веса, все поля `.grad` и все флаги не меняются.
+# %% answer="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    """Learn the values of `model` in place; return the TD error of each step."""
+    ### BEGIN SOLUTION
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in parameters]
+    errors = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).sum()
+        gradients = torch.autograd.grad(v, parameters)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(next_state).item()
+            delta = reward + gamma * v_next - v.item()
+            for p, trace, gradient in zip(parameters, traces, gradients):
+                trace.mul_(gamma * lam).add_(gradient)
+                p += alpha * delta * trace
+                if terminated or truncated:
+                    trace.zero_()
+        errors.append(delta)
+    return errors
+    ### END SOLUTION
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    kept = {p: p.grad for p in model.parameters() if p.requires_grad}
+    traces, errors = {}, []
+    for state, reward, next_state, terminated, truncated in steps:
+        for p in kept:
+            p.grad = None
+        v = model(state)
+        target = torch.full_like(v, reward)
+        if not terminated:
+            target = target + gamma * model(next_state).detach()
+        v.backward()
+        errors.append((target - v).item())
+        with torch.no_grad():
+            for p in kept:
+                traces[p] = gamma * lam * traces.get(p, 0.0) + p.grad
+                p.add_(traces[p], alpha=alpha * errors[-1])
+        if terminated or truncated:
+            traces.clear()
+    for p, gradient in kept.items():
+        p.grad = gradient
+    return errors
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    parameters = [p for p in model.parameters() if p.requires_grad]
+
+    def flat(tensors):
+        return torch.cat([tensor.flatten() for tensor in tensors])
+
+    sizes, trace, errors = [p.numel() for p in parameters], 0.0, []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).squeeze()
+        with torch.no_grad():
+            errors.append(float(reward + (1 - terminated) * gamma * model(next_state).squeeze() - v))
+        trace = gamma * lam * trace + flat(torch.autograd.grad(v, parameters))
+        for p, part in zip(parameters, (alpha * errors[-1] * trace).split(sizes)):
+            p.data += part.view_as(p)
+        trace = trace * (not (terminated or truncated))
+    return errors
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    names = [name for name, p in model.named_parameters() if p.requires_grad]
+    weights = dict(model.named_parameters())
+    value = torch.func.grad_and_value(lambda own, s: torch.func.functional_call(model, own, (s,)).sum())
+    errors, fresh = [], True
+    for state, reward, next_state, terminated, truncated in steps:
+        if fresh:
+            traces = {name: torch.zeros_like(weights[name]) for name in names}
+        gradients, v = value({name: weights[name].detach() for name in names}, state)
+        after = 0.0 if terminated else gamma * model(next_state).sum().item()
+        errors.append(reward + after - v.item())
+        with torch.no_grad():
+            for name in names:
+                traces[name] = gamma * lam * traces[name] + gradients[name]
+                weights[name] += alpha * errors[-1] * traces[name]
+        fresh = terminated or truncated
+    return errors
+
+
+# %% check="td_lambda"
+from autograder import check
+
+check("td_lambda")
+
+
+# %% [markdown] tags=["en"]
+# ### A curve does not find it
+#
+# Five states in a row, a walk that starts in the middle and goes left or right with equal chances, and a reward of 1 for leaving on the right. The true values, without discount, are $1/6, 2/6, \ldots, 5/6$. Here TD(λ) learns them from walks, with a table and therefore with a gradient that needs no autograd: it is 1 at the state visited. On the right is the same with the second fault of the published code, an update that stays in `.grad` and gets into the trace.
+# %% [markdown] tags=["ru"] of="a2e46170"
+# ### По кривой ошибку не найти
+#
+# Пять состояний стоят в ряд, блуждание начинается посередине и с равными шансами идёт влево или вправо; за выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. Ниже они вычисляются методом TD(λ) по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа то же самое, но со второй ошибкой опубликованного кода: обновление остаётся в `.grad` и попадает в след.
+# %%
+def walk_values(walks, leaks, lam=0.8, alpha=0.1, seed=0):
+    rng = torch.Generator().manual_seed(seed)
+    w = torch.full((5,), 0.5)
+    for _ in range(walks):
+        state, trace, left = 2, torch.zeros(5), torch.zeros(5)
+        while 0 <= state <= 4:
+            after = state + (1 if torch.rand((), generator=rng) < 0.5 else -1)
+            delta = (w[after] if 0 <= after <= 4 else float(after == 5)) - w[state]
+            trace = lam * trace + left
+            trace[state] += 1
+            w += alpha * delta * trace
+            left = -delta * trace if leaks else left
+            state = after
+    return w
+
+
+true_values = torch.arange(1, 6) / 6
+
+
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+figure, both = plt.subplots(1, 2, figsize=(8, 3), sharey=True)
+for axes, leaks, title in zip(both, (False, True), ("TD(λ)", ".grad is not cleared")):
+    axes.plot(list("ABCDE"), true_values, "k--", label="true")
+    for walks in (1, 10, 100):
+        axes.plot(list("ABCDE"), walk_values(walks, leaks), marker="o", label=str(walks))
+    axes.set_title(title, fontsize=10)
+both[0].legend(frameon=False)
+plt.show()
+
+
+# %% tags=["fact"]
+def distance(values):
+    return (values - true_values).square().mean().sqrt().item()
+
+
+assert distance(walk_values(1, leaks=False)) > 0.2
+assert 0.05 < distance(walk_values(100, leaks=False)) < 0.08
+assert 0.07 < distance(walk_values(100, leaks=True)) < 0.1
+assert distance(walk_values(100, leaks=False, seed=1)) > 0.05 > distance(walk_values(100, leaks=True, seed=1))
+
+
+# %% [markdown] tags=["en"]
+# Both learn; the legend says after how many walks. After 100 the right one is off by 0.07 on average (root mean square), the wrong one by 0.08. With `seed=1` it is the other way round: 0.06 and 0.04. What told them apart was an episode of three steps with numbers one can check by hand.
+# %% [markdown] tags=["ru"] of="c544d043"
+# Обучаются обе программы; в легенде указано, после скольких блужданий. После 100 средняя квадратичная ошибка правильной программы равна 0.07, неправильной — 0.08. А при `seed=1` всё наоборот: 0.06 и 0.04. Различил их эпизод из трёх шагов с числами, которые можно проверить вручную.
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `hide_the_fault`: an episode that hides the fault
+# *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
+#
+# There are even episodes on which the two agree to the last digit. A test with such an episode passes, and proves nothing.
+#
+# Find one. `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights, and every weight moves by at least 0.01.
+# %% [markdown] tags=["ru"] of="d5c364b1"
+# ### Дополнительное упражнение `hide_the_fault`: эпизод, который скрывает ошибку
+# *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
+#
+# Бывают и такие эпизоды, на которых обе программы совпадают до последнего знака. Тест с таким эпизодом проходит и ничего не доказывает.
+#
+# Постройте такой эпизод. Функция `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: веса таблицы в начале и награды. Эпизод проходит состояния по порядку и заканчивается после последнего; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. Правильное обновление и то, которое не обнуляет `.grad` между шагами, а в остальном верно, дают в конце одинаковые веса, и каждый вес меняется не меньше чем на 0.01.
+# %% answer="hide_the_fault"
+def hide_the_fault():
+    """Weights at the start, and rewards."""
+    ### BEGIN SOLUTION
+    return [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
+    ### END SOLUTION
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    return [0.81, 0.9, 1.0, 0.0], [0.0, 0.0, 1.0, -2.0]
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    weights = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    after = torch.cat([weights[1:], torch.zeros(1)])
+    rewards = weights - 0.9 * after  # the weights are the true values ...
+    rewards[-1] += 1  # ... but for the last reward
+    return weights.tolist(), rewards.tolist()
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    n = 6
+    return [0.0] * n, [0.0] * (n - 1) + [10.0]
+
+
+# %% check="hide_the_fault"
+from autograder import check
+
+check("hide_the_fault")
+# %% tags=["fact"]
+assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True) == [0.2592, 0.36, 0.5]
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `is_right_td`: write the test
+# *write the test · ●●● · 18 minutes · 5 points · extra*
+#
+# Now a test that cannot be fooled. `is_right_td(td)` gets a program and returns True if it is right, else False (an `AssertionError` counts as False). A program is called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, and `td` changes it in place by TD(λ). In the tuples of `steps` the two states are indices of the table; otherwise they are those of `td_lambda`. What a program returns does not matter.
+#
+# Your test is tried on three right programs and eight wrong ones. Points for refused programs count only if all right ones are accepted.
+# %% [markdown] tags=["ru"] of="bd857bd2"
+# ### Дополнительное упражнение `is_right_td`: напишите тест
+# *написать тест · ●●● · 18 минут · 5 баллов · дополнительно*
+#
+# Теперь нужен тест, который не обмануть. Функция `is_right_td(td)` получает программу и возвращает True, если она правильна, иначе False (исключение `AssertionError` тоже считается ответом False). Программа вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист, который требует градиента, и `td` меняет его на месте по правилу TD(λ). В кортежах списка `steps` оба состояния — индексы таблицы, а в остальном они такие же, как в `td_lambda`. Что программа возвращает, неважно.
+#
+# Ваш тест проверяется на трёх правильных программах и восьми неправильных. Баллы за отвергнутые программы начисляются, только если приняты все правильные.
+# %% answer="is_right_td"
+def is_right_td(td):
+    """Is `td(w, steps, gamma, lam, alpha)` TD(λ)?"""
+    ### BEGIN SOLUTION
+    steps = [
+        (0, 0.0, 1, False, False),
+        (1, 0.5, 2, False, False),
+        (2, 1.0, 0, True, False),
+        (0, 0.0, 2, False, False),
+        (2, 0.5, 1, False, True),
+        (1, 1.0, 2, False, False),
+        (2, 0.0, 0, False, False),
+    ]
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, steps, 0.9, 0.8, 0.5)
+    values, trace = [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + (0.0 if terminated else 0.9 * values[after]) - values[state]
+        trace = [0.9 * 0.8 * each for each in trace]
+        trace[state] += 1
+        values = [value + 0.5 * delta * each for value, each in zip(values, trace)]
+        if terminated or truncated:
+            trace = [0.0, 0.0, 0.0]
+    return torch.allclose(w, torch.tensor(values), atol=1e-5)
+    ### END SOLUTION
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    # by hand: w = 1, 2; gamma = lambda = alpha = 1/2
+    def after(*steps):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        td(w, list(steps), 0.5, 0.5, 0.5)
+        return w.tolist()
+
+    ended = after((0, 2.0, 1, False, False), (1, 1.0, 0, True, False))
+    # delta = 2 + 1 - 1 = 2, w = 2, 2; then delta = 1 - 2 = -1, z = 1/4, 1: w = 1.875, 1.5
+    cut = after((0, 2.0, 1, False, True), (1, 1.0, 0, False, False))
+    # w = 2, 2; then delta = 1 + 1 - 2 = 0
+    fresh = after((0, 2.0, 1, False, True), (1, 2.0, 0, False, False))
+    # w = 2, 2; then delta = 2 + 1 - 2 = 1, z = 0, 1: w = 2, 2.5
+    both = after((0, 2.0, 1, True, False), (1, 3.0, 0, False, False))
+    # delta = 2 - 1 = 1, w = 1.5, 2; then delta = 3 + 0.75 - 2 = 1.75, z = 0, 1
+    wanted = [[1.875, 1.5], [2, 2], [2, 2.5], [1.5, 2.875]]
+    return all(abs(a - b) < 1e-4 for x, y in zip([ended, cut, fresh, both], wanted) for a, b in zip(x, y))
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    torch.manual_seed(1)
+    start = torch.rand(4, dtype=torch.float64)
+    steps = []
+    for t in range(20):
+        state, after = torch.randint(0, 4, (2,)).tolist()
+        steps.append((state, t % 3 - 0.7, after, t % 5 == 4, t % 7 == 6 and t % 5 != 4))
+    w = start.clone().requires_grad_()
+    td(w, steps, 0.95, 0.7, 0.1)
+    truth, z = start.clone(), torch.zeros(4, dtype=torch.float64)
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + 0.95 * truth[after] * (not terminated) - truth[state]
+        z *= 0.95 * 0.7
+        z[state] += 1
+        truth += 0.1 * delta * z
+        z *= not (terminated or truncated)
+    assert torch.allclose(w.detach(), truth, rtol=1e-8)
+    return True
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    def table(start, steps):
+        w = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+        td(w, steps, 0.9, 0.8, 0.5)
+        return w.detach()
+
+    def near(found, wanted):
+        return torch.allclose(found, torch.tensor(wanted, dtype=torch.float64), atol=1e-6)
+
+    walk = [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)]
+    known = near(table([0.1, 0.2, 0.3], walk), [0.34664, 0.487, 0.65])  # the episode of the lesson
+    twice = near(table([0.1, 0.2, 0.3], walk + walk), table(table([0.1, 0.2, 0.3], walk).tolist(), walk).tolist())
+    cut = near(table([1.0, 2.0], [(0, 0.0, 1, False, True), (1, 0.0, 1, True, False)]), [1.4, 1.0])
+    return known and twice and cut
+
+
+# %% check="is_right_td"
+from autograder import check
+
+check("is_right_td")
+
+
+# %% [markdown] tags=["en"]
+# ## A step that fits into memory
+#
+# The next sections build one training step, piece by piece, until it runs under a cap.
+#
+# ### A frozen start
+#
+# A pretrained model is adapted: its base is frozen, small adapters in its blocks are trained, and so that it fits, every block runs under a checkpoint. The log then shows, once:
+#
+# > UserWarning: None of the inputs have requires_grad=True. Gradients will be None
+#
+# Replies in issue trackers say that it is normal, that the loss looks fine, or which filter hides the message. Is it normal? Two blocks, as small as possible:
+# %% [markdown] tags=["ru"] of="452fd07c"
+# ## Шаг, который помещается в память
+#
+# В следующих разделах мы по частям собираем один шаг обучения, пока он не уложится в заданный предел памяти.
+#
+# ### Замороженное начало
+#
+# Дообучается готовая модель: её основа заморожена, обучаются небольшие адаптеры в блоках, а чтобы хватило памяти, каждый блок выполняется с контрольной точкой. В журнале один раз появляется сообщение:
+#
+# > UserWarning: None of the inputs have requires_grad=True. Gradients will be None
+#
+# В ответах на форумах пишут, что так и должно быть, что значение функции потерь в порядке, или советуют фильтр, который скроет сообщение. Так и должно быть? Вот два блока, меньше некуда:
+# %%
+class Adapted(torch.nn.Module):
+    """A frozen base and an adapter beside it."""
+
+    def __init__(self, features):
+        super().__init__()
+        self.base = torch.nn.Linear(features, features).requires_grad_(False)
+        self.adapter = torch.nn.Linear(features, features, bias=False)
+
+    def forward(self, h):
+        return torch.tanh(h + self.base(h) + self.adapter(h))
+
+
+def who_has_gradients(use_reentrant):
+    torch.manual_seed(0)
+    embed = torch.nn.Embedding(5, 3).requires_grad_(False)
+    blocks = [Adapted(3), Adapted(3)]
+    head = torch.nn.Linear(3, 1)
+    h = embed(torch.tensor([0, 3]))
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=use_reentrant)
+    head(h).sum().backward()
+    return {
+        "block 0": blocks[0].adapter.weight.grad is not None,
+        "block 1": blocks[1].adapter.weight.grad is not None,
+        "head": head.weight.grad is not None,
+    }
+
+
+for use_reentrant in (True, False):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        print(f"use_reentrant={use_reentrant}:", who_has_gradients(use_reentrant))
+    for message in {str(warning.message) for warning in warned}:
+        print("   ", message)
+# %% tags=["fact"]
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    assert who_has_gradients(True) == {"block 0": False, "block 1": False, "head": True}
+assert {str(each.message) for each in warned} == {"None of the inputs have requires_grad=True. Gradients will be None"}
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    assert who_has_gradients(False) == {"block 0": True, "block 1": True, "head": True}
+assert warned == []
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    block, x = Adapted(3), torch.ones(2, 3)
+    assert not checkpoint(block, x).requires_grad  # the default is still the reentrant variant
+    assert any("use_reentrant parameter should be passed explicitly" in str(each.message) for each in warned)
+    assert not checkpoint(
+        lambda inputs: block(inputs["x"]), {"x": x.requires_grad_()}, use_reentrant=True
+    ).requires_grad
+    assert checkpoint(block, x.detach().requires_grad_(), use_reentrant=True).requires_grad
+    with torch.no_grad():
+        warned.clear()
+        checkpoint(block, x.detach(), use_reentrant=True)
+        assert [str(each.message)[:21] for each in warned] == ["None of the inputs ha"]
+
+
+# %% [markdown] tags=["en"]
+# Not one adapter is trained. The loss falls all the same, because the head learns: that is why so many people find nothing wrong.
+#
+# The reentrant variant, `use_reentrant=True`, is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
+#
+# Sometimes the message is indeed harmless: in a validation loop under `no_grad()` it appears as well, and where the whole of a frozen tower is checkpointed nothing is lost. The message does not tell these cases apart. `.grad` of an adapter does.
+#
+# ### Exercise `fix_checkpoint`: a frozen start
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# `embed` is an embedding, `tokens` a tensor of indices, `blocks` a `ModuleList`, `head` a layer. Return `head` of what the blocks make of the embedding, one after the other. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole.
+#
+# After `backward()` from the output every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. Flags and weights do not change. In the backward pass the inside of no more than one block is in memory at a time. Gradients are taken with `backward()`.
+# %% [markdown] tags=["ru"] of="32888c38"
+# Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не видят ошибки.
+#
+# Реентерабельный вариант, `use_reentrant=True`, — это пользовательская функция. Её `forward` выполняет блок с выключенной записью, и результат требует градиента только тогда, когда его требует хотя бы один *тензор среди аргументов*. Веса блока — не аргументы, а выход замороженного слоя embedding градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет реентерабельный вариант.
+#
+# Иногда сообщение действительно безобидно: оно появляется и при валидации внутри `no_grad()`, а если контрольными точками охвачена целиком замороженная часть модели, ничего не потеряно. По тексту сообщения эти случаи не различить. Различает их `.grad` адаптера.
+#
+# ### Упражнение `fix_checkpoint`: замороженное начало
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# Здесь `embed` — слой embedding, `tokens` — тензор индексов, `blocks` — `ModuleList`, `head` — выходной слой. Верните результат `head` для того, что получится, если пропустить embedding через блоки один за другим. Часть параметров требует градиента, часть нет, и это может быть в любом месте модели: embedding может обучаться, а какой-то блок — быть заморожен целиком.
+#
+# После вызова `backward()` от выхода у каждого обучаемого параметра такой же градиент, как без контрольных точек, а у замороженных — None. Флаги и веса не меняются. Во время обратного прохода в памяти одновременно лежит содержимое не более чем одного блока. Градиенты вычисляются вызовом `backward()`.
+# %% answer="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=False)
+    return head(h)
+
+
+# %% given="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=True)
+    return head(h)
+
+
+# %% alternative="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens).requires_grad_()
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=True)
+    return head(h)
+
+
+# %% alternative="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    from torch.utils.checkpoint import checkpoint_sequential
+
+    layers = [*blocks, torch.nn.Identity()]  # the last segment is not checkpointed
+    return head(checkpoint_sequential(layers, len(layers), embed(tokens), use_reentrant=False))
+
+
+# %% alternative="fix_checkpoint"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    if not h.requires_grad:
+        h = h.detach().requires_grad_()
+    for block in blocks:
+        h = checkpoint(lambda h, block=block: block(h), h, use_reentrant=True)
+    return head(h)
+
+
+# %% check="fix_checkpoint"
+from autograder import check
+
+check("fix_checkpoint")
+
+
+# %% [markdown] tags=["en"]
+# Four cures go round, and they differ:
+#
+# | cure | what it does | its price |
+# |---|---|---|
+# | `use_reentrant=False` | the other variant: the block is recorded as usual, and only what it saves is dropped | none here |
+# | `h.requires_grad_()` on the output of the embedding | the first argument requires grad (libraries call it `enable_input_require_grads`) | a gradient of `h` that nobody needs |
+# | an extra argument that requires grad | the same, through a dummy | fails in a block that is frozen as a whole |
+# | a filter for warnings | hides the message | all gradients |
+# %% [markdown] tags=["ru"] of="f7ca7f1d"
+# На форумах предлагают четыре средства, и они не равноценны:
+#
+# | средство | что происходит | чем платят |
+# |---|---|---|
+# | `use_reentrant=False` | другой вариант: блок записывается как обычно, отбрасывается только сохранённое | здесь ничем |
+# | `h.requires_grad_()` на выходе слоя embedding | градиента требует первый аргумент (в библиотеках это называется `enable_input_require_grads`) | вычисляется градиент `h`, который никому не нужен |
+# | лишний аргумент, который требует градиента | то же самое, но через пустышку | в блоке, замороженном целиком, будет ошибка |
+# | фильтр предупреждений | сообщение не показывается | всеми градиентами |
+# %% tags=["fact"]
+frozen_block = Adapted(3).requires_grad_(False)
+flag = torch.zeros((), requires_grad=True)
+y = checkpoint(lambda h, _: frozen_block(h), torch.ones(2, 3), flag, use_reentrant=True)
+assert y.requires_grad
+try:
+    y.sum().backward()
+    raise SystemError("no error")
+except RuntimeError as error:
+    assert "none of output has requires_grad=True" in str(error)
+h = torch.ones(2, 3).requires_grad_()
+checkpoint(frozen_block, h, use_reentrant=True).sum().backward()
+assert h.grad is not None
+
+
+# %% [markdown] tags=["en"]
+# ### A state that lives longer than its graph
+#
+# A recurrent model reads a sequence that is too long for one graph. It is cut into *windows*: after every $k$ steps there is a backward pass, and the hidden state $h$ goes on into the next window. The second `backward()` raises
+#
+# > RuntimeError: Trying to backward through the graph a second time
+#
+# although nobody calls it twice for the same loss. Why? $h$ is a tensor with a history. The graph of the second window is tied to that of the first, and the first has been freed.
+#
+# Below is the smallest recurrent model, $h_t = a h_{t-1} + 1$ with $a = 0.5$ and $h_0 = 0$; the loss is the sum of all four $h_t$. What may be done between the windows?
+# %% [markdown] tags=["ru"] of="0fc62184"
+# ### Состояние, которое живёт дольше своего графа
+#
+# Рекуррентная модель читает последовательность, слишком длинную для одного графа. Её разрезают на *окна*: через каждые $k$ шагов делают обратный проход, а скрытое состояние $h$ переходит в следующее окно. Второй `backward()` завершается ошибкой
+#
+# > RuntimeError: Trying to backward through the graph a second time
+#
+# хотя для одной и той же функции потерь его дважды не вызывали. Почему? Состояние $h$ — тензор с историей. Граф второго окна соединён с графом первого, а тот уже освобождён.
+#
+# Ниже самая маленькая рекуррентная модель: $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$; функция потерь — сумма всех четырёх $h_t$. Что можно сделать между окнами?
+# %%
+def windows(k, between, step=False, retain_graph=False):
+    """The gradient of `a` from windows of `k` steps, or the beginning of torch's message."""
+    a = torch.nn.Parameter(torch.tensor([0.5]))
+    optimizer = torch.optim.SGD([a], lr=0.1)
+    h = torch.zeros(1)
+    try:
+        for _ in range(4 // k):
+            loss = 0.0
+            for _ in range(k):
+                h = a * h + 1
+                loss = loss + h.sum()
+            loss.backward(retain_graph=retain_graph)
+            if step:
+                optimizer.step()
+            h = between(h)
+    except RuntimeError as error:
+        return str(error)[:66] + " ..."
+    return a.grad.item()
+
+
+def keep(h):
+    return h
+
+
+print("one window of 4:             ", windows(4, keep))
+print("windows of 2, h as it is:    ", windows(2, keep))
+print("  with retain_graph=True:    ", windows(2, keep, retain_graph=True))
+print("  and a step between:        ", windows(2, keep, retain_graph=True, step=True))
+print("windows of 2, h.detach():    ", windows(2, torch.Tensor.detach))
+print("windows of 1, h.detach():    ", windows(1, torch.Tensor.detach))
+print("windows of 2, h set to zeros:", windows(2, torch.zeros_like))
+# %% tags=["fact"]
+assert windows(4, keep) == windows(2, keep, retain_graph=True) == 5.75
+assert windows(2, keep).startswith("Trying to backward through the graph a second time")
+in_place = "one of the variables needed for gradient computation has been modified by an inplace operation"
+assert windows(2, keep, retain_graph=True, step=True)[:66] == in_place[:66]
+assert windows(2, torch.Tensor.detach) == 5.0
+assert windows(1, torch.Tensor.detach) == 4.25
+assert windows(2, torch.zeros_like) == 2.0
+
+
+# %% [markdown] tags=["en"]
+# The message itself recommends `retain_graph=True`, and most replies repeat it. It gives the full gradient, 5.75, but then every window goes back to the very beginning and nothing is ever freed. And as soon as an optimizer steps between the windows, the next error comes: the old graph has saved the old weights, and the step has overwritten them.
+#
+# `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
+#
+# Zeros instead of $h$ remove the error as well. They change the model: each window begins without a memory.
+# %% [markdown] tags=["ru"] of="629b4702"
+# Сам текст ошибки советует `retain_graph=True`, и большинство ответов его повторяет. Так получится полный градиент, 5.75, но тогда каждое окно проходит назад до самого начала и ничего не освобождается. А если между окнами сделать шаг оптимизатора, появится следующая ошибка: в старом графе сохранены старые веса, и шаг их перезаписал.
+#
+# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет того, что второе окно сообщило бы первому. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, вместе 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$; вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
+#
+# Если вместо $h$ взять нули, ошибка тоже исчезнет. Но это уже другая модель: каждое окно начинается без памяти о прошлом.
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `fix_hidden_state`: a second time
+# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+#
+# This loop took the advice of the message. Run it, and the next message comes. `x` and `y` are sequences, `cell(x_t, state)` returns a prediction and the next state, and `state` is a tensor, or a tuple of tensors as in an LSTM.
+#
+# Mend it: windows of `k` steps, the last may be shorter. The loss of a window is the sum of the `mse_loss` of its steps. Each window makes one `optimizer.step()` with the gradient of its own loss, in which the state at its beginning is a constant; the values of the state go on from window to window. Something may be in `.grad` at the start, and the optimizer may be any. Return the last state in the form in which it came, without a graph.
+# %% [markdown] tags=["ru"] of="5e4373be"
+# ### Дополнительное упражнение `fix_hidden_state`: во второй раз
+# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# В этом цикле послушались совета из сообщения. Выполните его, и появится следующее. Здесь `x` и `y` — последовательности, вызов `cell(x_t, state)` возвращает предсказание и следующее состояние, а `state` — тензор или, как в LSTM, кортеж тензоров.
+#
+# Исправьте цикл: окна по `k` шагов, последнее может быть короче. Функция потерь окна — сумма `mse_loss` по его шагам. На каждое окно приходится один `optimizer.step()` с градиентом функции потерь этого окна, где состояние в его начале — константа; значения состояния переходят из окна в окно. В `.grad` вначале может что-то лежать, оптимизатор может быть любым. Верните последнее состояние в том же виде, в каком оно пришло, без графа.
+# %% answer="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+    return state
+
+
+# %% given="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+    return state
+
+
+# %% alternative="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(state):
+        return state.detach() if isinstance(state, torch.Tensor) else tuple(map(cut, state))
+
+    loss = 0.0
+    for t in range(len(x)):
+        prediction, state = cell(x[t], state)
+        loss = loss + mse_loss(prediction, y[t])
+        if (t + 1) % k == 0 or t + 1 == len(x):
+            optimizer.zero_grad(set_to_none=False)
+            loss.backward()
+            optimizer.step()
+            state, loss = cut(state), 0.0
+    return state
+
+
+# %% alternative="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    trained = [p for group in optimizer.param_groups for p in group["params"]]
+    for xs, ys in zip(x.split(k), y.split(k)):
+        losses = []
+        for x_t, y_t in zip(xs, ys):
+            prediction, state = cell(x_t, state)
+            losses.append(mse_loss(prediction, y_t))
+        for p, gradient in zip(trained, torch.autograd.grad(sum(losses), trained)):
+            p.grad = gradient
+        optimizer.step()
+        state = torch.utils._pytree.tree_map(torch.Tensor.detach, state)
+    return state
+
+
+# %% alternative="fix_hidden_state"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    while len(x):
+        state = tuple(part.data for part in state) if isinstance(state, tuple) else state.data
+        optimizer.zero_grad()
+        total = torch.zeros((), dtype=x.dtype)
+        for x_t, y_t in zip(x[:k], y[:k]):
+            prediction, state = cell(x_t, state)
+            total = total + ((prediction - y_t) ** 2).mean()
+        total.backward()
+        optimizer.step()
+        x, y = x[k:], y[k:]
+    return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+
+
+# %% check="fix_hidden_state"
+from autograder import check
+
+check("fix_hidden_state")
+# %% tags=["fact"]
+lstm = torch.nn.LSTM(2, 3)
+out, state = lstm(torch.ones(2, 1, 2))
+out.sum().backward()
+assert isinstance(state, tuple) and len(state) == 2
+try:
+    lstm(torch.ones(2, 1, 2), state)[0].sum().backward()
+    raise SystemError("no error")
+except RuntimeError as error:
+    assert "Trying to backward through the graph a second time" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `sliding_gradient`: a window that slides
+# *design · ●●● · 18 minutes · 3 points · extra*
+#
+# In windows side by side the first loss of a window goes back through one step, the last through $k$. A question that has been asked in forums for years: can every loss go back through $k$ steps? For the little model above with $k = 2$ the gradient is then $0 + 1 + 2 + 2.5 = 5.5$, between 5 for the windows and 5.75 for the full gradient.
+#
+# `x`, `y`, `cell` and `h` are those of `fix_hidden_state`, with a tensor as the state. Return a list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. The cell is expensive: call it once for each step. Every `.grad` stays as it is.
+# %% [markdown] tags=["ru"] of="3fe38e23"
+# ### Дополнительное упражнение `sliding_gradient`: скользящее окно
+# *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
+#
+# Если окна стоят рядом, то от первой функции потерь окна градиент идёт назад через один шаг, а от последней — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь вернуться на $k$ шагов? Для маленькой модели, описанной выше, при $k = 2$ градиент тогда равен $0 + 1 + 2 + 2.5 = 5.5$: это между 5 для окон и 5.75 для полного градиента.
+#
+# Здесь `x`, `y`, `cell` и `h` такие же, как в `fix_hidden_state`, причём состояние — тензор. Верните список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним или через столько, сколько их есть; скрытое состояние, на котором он остановился, считается константой. Ячейка дорогая: вызывайте её один раз на шаг. Все поля `.grad` остаются прежними.
+# %% answer="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    """The gradient of all losses, each through at most `k` calls of the cell."""
+    ### BEGIN SOLUTION
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    sums, links = [torch.zeros_like(w) for w in weights], []
+    for x_t, y_t in zip(x, y):
+        start = h.detach().requires_grad_()
+        prediction, h = cell(x_t, start)
+        links.append((start, h))
+        root, v = mse_loss(prediction, y_t), None
+        for start, end in reversed(links[-k:]):
+            *found, v = torch.autograd.grad(
+                end if v is not None else root, (*weights, start), v, retain_graph=True, materialize_grads=True
+            )
+            sums = [total + gradient for total, gradient in zip(sums, found)]
+    return sums
+    ### END SOLUTION
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    starts, ends, losses = [], [], []
+    for x_t, y_t in zip(x, y):
+        starts.append(h.detach().requires_grad_())
+        prediction, h = cell(x_t, starts[-1])
+        ends.append(h)
+        losses.append(mse_loss(prediction, y_t))
+    sums = [torch.zeros_like(w) for w in weights]
+    # all losses at once: arriving[t] is what has come to the end of call t in this round
+    arriving = None
+    for _ in range(min(k, len(x))):
+        roots = losses if arriving is None else ends
+        found = torch.autograd.grad(roots, weights, arriving, retain_graph=True, materialize_grads=True)
+        sums = [total + gradient for total, gradient in zip(sums, found)]
+        back = torch.autograd.grad(roots, starts, arriving, retain_graph=True, materialize_grads=True)
+        arriving = [*back[1:], torch.zeros_like(h)]
+    return sums
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    total, chain = torch.zeros(sum(w.numel() for w in weights), dtype=x.dtype), []
+
+    def flat(gradients):
+        return torch.cat([g.flatten() for g in gradients])
+
+    for t in range(len(x)):
+        leaf = h.clone().detach().requires_grad_(True)
+        out, h = cell(x[t], leaf)
+        chain = [*chain, (leaf, h)][-k:]
+        gradients = torch.autograd.grad(
+            ((out - y[t]) ** 2).mean(), [leaf, *weights], retain_graph=True, materialize_grads=True
+        )
+        total += flat(gradients[1:])
+        for leaf, end in chain[-2::-1]:
+            gradients = torch.autograd.grad(
+                (end * gradients[0]).sum(), [leaf, *weights], retain_graph=True, materialize_grads=True
+            )
+            total += flat(gradients[1:])
+    return [part.view_as(w) for part, w in zip(total.split([w.numel() for w in weights]), weights)]
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    kept = [w.grad for w in weights]
+    for w in weights:
+        w.grad = None
+    leaves, ends = [], []
+    for t in range(len(x)):
+        leaves.append(h.detach().requires_grad_())
+        prediction, h = cell(x[t], leaves[t])
+        ends.append(h)
+        torch.autograd.backward(mse_loss(prediction, y[t]), inputs=[*weights, leaves[t]], retain_graph=True)
+        for i in range(t, max(t - k + 1, 0), -1):
+            v, leaves[i].grad = leaves[i].grad, None
+            ends[i - 1].backward(v, inputs=[*weights, leaves[i - 1]], retain_graph=True)
+        leaves[max(t - k + 1, 0)].grad = None
+    found = [w.grad for w in weights]
+    for w, old in zip(weights, kept):
+        w.grad = old
+    return found
+
+
+# %% check="sliding_gradient"
+from autograder import check
+
+check("sliding_gradient")
+# %% tags=["fact"]
+h, a, total = [0.0], 0.5, 0.0
+for t in range(1, 5):
+    h.append(a * h[-1] + 1)
+    total += h[t - 1] + (a * h[t - 2] if t > 1 else 0.0)
+assert total == 5.5
+
+
+# %% [markdown] tags=["en"]
+# What windows do for memory can be seen. Here is a cell to try things on: a frozen base, wide inside, and a small part that is trained. The sequence has 12 steps. One graph for all of it climbs until the backward pass begins; with windows of 6 the curve falls in between.
+# %% [markdown] tags=["ru"] of="746dd219"
+# Что дают окна для памяти, видно на рисунке. Вот ячейка для опытов: замороженная основа, широкая внутри, и небольшая обучаемая часть. В последовательности 12 шагов. Если граф один на всю последовательность, кривая растёт до самого обратного прохода; с окнами по 6 шагов она в середине падает.
+# %%
+class Cell(torch.nn.Module):
+    """A recurrent cell: prediction and next hidden state from an input and a hidden state."""
+
+    def __init__(self, features=2, state=2, outputs=1, width=128):
+        super().__init__()
+        layers = torch.nn.Linear(features + state, width), torch.nn.Tanh(), torch.nn.Linear(width, state)
+        self.base = torch.nn.Sequential(*layers).requires_grad_(False)
+        self.adapter = torch.nn.Linear(state, state)
+        self.head = torch.nn.Linear(state, outputs)
+
+    def forward(self, x, h):
+        h = torch.tanh(self.base(torch.cat([x, h], dim=1)) + self.adapter(h))
+        return self.head(h), h
+
+
+cell = Cell()
+sequence, targets = torch.ones(12, 24, 2), torch.ones(12, 24, 1)
+
+
+def in_windows(steps):
+    h = torch.zeros(24, 2)
+    for start in range(0, len(sequence), steps):
+        loss = 0.0
+        for x_t, y_t in zip(sequence[start : start + steps], targets[start : start + steps]):
+            prediction, h = cell(x_t, h)
+            loss = loss + mse_loss(prediction, y_t)
+        loss.backward()
+        h = h.detach()
+
+
+def one_graph(_):
+    in_windows(len(sequence))
+
+
+# %% tags=["picture"]
+from autograder import plot_memory
+
+cell.zero_grad()
+plot_memory(6, one_graph, in_windows)
+# %% tags=["fact"]
+from autograder.measure import live_bytes
+
+
+def peak_of(run, steps):
+    cell.zero_grad()
+    with live_bytes() as live:
+        run(steps)
+    return live.peak
+
+
+assert 160_000 < peak_of(one_graph, 6) < 170_000
+assert 85_000 < peak_of(in_windows, 6) < 92_000
+
+
+# %% [markdown] tags=["en"]
+# ### All together
+#
+# Here is the step that the three tools were for. The cell has a frozen base, wide inside; the sequences are long; the batch does not fit. How much is in memory at the worst moment?
+#
+# | what is kept for the backward pass | with windows of 6 steps, 24 rows in micro-batches of 4 |
+# |---|---|
+# | nothing is cut | the inside of 12 calls with 24 rows |
+# | windows | 6 calls with 24 rows |
+# | windows and micro-batches | 6 calls with 4 rows |
+# | and a checkpoint at every call | 1 call with 4 rows, and 6 small hidden states |
+#
+# ### Exercise `train_windows`: one step, all together
+# *design · ●●● · 22 minutes · 6 points*
+#
+# `x` has the shape (time, rows, features), `y` the shape (time, rows, outputs), `h` is the hidden state at the start, of shape (rows, state); none of them requires grad. `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
+#
+# Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states.
+#
+# Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are.
+# %% [markdown] tags=["ru"] of="b160d2f7"
+# ### Всё вместе
+#
+# Вот шаг, ради которого понадобились эти три средства. У ячейки замороженная основа, широкая внутри; последовательности длинные; батч не помещается. Сколько памяти занято в худший момент?
+#
+# | что хранится для обратного прохода | при окнах из 6 шагов и 24 строках в микробатчах по 4 |
+# |---|---|
+# | ничего не разделено | содержимое 12 вызовов по 24 строки |
+# | окна | 6 вызовов по 24 строки |
+# | окна и микробатчи | 6 вызовов по 4 строки |
+# | и контрольная точка на каждый вызов | 1 вызов с 4 строками и 6 маленьких скрытых состояний |
+#
+# ### Упражнение `train_windows`: один шаг, всё вместе
+# *спроектировать · ●●● · 22 минуты · 6 баллов*
+#
+# У `x` форма (время, строки, признаки), у `y` — (время, строки, выходы), `h` — начальное скрытое состояние формы (строки, состояние); ни один из этих тензоров не требует градиента. Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Каждая строка обрабатывается отдельно. Часть весов ячейки заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
+#
+# Разрежьте время на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: в памяти ни в какой момент не должно лежать больше, чем содержимое одного вызова ячейки, не считая маленьких скрытых состояний.
+#
+# Верните пару: скрытое состояние после последнего шага, формы (строки, состояние) и без графа, и средний квадрат ошибки по всем элементам `y`, какими они были в прямых проходах, — число Python. Флаги и замороженные веса не меняются.
+# %% answer="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    """One optimizer step per window; return the last hidden state and the mean squared error."""
+    ### BEGIN SOLUTION
+    states, total = list(h.split(rows)), 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):
+            state, loss = states[i], 0.0
+            for x_t, y_t in zip(x_part, y_part):
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
+                loss = loss + mse_loss(prediction, y_t, reduction="sum")
+            (loss / ys.numel()).backward()
+            states[i] = state.detach()
+            total += loss.item()
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+    ### END SOLUTION
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    parts = [slice(first, first + rows) for first in range(0, len(h), rows)]
+    h, losses, sizes = h.clone(), [], []
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        for part in parts:
+            state, predictions = h[part].clone(), []
+            for x_t in xs[:, part]:
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
+                predictions.append(prediction)
+            loss = mse_loss(torch.stack(predictions), ys[:, part])
+            loss.backward(torch.full_like(loss, state.shape[0] / h.shape[0]))
+            h[part] = state.detach()
+            losses.append(loss.item())
+            sizes.append(ys[:, part].numel())
+        optimizer.step()
+    return h, sum(loss * n for loss, n in zip(losses, sizes)) / sum(sizes)
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    trained = [p for p in cell.parameters() if p.requires_grad]
+    states, total = [part for part in h.split(rows)], 0.0
+    for start in range(0, len(x), steps):
+        stop = min(start + steps, len(x))
+        sums = [torch.zeros_like(p) for p in trained]
+        for i in range(len(states)):
+            state, loss = states[i], torch.zeros((), dtype=x.dtype)
+            for t in range(start, stop):
+                prediction, state = checkpoint(cell, x[t, i * rows : (i + 1) * rows], state, use_reentrant=False)
+                loss = loss + (prediction - y[t, i * rows : (i + 1) * rows]).square().sum()
+            for s, gradient in zip(sums, torch.autograd.grad(loss, trained)):
+                s += gradient / y[start:stop].numel()
+            states[i], total = state.detach(), total + float(loss.detach())
+        for p, s in zip(trained, sums):
+            p.grad = s
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    def error_of(x_t, y_t, state):
+        prediction, state = cell(x_t, state)
+        return ((prediction - y_t) ** 2).sum(), state
+
+    done, squares = {}, 0.0
+    for first in range(0, len(x), steps):
+        entries = y[first : first + steps].numel()
+        for row in range(0, x.shape[1], rows):
+            state = done.get(row, h[row : row + rows])
+            loss = 0
+            for t in range(first, min(first + steps, len(x))):
+                error, state = checkpoint(
+                    error_of, x[t][row : row + rows], y[t][row : row + rows], state, use_reentrant=False
+                )
+                loss = loss + error / entries
+            if row == 0:
+                cell.zero_grad()
+            loss.backward()
+            squares += loss.item() * entries
+            done[row] = state.detach()
+        optimizer.step()
+    return torch.cat(list(done.values())), squares / y.numel()
+
+
+# %% check="train_windows"
+from autograder import check
+
+check("train_windows")
+
+
+# %% [markdown] tags=["en"]
+# ### Half precision
+#
+# The last piece of the step is the dtype. A popular way to save memory is `model.half()`, together with the `scaler` of lesson 03. It ends with
+#
+# > ValueError: Attempting to unscale FP16 gradients.
+#
+# The reports on it run through dozens of projects, and so do the remedies: another version of a library, another class of model, no scaler. What does the message mean? A gradient has the dtype of its tensor, so weights in float16 have gradients in float16. And there unscaling would destroy what scaling saved:
+# %% [markdown] tags=["ru"] of="daaf369c"
+# ### Половинная точность
+#
+# Последняя часть шага — тип чисел. Чтобы сэкономить память, часто вызывают `model.half()` и берут `scaler` из урока 03. Заканчивается это сообщением
+#
+# > ValueError: Attempting to unscale FP16 gradients.
+#
+# О нём пишут в десятках проектов, и советы самые разные: другая версия библиотеки, другой класс модели, отказ от масштабирования. Что означает это сообщение? У градиента тот же тип, что и у тензора, поэтому у весов в float16 и градиенты в float16. А снять с них масштаб — значит потерять то, ради чего масштаб вводили:
+# %%
+def digits(dtype):
+    small, one = torch.tensor(1e-8), torch.ones(2, dtype=dtype)
+    scaled = (small * 65536).to(dtype)
+    return {
+        "1e-8": small.to(dtype).item(),
+        "65536 * 1e-8": round(scaled.item(), 6),
+        "divided again": (scaled / 65536).item(),
+        "100000": torch.tensor(1e5).to(dtype).item(),
+        "1 - 0.0001": (one - 0.0001)[0].item(),
+        "1 - 0.001": (one - 0.001)[0].item(),
+    }
+
+
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    print(dtype, digits(dtype))
+
+
+def unscaled(dtype):
+    w = torch.nn.Parameter(torch.ones(2, dtype=dtype))
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+    scaler.scale((2 * w).float().sum()).backward()
+    try:
+        scaler.unscale_(torch.optim.SGD([w], lr=0.1))
+    except ValueError as error:
+        return f"ValueError: {error}"
+    return w.grad.tolist()
+
+
+print({dtype: unscaled(dtype) for dtype in (torch.float32, torch.float16, torch.bfloat16)})
+# %% tags=["fact"]
+half, brain = digits(torch.float16), digits(torch.bfloat16)
+assert half["1e-8"] == half["divided again"] == 0 and half["65536 * 1e-8"] == 0.000655
+assert half["100000"] == float("inf") and brain["100000"] == 99840
+assert half["1 - 0.0001"] == 1 and half["1 - 0.001"] < 1
+assert brain["1 - 0.0001"] == brain["1 - 0.001"] == 1 and brain["1e-8"] > 0
+assert unscaled(torch.float16) == "ValueError: Attempting to unscale FP16 gradients."
+assert unscaled(torch.float32) == unscaled(torch.bfloat16) == [2, 2]
+linear = torch.nn.Linear(2, 2)
+with torch.autocast("cpu", dtype=torch.float16):
+    out = linear(torch.ones(1, 2))
+    assert out.dtype == torch.float16 and mse_loss(out, torch.ones(1, 2)).dtype == torch.float32
+    assert torch.nn.Linear(2, 2).double()(torch.ones(1, 2, dtype=torch.float64)).dtype == torch.float64
+out.float().sum().backward()
+assert linear.weight.dtype == linear.weight.grad.dtype == torch.float32
+
+
+# %% [markdown] tags=["en"]
+# $10^{-8}$ is 0 in float16, multiplied by $2^{16}$ it is not, and divided again it is 0 once more. There is a second reason, and no scaler helps with it: $1 - 0.0001$ is 1 in float16. A weight in half precision does not notice small steps. (In bfloat16 it does not even notice $1 - 0.001$. There is no error there, because bfloat16 has the range of float32 and nothing has to be scaled; the weight stands still all the same.)
+#
+# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. On the CPU a `scaler` raises the same error as on a GPU.
+#
+# ### Extra exercise `step_in_half`: half in the middle
+# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+#
+# Mend the step. `model` is a `Sequential` with linear layers in float32, `x` and `y` are in float32, `scaler` is a `GradScaler("cpu")`, and something may be in `.grad` at the start. The linear layers compute in float16; the weights stay in float32 and are not rounded. `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. Return the loss without the scale, a Python number.
+# %% [markdown] tags=["ru"] of="9e7259fb"
+# Число $10^{-8}$ в float16 равно 0, умноженное на $2^{16}$ — уже нет, а после деления это снова 0. Есть и вторая причина, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Вес в половинной точности не замечает маленьких шагов. (В bfloat16 он не заметит даже $1 - 0.001$. Ошибки при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
+#
+# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только дорогие произведения: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
+#
+# ### Дополнительное упражнение `step_in_half`: половинная точность внутри
+# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Исправьте шаг. Здесь `model` — `Sequential` с линейными слоями в float32, `x` и `y` — тоже float32, `scaler` — это `GradScaler("cpu")`, а в `.grad` вначале может что-то лежать. В линейных слоях вычисления идут в float16; веса остаются в float32 и не округляются. Вызов `scaler.step(optimizer)` делает один шаг с градиентом `mse_loss(model(x), y)` или, если он бесконечен, ни одного, а `scaler.update()` его завершает. Верните значение функции потерь без масштаба, число Python.
+# %% answer="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% given="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    model.half()
+    loss = mse_loss(model(x.half()), y.half())
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    model.zero_grad()
+    with torch.autocast(device_type="cpu", dtype=torch.float16):
+        prediction = model(x)
+    loss = (prediction.float() - y).square().mean()
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    return float(loss.detach())
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    weights = {name: p.half() for name, p in model.named_parameters()}  # copies with a graph
+    loss = mse_loss(torch.func.functional_call(model, weights, (x.half(),)).float(), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    @torch.autocast("cpu", dtype=torch.half)
+    def loss_of(x, y):
+        return torch.nn.functional.mse_loss(model(x), y)
+
+    parameters = list(model.parameters())
+    loss = loss_of(x, y)
+    for p, gradient in zip(parameters, torch.autograd.grad(scaler.scale(loss), parameters)):
+        p.grad = gradient
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% check="step_in_half"
+from autograder import check
+
+check("step_in_half")
+
+
+# %% [markdown] tags=["en"]
+# ## A note to a colleague
+#
+# Five questions as they are asked in forums and issue trackers, in our words. The code of each can be run, and does something that its author did not expect.
+#
+# **A.** *"My critic became worse when I added the actor's loss. Both losses go down."* An actor chooses actions, a critic predicts what they bring. An action that brought more than predicted is to become likelier; `log_prob` holds the logarithms of these probabilities, and the difference between the result and the prediction is called the advantage.
+#
+# **B.** *"The decoder of my autoencoder trains, the encoder does not. Its gradients are None."* The encoder gives a mean and the logarithm of a standard deviation, and the decoder gets a sample.
+#
+# **C.** *"element 0 of tensors does not require grad. I set `requires_grad=True`, the error is gone, and now the loss stays where it is."*
+#
+# **D.** *"I replaced the last layer for my ten classes. The accuracy stays at ten percent."*
+#
+# **E.** *"The first step of my attack works, in the second `x.grad` is None. With `retain_grad()` it runs, but training afterwards has become unstable."* An attack moves an input, step by step, in the direction that raises the loss.
+# %% [markdown] tags=["ru"] of="76a7db3d"
+# ## Письмо коллеге
+#
+# Вот пять вопросов, какие задают на форумах, в нашем пересказе. Код каждого можно выполнить, и каждый раз происходит не то, чего ждал автор.
+#
+# **A.** *«Когда я добавил функцию потерь актора, критик стал хуже. Значения обеих функций уменьшаются».* Актор выбирает действия, критик предсказывает их результат. Вероятность действия, результат которого оказался лучше предсказанного, нужно увеличить; в `log_prob` лежат логарифмы этих вероятностей, а разность между результатом и предсказанием называют преимуществом (advantage).
+#
+# **B.** *«Декодировщик моего автокодировщика обучается, а кодировщик нет. В градиентах None».* Кодировщик выдаёт среднее и логарифм стандартного отклонения, а декодировщик получает выборку.
+#
+# **C.** *«element 0 of tensors does not require grad. Я поставил `requires_grad=True`, ошибки больше нет, но значение функции потерь стоит на месте».*
+#
+# **D.** *«Я заменил последний слой, у меня десять классов. Точность так и осталась десять процентов».*
+#
+# **E.** *«Первый шаг атаки работает, на втором `x.grad` равен None. С `retain_grad()` всё выполняется, но обучение после этого стало неустойчивым».* При атаке вход шаг за шагом сдвигают туда, где функция потерь больше.
+# %%
+def a(log_prob, value, returns):
+    advantage = returns - value
+    return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+
+def b(mu, log_std):
+    return torch.distributions.Normal(mu, log_std.exp()).sample()
+
+
+def c(losses):
+    return torch.tensor([loss.item() for loss in losses], requires_grad=True).mean()
+
+
+def d(model, outputs, lr):
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+    model.head = torch.nn.Linear(model.head.in_features, outputs)
+    return optimizer
+
+
+def e(model, x, y, eps, steps):
+    x = x.clone().requires_grad_()
+    for _ in range(steps):
+        mse_loss(model(x), y).backward()
+        x = x + eps * x.grad.sign()
+    return x
+
+
+value = torch.tensor(1.0, requires_grad=True)
+a(torch.tensor(-2.0), value, torch.tensor(3.0)).backward()
+print("A: gradient of the value", value.grad.item(), "instead of", 2 * (1.0 - 3.0))
+mu, log_std = torch.zeros(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+print("B: sample requires grad:", b(mu, log_std).requires_grad)
+w = torch.ones(2, requires_grad=True)
+c([w.sum(), (w**2).sum()]).backward()
+print("C: w.grad:", w.grad)
+model = torch.nn.Sequential()
+model.body, model.head = torch.nn.Linear(2, 3), torch.nn.Linear(3, 2)
+optimizer = d(model, 10, lr=0.1)
+known = {id(p) for group in optimizer.param_groups for p in group["params"]}
+print("D: the optimizer knows", {name: id(p) in known for name, p in model.named_parameters()})
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        e(torch.nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3, 1), eps=0.1, steps=2)
+    except AttributeError as error:
+        print("E:", error)
+# %% tags=["fact"]
+assert value.grad.item() == -6.0 and 2 * (1.0 - 3.0) == -4.0
+assert not b(mu, log_std).requires_grad and torch.distributions.Normal(mu, log_std.exp()).rsample().requires_grad
+assert w.grad is None
+assert [id(p) in known for p in model.parameters()] == [True, True, False, False]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        e(torch.nn.Linear(2, 1), torch.ones(3, 2), torch.zeros(3, 1), eps=0.1, steps=2)
+        raise SystemError("no error")
+    except AttributeError as error:
+        assert str(error) == "'NoneType' object has no attribute 'sign'"
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `cures`: five cures
+# *find the bug · ●●○ · 20 minutes · 5 points · extra*
+#
+# Mend the five functions. `cures()` returns them in a dict, under the letters. The arguments stay as they are.
+#
+# * **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone.
+# * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$.
+# * **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all.
+# * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once and no others.
+# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` of the model, stay as they are.
+#
+# Each letter earns its own point.
+# %% [markdown] tags=["ru"] of="f575d040"
+# ### Дополнительное упражнение `cures`: пять решений
+# *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
+#
+# Исправьте пять функций. Вызов `cures()` возвращает их в словаре, под теми же буквами. Аргументы остаются прежними.
+#
+# * **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Функция потерь стратегии обучает только `log_prob`, квадрат ошибки — только `value`.
+# * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`, той же формы и с такими производными, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$.
+# * **C** возвращает среднее списка значений функций потерь (тензоров без измерений), и градиент доходит до каждого.
+# * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В нём по одному разу есть все параметры модели и нет никаких других.
+# * **E** делает `steps` шагов размера `eps` по знаку градиента функции потерь по `x` и возвращает сдвинутый `x`. Графа у него нет; переданный тензор `x` и все поля `.grad` модели не меняются.
+#
+# За каждую букву даётся свой балл.
+# %% answer="cures"
+def cures():
+    """Five mended functions, by their letters."""
+
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * gradient.sign()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% given="cures"
+def cures():
+    """Five mended functions, by their letters."""
+
+    def a(log_prob, value, returns):
+        advantage = returns - value
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).sample()
+
+    def c(losses):
+        return torch.tensor([loss.item() for loss in losses], requires_grad=True).mean()
+
+    def d(model, outputs, lr):
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return optimizer
+
+    def e(model, x, y, eps, steps):
+        x = x.clone().requires_grad_()
+        for _ in range(steps):
+            mse_loss(model(x), y).backward()
+            x = x + eps * x.grad.sign()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% alternative="cures"
+def cures():
+    def a(log_prob, value, returns):
+        with torch.no_grad():
+            advantage = returns - value
+        return (value - returns).square().mean() - (log_prob * advantage).mean()
+
+    def b(mu, log_std):
+        return mu + log_std.exp() * torch.randn_like(mu)
+
+    def c(losses):
+        return sum(losses) / len(losses)
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        body = [p for name, p in model.named_parameters() if not name.startswith("head")]
+        return torch.optim.SGD([{"params": body}, {"params": model.head.parameters()}], lr=lr)
+
+    def e(model, x, y, eps, steps):
+        gradient = torch.func.grad(lambda x: mse_loss(model(x), y))
+        for _ in range(steps):
+            x = (x + eps * gradient(x).sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% alternative="cures"
+class Cured:
+    def a(log_prob, value, returns):
+        policy = -(log_prob * (returns - value.detach())).mean()
+        return policy + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.addcmul(mu, log_std.exp(), torch.empty_like(mu).normal_())
+
+    def c(losses):
+        total = torch.zeros((), dtype=losses[0].dtype)
+        for loss in losses:
+            total = total + loss / len(losses)
+        return total
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs, bias=True)
+        optimizer = torch.optim.SGD(model.body.parameters(), lr=lr)
+        optimizer.add_param_group({"params": list(model.head.parameters())})
+        return optimizer
+
+    def e(model, x, y, eps, steps):
+        moved = x.clone().requires_grad_()
+        for _ in range(steps):
+            moved.grad = None
+            mse_loss(model(moved), y).backward(inputs=[moved])
+            with torch.no_grad():
+                moved += eps * moved.grad.sign()
+        return moved.detach()
+
+
+def cures():
+    return {name.upper(): getattr(Cured, name) for name in "abcde"}
+
+
+# %% alternative="cures"
+def cures():
+    def d(model, outputs, lr):
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        optimizer.param_groups[0]["params"] = list(model.parameters())
+        return optimizer
+
+    def e(model, x, y, eps, steps):
+        if steps == 0:
+            return x
+        x = x.detach().clone().requires_grad_()
+        gradient = torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), [x])[0]
+        return e(model, (x + gradient.sign() * eps).detach(), y, eps, steps - 1)
+
+    return {
+        "A": lambda lp, v, r: mse_loss(v, r) - (lp * (r - v).detach()).mean(),
+        "B": lambda mu, log_std: torch.distributions.Normal(mu, torch.exp(log_std)).rsample(torch.Size([])),
+        "C": lambda losses: torch.cat([loss.reshape(1) for loss in losses]).mean(),
+        "D": d,
+        "E": e,
+    }
+
+
+# %% check="cures"
+from autograder import check
+
+check("cures")
+# %% [markdown] tags=["en"]
+# ### Question `note_to_a_colleague`
+# *in your own words · 7 minutes · 3 points · read by a person*
+#
+# Choose two of the five questions and write the replies that you would post. A reply names the cause: which tensor the gradient should reach, and where its path is cut or not cut. It gives one cure, in code. And it says why not another one: for A to detach `value` everywhere, for B `requires_grad_()` on the sample, for C the flag, for D `add_param_group`, for E `retain_grad()`. Three or four sentences each.
+# %% [markdown] tags=["ru"] of="1738955f"
+# ### Вопрос `note_to_a_colleague`
+# *своими словами · 7 минут · 3 балла · проверяет преподаватель*
+#
+# Выберите два вопроса из пяти и напишите ответы, которые вы отправили бы авторам. В ответе названа причина: до какого тензора градиент должен дойти и где его путь оборван или, наоборот, не оборван. Предложено одно решение, в виде кода. И сказано, почему не другое: для A — отсоединить `value` везде, для B — `requires_grad_()` на выборке, для C — флаг, для D — `add_param_group`, для E — `retain_grad()`. По три-четыре предложения на ответ.
+# %% [markdown] written="note_to_a_colleague" points=3 minutes=7
+# **Rubric.** 1.5 points for each of two replies: 0.5 for the cause, 0.5 for a cure that runs, 0.5 for the reason against the other cure.
+#
+# A: the advantage weighs `log_prob`, it is no function to be trained; through it the policy loss reaches `value`. Detach the advantage; with `value` detached everywhere the critic does not learn. B: `sample()` runs under `no_grad()`, the path from the decoder ends there; `rsample()` or $\mu + \sigma\varepsilon$; the flag makes the sample a leaf, and the gradient stays in it. C: `torch.tensor` copies numbers, the graph is lost; `torch.stack(losses).mean()`; the flag belongs to the new leaf, so the error goes and the training does, too. D: the optimizer holds the tensors that it was given, the new layer is not among them; make the head first; `add_param_group` works, but the old head stays in the optimizer (accept it where that is said). E: `x + ...` is no leaf; `torch.autograd.grad` with respect to a detached `x`; `retain_grad()` keeps the graph of all steps, and `backward()` goes on adding to `.grad` of the model, which the next training step uses.
+#
+# **Критерии.** По 1.5 балла за каждый из двух ответов: 0.5 за причину, 0.5 за решение, которое выполняется, 0.5 за довод против другого решения.
+#
+# A: преимущество — множитель при `log_prob`, обучать через него нечего; через него функция потерь стратегии доходит до `value`. Отсоединить преимущество; если отсоединить `value` везде, критик не учится. B: `sample()` выполняется внутри `no_grad()`, и путь от декодировщика там обрывается; `rsample()` или $\mu + \sigma\varepsilon$; с флагом выборка становится листом, и градиент остаётся в ней. C: `torch.tensor` копирует числа, граф потерян; `torch.stack(losses).mean()`; флаг относится к новому листу, поэтому исчезает ошибка, но и обучение тоже. D: оптимизатор хранит те тензоры, которые получил, и нового слоя среди них нет; сначала заменить слой; `add_param_group` работает, но старый слой остаётся в оптимизаторе (засчитывать, если об этом сказано). E: `x + ...` — не лист; `torch.autograd.grad` по отсоединённому `x`; с `retain_grad()` хранится граф всех шагов, а `backward()` прибавляет к `.grad` модели, и это войдёт в следующий шаг обучения.
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# The rules of this lesson are those of autograd; on a GPU only the measuring differs: the allocator itself counts. The scaler there is `GradScaler("cuda")`, and `autocast` is given "cuda". If this machine has a GPU, the cell shows three peaks of one backward pass over the cell above, and whether the scaler refuses weights in float16.
+# %% [markdown] tags=["ru"] of="691cd94c"
+# ## На GPU
+#
+# Правила этого урока задаёт autograd; на GPU иначе только измеряют: расход памяти сообщает сам аллокатор. Для масштабирования берут `GradScaler("cuda")`, а в `autocast` передают "cuda". Если на вашей машине есть GPU, ячейка покажет три пиковых значения для обратного прохода по ячейке, описанной выше, и ответит, отвергаются ли веса в float16.
+# %%
+from autograder import gpu_peak, on_gpu
+
+
+def capped_step_on_gpu():
+    cell = Cell(width=4096).cuda()
+    x, h = torch.ones(12, 256, 2, device="cuda"), torch.zeros(256, 2, device="cuda")
+
+    def through(run, steps, rows):
+        def work():
+            for part in h.split(rows):
+                state = part
+                for start in range(0, len(x), steps):
+                    loss = 0.0
+                    for x_t in x[start : start + steps, : len(part)]:
+                        prediction, state = run(x_t, state)
+                        loss = loss + prediction.square().sum()
+                    loss.backward()
+                    state = state.detach()
+
+        return gpu_peak(work)
+
+    def with_checkpoint(x_t, state):
+        return checkpoint(cell, x_t, state, use_reentrant=False)
+
+    w = torch.nn.Parameter(torch.ones(2, device="cuda", dtype=torch.float16))
+    scaler = torch.amp.GradScaler("cuda")
+    scaler.scale(w.sum()).backward()
+    try:
+        scaler.unscale_(torch.optim.SGD([w], lr=0.1))
+        refused = False
+    except ValueError:
+        refused = True
+    return {
+        "peak bytes, one graph": through(cell, 12, 256),
+        "windows of 6": through(cell, 6, 256),
+        "windows, 64 rows, checkpoints": through(with_checkpoint, 6, 64),
+        "float16 weights refused": refused,
+    }
+
+
+on_gpu(capped_step_on_gpu)
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `p.grad` is a place where things add up. Before something else goes through it, clear it; an optimizer subtracts what it finds there, times its own `lr`.
+# * A target is a number: detach it. A trace, a hidden state, a running sum: ask of each how long its history is to live.
+# * An episode, or a test, on zeros hides what only other numbers show. Do one small case by hand.
+# * A reentrant checkpoint looks at its arguments. Write `use_reentrant=False`, and look at `.grad` of the layer furthest from the loss.
+# * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
+# * Weights in float32, products in half precision, the scaler in between.
+# * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="9e05f2e7"
+# ## Что стоит запомнить
+#
+# * В `p.grad` всё складывается. Прежде чем пропускать через это поле что-то другое, обнулите его; оптимизатор вычитает то, что там найдёт, умножив на свой `lr`.
+# * Цель — это число: отсоединяйте её от графа. След, скрытое состояние, накопленная сумма: о каждом спросите, сколько должна жить его история.
+# * Эпизод или тест на нулях скрывает то, что видно только на других числах. Один маленький случай просчитайте вручную.
+# * Реентерабельная контрольная точка смотрит на аргументы. Пишите `use_reentrant=False` и проверяйте `.grad` у слоя, который дальше всех от функции потерь.
+# * Между окнами нужен `detach()`; а `retain_graph=True` сообщение советует напрасно.
+# * Веса в float32, произведения в половинной точности, масштаб между ними.
+# * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Скажите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()

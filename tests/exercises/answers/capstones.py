@@ -1,0 +1,521 @@
+# %%
+import torch
+from torch.nn.functional import mse_loss
+from torch.utils.checkpoint import checkpoint
+
+
+# %% exercise="fix_traces" verdict="passed"
+# divides the second step size out again
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    alpha = optimizer.param_groups[0]["lr"]
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -(alpha * delta * trace) / alpha
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="forgets_the_traces"
+# half of the squared error, without traces
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        with torch.no_grad():
+            target = reward + (gamma * model(states[t + 1]) if t + 1 < len(rewards) else 0.0)
+        (0.5 * (target - model(states[t])) ** 2).backward()
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="steps_by_hand"
+# no optimizer
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    alpha = optimizer.param_groups[0]["lr"]
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        model.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        with torch.no_grad():
+            for trace, p in zip(traces, model.parameters()):
+                trace.mul_(gamma * lam).add_(p.grad)
+                p += alpha * delta * trace
+
+
+# %% exercise="fix_traces" verdict="refused"
+# bootstraps from the last state again
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v.backward()
+        v_next = model(states[min(t + 1, len(rewards) - 1)]).item()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% exercise="td_lambda" verdict="passed"
+# errors as tensors in a tuple
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    z = [p.new_zeros(p.shape) for p in params]
+    deltas = []
+    for s, r, s2, terminated, truncated in steps:
+        v = model(s)
+        g = torch.autograd.grad(v, params)
+        delta = r - v.detach()
+        if not terminated:
+            delta = delta + gamma * model(s2).detach()
+        z = [gamma * lam * a + b for a, b in zip(z, g)]
+        with torch.no_grad():
+            for p, a in zip(params, z):
+                p.copy_(p + alpha * delta.item() * a)
+        if terminated or truncated:
+            z = [torch.zeros_like(p) for p in params]
+        deltas.append(delta)
+    return tuple(deltas)
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="resets_when_terminated"
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    z = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for s, r, s2, terminated, truncated in steps:
+        v = model(s).squeeze()
+        g = torch.autograd.grad(v, params)
+        with torch.no_grad():
+            delta = (r + gamma * model(s2).squeeze() * (1 - terminated) - v).item()
+            for p, a, b in zip(params, z, g):
+                a.copy_(gamma * lam * a + b)
+                p += alpha * delta * a
+        if terminated:
+            z = [torch.zeros_like(p) for p in params]
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="through_grad"
+# clears .grad in the end
+def td_lambda(model, steps, gamma, lam, alpha):
+    z = {p: torch.zeros_like(p) for p in model.parameters() if p.requires_grad}
+    deltas = []
+    for s, r, s2, terminated, truncated in steps:
+        model.zero_grad()
+        v = model(s)
+        v.backward()
+        with torch.no_grad():
+            delta = r + (0 if terminated else gamma * model(s2).item()) - v.item()
+            for p in z:
+                z[p] = gamma * lam * z[p] + p.grad
+                p += alpha * delta * z[p]
+                if terminated or truncated:
+                    z[p].zero_()
+        deltas.append(delta)
+    model.zero_grad()
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="both_sides"
+# differentiates -delta
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    z = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for s, r, s2, terminated, truncated in steps:
+        delta = r - model(s).sum()
+        if not terminated:
+            delta = delta + gamma * model(s2).sum()
+        g = torch.autograd.grad(-delta, params)
+        with torch.no_grad():
+            for p, a, b in zip(params, z, g):
+                a.mul_(gamma * lam).add_(b)
+                p += alpha * delta * a
+                if terminated or truncated:
+                    a.zero_()
+        deltas.append(delta.item())
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="stale_trace"
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    z = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for s, r, s2, terminated, truncated in steps:
+        v = model(s).sum()
+        g = torch.autograd.grad(v, params)
+        delta = r + (0.0 if terminated else gamma * model(s2).sum().item()) - v.item()
+        with torch.no_grad():
+            for p, a in zip(params, z):
+                p += alpha * delta * a
+        z = [gamma * lam * a + b for a, b in zip(z, g)]
+        if terminated or truncated:
+            z = [torch.zeros_like(a) for a in z]
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="hide_the_fault" verdict="passed"
+# tensors, and a negative reward
+def hide_the_fault():
+    return torch.zeros(4), torch.tensor([0, 0, 0, -3])
+
+
+# %% exercise="hide_the_fault" verdict="refused" mistake="errors_on_the_way"
+def hide_the_fault():
+    return [1.0, 1.0, 1.0], [0.0, 0.0, 5.0]
+
+
+# %% exercise="hide_the_fault" verdict="refused"
+# one reward too many
+def hide_the_fault():
+    return [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]
+
+
+# %% exercise="is_right_td" verdict="refused" mistake="starts_at_zero"
+def is_right_td(td):
+    w = torch.zeros(3, requires_grad=True)
+    td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
+    return torch.allclose(w, torch.tensor([0.2592, 0.36, 0.5]))
+
+
+# %% exercise="is_right_td" verdict="refused"
+# the episode of the lesson alone
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
+    return torch.allclose(w, torch.tensor([0.34664, 0.487, 0.65]))
+
+
+# %% exercise="is_right_td" verdict="refused"
+# a right program returns nothing
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2], requires_grad=True)
+    return bool(td(w, [(0, 0.0, 1, False, False), (1, 1.0, 0, True, False)], 0.9, 0.8, 0.5))
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="silences_the_warning"
+# the default
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="drops_the_checkpoints"
+def fix_checkpoint(embed, blocks, head, tokens):
+    return head(torch.nn.Sequential(*blocks)(embed(tokens)))
+
+
+# %% exercise="fix_checkpoint" verdict="passed"
+# adds a zero that requires grad
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    h = h + torch.zeros_like(h, requires_grad=True)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=True)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="one_for_all"
+def fix_checkpoint(embed, blocks, head, tokens):
+    def run(h):
+        for block in blocks:
+            h = block(h)
+        return h
+
+    return head(checkpoint(run, embed(tokens), use_reentrant=False))
+
+
+# %% exercise="fix_hidden_state" verdict="passed"
+# leaves retain_graph=True in, and detaches
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        state = (state[0].detach(), state[1].detach()) if type(state) is tuple else state.detach()
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+    return (state[0].detach(), state[1].detach()) if type(state) is tuple else state.detach()
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="detaches_the_tuple"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        loss = 0.0
+        state = state.detach()
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return state.detach()
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="only_frees"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return state
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="returns_a_graph"
+# cuts at the beginning of a window, returns the last graph
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        state = tuple(s.detach() for s in state) if isinstance(state, tuple) else state.detach()
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return state
+
+
+# %% exercise="train_windows" verdict="refused" mistake="without_checkpoints"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    states, total = list(h.split(rows)), 0.0
+    for start in range(0, len(x), steps):
+        optimizer.zero_grad()
+        entries = y[start : start + steps].numel()
+        for i in range(len(states)):
+            state, loss = states[i], 0.0
+            for t in range(start, min(start + steps, len(x))):
+                prediction, state = cell(x[t, i * rows : (i + 1) * rows], state)
+                loss = loss + ((prediction - y[t, i * rows : (i + 1) * rows]) ** 2).sum()
+            (loss / entries).backward()
+            total += loss.item()
+            states[i] = state.detach()
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="whole_batches"
+# no micro-batches
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        loss = 0.0
+        for x_t, y_t in zip(xs, ys):
+            prediction, h = checkpoint(cell, x_t, h, use_reentrant=False)
+            loss = loss + mse_loss(prediction, y_t, reduction="sum")
+        (loss / ys.numel()).backward()
+        total += loss.item()
+        optimizer.step()
+        h = h.detach()
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="weighs_them_alike"
+# divides by the number of micro-batches
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    states, total = list(h.split(rows)), 0.0
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        parts = list(zip(xs.split(rows, 1), ys.split(rows, 1)))
+        for i, (x_part, y_part) in enumerate(parts):
+            state, predictions = states[i], []
+            for x_t in x_part:
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
+                predictions.append(prediction)
+            loss = mse_loss(torch.stack(predictions), y_part)
+            (loss / len(parts)).backward()
+            total += loss.item() * y_part.numel()
+            states[i] = state.detach()
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+
+
+# %% exercise="train_windows" verdict="passed"
+# a clear after each step, states in a dict, sum then mean
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    optimizer.zero_grad()
+    squares = torch.zeros((), dtype=y.dtype)
+    now = {i: part for i, part in enumerate(torch.split(h, rows))}
+    for start in range(0, x.shape[0], steps):
+        stop = min(x.shape[0], start + steps)
+        n = (stop - start) * y.shape[1] * y.shape[2]
+        for i in now:
+            first, last = i * rows, i * rows + len(now[i])
+            s = now[i]
+            losses = []
+            for t in range(start, stop):
+                p, s = checkpoint(cell, x[t, first:last], s, use_reentrant=False)
+                losses.append((p - y[t, first:last]).pow(2).sum())
+            loss = torch.stack(losses).sum()
+            (loss / n).backward()
+            squares += loss.detach()
+            now[i] = s.detach()
+            del s, p, loss, losses
+        optimizer.step()
+        optimizer.zero_grad()
+    return torch.cat([now[i] for i in sorted(now)]), (squares / y.numel()).item()
+
+
+# %% exercise="train_windows" verdict="passed"
+# one backward pass for all micro-batches, but only hidden states are kept until then
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    states, total = list(h.split(rows)), 0.0
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        loss = 0.0
+        for i, (x_part, y_part) in enumerate(zip(xs.split(rows, 1), ys.split(rows, 1))):
+            for x_t, y_t in zip(x_part, y_part):
+                prediction, states[i] = checkpoint(cell, x_t, states[i], use_reentrant=False)
+                loss = loss + mse_loss(prediction, y_t, reduction="sum") / ys.numel()
+        loss.backward()
+        states = [state.detach() for state in states]
+        total += loss.item() * ys.numel()
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="half_weights"
+def step_in_half(model, optimizer, scaler, x, y):
+    model = model.half()
+    loss = mse_loss(model(x.half()).float(), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="all_in_float32"
+# autocast for a device that is not there
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="in_bfloat16"
+# the default dtype of autocast on the CPU
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu"):
+        loss = mse_loss(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="passed"
+# backward inside autocast
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad(set_to_none=False)
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+        scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="cures" verdict="refused" mistake="retains_the_gradient"
+# right but for E
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return mu + log_std.exp() * torch.randn_like(log_std)
+
+    def c(losses):
+        return sum(losses) / len(losses)
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.clone().requires_grad_()
+        for _ in range(steps):
+            x.retain_grad()
+            mse_loss(model(x), y).backward()
+            x = x + eps * x.grad.sign()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused"
+# small letters
+def cures():
+    return {"a": lambda log_prob, value, returns: value.mean()}
+
+
+# %% exercise="cures" verdict="refused"
+# a list
+def cures():
+    return [len, len, len, len, len]
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="side_by_side"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    sums = [torch.zeros_like(w) for w in weights]
+    for xs, ys in zip(x.split(k), y.split(k)):
+        loss, h = 0.0, h.detach()
+        for x_t, y_t in zip(xs, ys):
+            prediction, h = cell(x_t, h)
+            loss = loss + mse_loss(prediction, y_t)
+        sums = [a + b for a, b in zip(sums, torch.autograd.grad(loss, weights))]
+    return sums
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="goes_all_the_way"
+def sliding_gradient(cell, x, y, h, k):
+    loss = 0.0
+    for x_t, y_t in zip(x, y):
+        prediction, h = cell(x_t, h)
+        loss = loss + mse_loss(prediction, y_t)
+    return torch.autograd.grad(loss, [p for p in cell.parameters() if p.requires_grad])
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="runs_anew"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    before = [h]
+    for x_t in x:
+        before.append(cell(x_t, before[-1])[1].detach())
+    total = 0.0
+    for t in range(len(x)):
+        first = max(0, t - k + 1)
+        state = before[first]
+        for s in range(first, t + 1):
+            prediction, state = cell(x[s], state)
+        total = total + mse_loss(prediction, y[t])
+    return list(torch.autograd.grad(total, weights))
