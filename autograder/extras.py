@@ -1,4 +1,4 @@
-"""Extras of the distribution: packages that only a part of the course needs."""
+"""Extras of the distribution: packages that only some users need."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def _untouched(cell: dict[str, Any]) -> bool:
     A comparison with the lesson's present stub would not suffice, because the stub may have changed since the release.
     """
     try:
-        return checksum(cell) == cell["metadata"]["nbgrader"].get("checksum")
+        return bool(checksum(cell) == cell["metadata"]["nbgrader"].get("checksum"))
     except (KeyError, AttributeError, TypeError, ValueError):
         return False  # its metadata was edited by hand
 
