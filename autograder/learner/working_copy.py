@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..authoring.source import REPOSITORY, digest
+from ..authoring.source import NOTEBOOKS, digest
 from ..language import LANGUAGES, Text
 from ..messages.cards import message
 
@@ -57,7 +57,7 @@ class Copy:
     answers: dict[str, Answer]
 
 
-def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks") -> None:
+def prepare(work: Path, language: str, notebooks: Path = NOTEBOOKS) -> None:
     """Create or update the working copies `work/LANGUAGE/*.ipynb` from the built `notebooks`.
 
     Prints the changes in `language`.
