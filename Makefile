@@ -8,7 +8,7 @@ QUICK := checking messages pictures learner/test_check.py test_architecture.py t
 # Whole files, so that their courses and engines are made once; the files marked as long begin first.
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: install lab test quick cards
+.PHONY: install lab test quick cards wheel
 
 install: .venv/installed
 
@@ -32,6 +32,10 @@ test: install
 quick: install
 	$(BIN)/ruff check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS) $(QUICK:%=tests/%)
+
+# The package with the course in it, into the folder `dist`.
+wheel: install
+	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir dist .
 
 # The pictures of a card in both READMEs. Needs Chromium.
 cards: install

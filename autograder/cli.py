@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from .authoring.build import Collection
 
 _STOPPED, _NOBODY_READS = 130, 141  # the exit statuses that shells use for SIGINT and SIGPIPE
+_BEGIN = """\
+A course on torch.autograd, and the grader of its notebooks.
+
+to learn:          autograder lab
+по-русски:         autograder lab --language ru
+to teach a class:  autograder course DIR
+all commands:      autograder --help"""
+# The extra whose packages a command imports. A command that is not named needs torch and numpy alone.
+_EXTRAS = {
+    "lab": "lab",
+    **dict.fromkeys(("build", "course", "grade", "feedback", "report", "doctor"), "instructor"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +72,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(
         prog="autograder", description="A course on torch.autograd and its graded checker."
     )
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(dest="command")
 
     lab = commands.add_parser("lab", help="open JupyterLab on a working copy of the notebooks")
     lab.add_argument("--language", choices=("en", "ru"), default="en")
@@ -134,6 +146,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     commands.add_parser("doctor", help="find out whether this machine can isolate students' code, and how to allow it")
 
     chosen = parser.parse_args(arguments)
+    if chosen.command is None:
+        print(_BEGIN)
+        return 0
     if chosen.command == "build" and chosen.accept and not chosen.lessons:
         parser.error("--accept needs the name of a lesson: it says that you have read its Russian texts")
     if chosen.command == "grade" and chosen.again and not chosen.assignment:
@@ -143,6 +158,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     if chosen.command == "grade" and (chosen.apply or chosen.lower) and not chosen.again:
         parser.error("--apply and --lower say what --again EXERCISE may do")
     try:
+        if chosen.command in _EXTRAS:
+            from .extras import require
+
+            require(_EXTRAS[chosen.command], f"`autograder {chosen.command}`")
         return int(globals()[f"_{chosen.command}"](chosen))
     except (KeyboardInterrupt, BrokenPipeError):
         raise  # before `_expected` is called, as its imports take a second

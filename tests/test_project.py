@@ -11,6 +11,7 @@ import nbformat
 import yaml
 from nbclient import NotebookClient
 
+from autograder import extras
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import REPOSITORY
 from autograder.cli import main
@@ -83,12 +84,21 @@ def test_the_map_of_the_seeds_names_what_exists():
                 assert any(f"## {where.strip('*')}\n" in f"{source}\n" for source in headings), place
 
 
-def test_conda_installs_what_pip_installs():
+def test_conda_installs_the_packages_of_instructors():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     conda = yaml.safe_load((REPOSITORY / "environment.yml").read_text())["dependencies"]
     pip = next(item["pip"] for item in conda if isinstance(item, dict))
-    assert pip == [*project["dependencies"], "--editable ."]
+    assert pip == ["--editable .[instructor]"]
     assert f"python{project['requires-python']}" in conda
+
+
+def test_a_learner_needs_torch_and_numpy_alone():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert [each.split(">")[0] for each in project["dependencies"]] == ["torch", "numpy"]
+    assert project["name"] == extras.DISTRIBUTION
+    for name, modules in extras.MODULES.items():
+        packages = {each.split(">")[0] for each in project["optional-dependencies"][name]}
+        assert set(modules) - {"nbformat"} <= packages  # nbformat comes with nbclient
 
 
 def test_the_tested_versions_satisfy_the_ranges():
@@ -96,9 +106,12 @@ def test_the_tested_versions_satisfy_the_ranges():
 
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     pins = dict(line.split("==") for line in (REPOSITORY / "constraints.txt").read_text().split())
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    wanted = [
+        *project["dependencies"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
+    ]
     pinned = {name.lower().replace("_", "-"): version for name, version in pins.items()}
-    for requirement in map(Requirement, wanted):
+    for requirement in (each for each in map(Requirement, wanted) if each.name != project["name"]):
         assert requirement.specifier.contains(pinned[requirement.name.lower().replace("_", "-")])
     assert pins["torch"] == "2.13.0"
 

@@ -20,10 +20,12 @@ from typing import Any
 
 from ..checking.exercise import Exercise
 from ..errors import UserError
-from ..exercises import bare
+from ..exercises import PACKAGED, bare
 
 REPOSITORY = Path(__file__).parents[2]
-SOURCES = REPOSITORY / "notebooks" / "lessons"
+_PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hides this folder
+NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
+SOURCES = NOTEBOOKS / "lessons"
 ROLES = ("answer", "given", "alternative", "check", "written")
 KEYS = {*ROLES, "tags", "of", "reading", "minutes", "points"}
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"

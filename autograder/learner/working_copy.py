@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..authoring.source import REPOSITORY, digest
+from ..authoring.source import NOTEBOOKS, digest
 from ..language import LANGUAGES, Text
 from ..messages.cards import message
 
@@ -57,7 +57,7 @@ class Copy:
     answers: dict[str, Answer]
 
 
-def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks") -> None:
+def prepare(work: Path, language: str, notebooks: Path = NOTEBOOKS) -> None:
     """Create or update the working copies `work/LANGUAGE/*.ipynb` from the built `notebooks`.
 
     Prints the changes in `language`.
@@ -219,17 +219,25 @@ def _untouched(cell: dict[str, Any]) -> bool:
 
     A comparison with the lesson's present stub would not suffice, because the stub may have changed since the release.
     """
-    import nbformat
-    from nbgrader.utils import compute_checksum
-
     try:
-        return bool(compute_checksum(nbformat.from_dict({**cell, "source": _source(cell)})) == _checksum(cell))
-    except (KeyError, AttributeError, TypeError):
+        return bool(checksum(cell) == cell["metadata"]["nbgrader"].get("checksum"))
+    except (KeyError, AttributeError, TypeError, ValueError):
         return False  # its metadata was edited by hand
 
 
-def _checksum(cell: dict[str, Any]) -> object:
-    return cell["metadata"]["nbgrader"].get("checksum")
+def checksum(cell: dict[str, Any]) -> str:
+    """Return the checksum that nbgrader writes into a cell when it releases a notebook.
+
+    Computed as in `nbgrader.utils.compute_checksum`, because learners need not have nbgrader.
+    Raises KeyError, AttributeError, TypeError or ValueError if the cell's metadata was edited by hand.
+    """
+    about = cell["metadata"]["nbgrader"]
+    grade, solution = about.get("grade", False), about.get("solution", False)
+    locked = not solution and (bool(grade) or about.get("locked", False))
+    parts = [_source(cell), cell["cell_type"], str(grade), str(solution), str(locked), about["grade_id"]]
+    if grade:
+        parts.append(str(float(about["points"])))
+    return hashlib.md5("".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
 def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:

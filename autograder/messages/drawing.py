@@ -249,6 +249,10 @@ WORDS: dict[str, Text] = {
         "Outputs given: {count}, drawn: {shown}; the others are inside folded boxes.",
         "Передано выходов: {count}, нарисовано: {shown}; остальные — внутри свёрнутых блоков.",
     ),
+    "note.no_graphviz": Text(
+        "This is the picture as text. To draw it, install what is missing: {command}",
+        "Это рисунок в виде текста. Чтобы увидеть его нарисованным, установите недостающее: {command}",
+    ),
     "note.no_layout": Text(
         "The picture could not be made here ({error}); this is the same as text.",
         "Нарисовать здесь не удалось ({error}); вот то же самое текстом.",

@@ -8,6 +8,10 @@ WORDS: dict[str, Text] = {
     "unit.B": Text("B", "Б"),
     "unit.kB": Text("kB", "кБ"),
     "unit.MB": Text("MB", "МБ"),
+    "plot.no_matplotlib": Text(
+        "This is the plot as text. To draw it, install what is missing: {command}",
+        "Это график в виде текста. Чтобы увидеть его нарисованным, установите недостающее: {command}",
+    ),
     "more": Text("… and {count} more", "… и ещё {count}"),
     "failed": Text(
         "{command}() ran your function, and it ended with {error}",

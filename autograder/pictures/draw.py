@@ -15,7 +15,7 @@ from .graph.model import Graph
 from .graph.read import read_graph, refusal
 from .render.describe import Telling, text
 from .render.dot import dot
-from .render.graphviz_process import CannotLayOut, png, svg
+from .render.graphviz_process import CannotLayOut, missing_graphviz, png, svg
 from .text_form import error_said, text_is_enough
 
 
@@ -36,7 +36,10 @@ class Picture:
 
     @property
     def dot(self) -> str:
-        """The picture as Graphviz source."""
+        """The picture as Graphviz source.
+
+        Raises ModuleNotFoundError if the package graphviz is not installed.
+        """
         return dot(self._telling())
 
     def _telling(self, *more: Note) -> Telling:
@@ -47,6 +50,8 @@ class Picture:
         tell = self._telling()
         if text_is_enough():
             return {"text/plain": text(tell)}
+        if missing := missing_graphviz():
+            return {"text/plain": text(self._telling(missing))}
         source = dot(tell)
         try:
             image, width, height = png(source)

@@ -16,7 +16,7 @@ from .graph.record import run_backward
 from .graph.saved import Storages, saved_storages
 from .graph.torch_objects import dtype_of, safely, shape_of
 from .render.describe_steps import StepTelling
-from .render.graphviz_process import CannotLayOut, svg_file
+from .render.graphviz_process import CannotLayOut, missing_graphviz, svg_file
 from .render.step_dot import step_dot
 from .render.steps_page import page
 from .text_form import error_said, text_is_enough
@@ -41,8 +41,9 @@ class Steps:
         tell = self._telling()
         return tell.text() if self.run.frames else str(self._still(tell))
 
-    def _telling(self) -> StepTelling:
-        return StepTelling(self.graph, self.run, SHOWN, self.language)
+    def _telling(self, *more: Note) -> StepTelling:
+        graph = replace(self.graph, notes=(*self.graph.notes, *more))
+        return StepTelling(graph, self.run, SHOWN, self.language)
 
     def _still(self, tell: StepTelling) -> Picture:
         return Picture(self.graph, self.language, (tell.title(), *tell.stopped()))
@@ -53,6 +54,9 @@ class Steps:
             return self._still(tell)._repr_mimebundle_()
         if text_is_enough():
             return {"text/plain": tell.text()}
+        if missing := missing_graphviz():
+            tell = self._telling(missing)
+            return {"text/html": page(tell, []), "text/plain": tell.text()}
         return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
 
     def _pictures(self) -> list[str]:

@@ -1,10 +1,7 @@
 """The gate: green for the course with torch alone, red for bad exercises."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,51 +10,18 @@ from autograder.authoring.build import accept, private
 from autograder.authoring.gate import verify
 from autograder.authoring.source import BrokenSource
 from autograder.cli import main
-
-# Everything beyond torch and the standard library that the environment has. Python runs a module of the name
-# sitecustomize at its start, also in processes that a process starts.
-TORCH_ALONE = """
-import sys
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {names}:
-            raise ModuleNotFoundError("blocked: " + name)
-sys.meta_path.insert(0, Block())
-"""
-BLOCKED = {
-    "IPython",
-    "graphviz",
-    "ipykernel",
-    "jupyter_client",
-    "jupyterlab",
-    "jupytext",
-    "matplotlib",
-    "nbclient",
-    "nbconvert",
-    "nbformat",
-    "nbgrader",
-    "pygraphviz",
-    "traitlets",
-    "yaml",
-}
-
-
-def with_torch_alone(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
-    (folder / "sitecustomize.py").write_text(TORCH_ALONE.replace("{names}", repr(BLOCKED)))
-    paths = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": paths}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+from support.blocked import BEYOND_TORCH, run_without
 
 
 def test_other_packages_are_blocked(tmp_path):
-    done = with_torch_alone(tmp_path, "import nbformat")
+    done = run_without(BEYOND_TORCH, tmp_path, "import nbformat")
     assert "blocked: nbformat" in done.stderr
 
 
 def test_the_gate_is_green_with_torch_alone(tmp_path):
     # Two processes instead of five: authors run the whole gate when they change a lesson.
     code = "import sys; from autograder.cli import main; sys.exit(main(['verify', '--json', '--processes=2']))"
-    done = with_torch_alone(tmp_path, code)
+    done = run_without(BEYOND_TORCH, tmp_path, code)
     assert (done.returncode, done.stderr) == (0, "")
     reports = json.loads(done.stdout)
     assert len(reports) >= 10
@@ -95,10 +59,13 @@ def test_the_gate_is_green_with_torch_alone(tmp_path):
         "measure",
         "learner.commands",
         "learner.history",
+        "learner.working_copy",
+        "pictures.draw",
+        "pictures.plots.jacobian",
     ],
 )
 def test_the_core_imports_with_torch_alone(module, tmp_path):
-    done = with_torch_alone(tmp_path, f"import autograder.{module}")
+    done = run_without(BEYOND_TORCH, tmp_path, f"import autograder.{module}")
     assert (done.returncode, done.stderr) == (0, "")
 
 

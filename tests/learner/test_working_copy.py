@@ -4,9 +4,13 @@ import json
 import os
 import re
 
+import nbformat
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nbgrader.utils import compute_checksum
 
-from autograder.learner.working_copy import prepare
+from autograder.learner.working_copy import checksum, prepare
 
 NAME = "03_gradient_accumulation.ipynb"
 
@@ -215,3 +219,20 @@ def test_no_half_written_files(work, notebooks):
     prepare(work, "en", notebooks)
     names = {path.name for path in work.rglob("*")}
     assert names == {"en", NAME, ".autograder.json"}
+
+
+@settings(deadline=None, derandomize=True, database=None)
+@given(
+    st.sampled_from(["code", "markdown"]),
+    st.text(max_size=20),
+    st.fixed_dictionaries(
+        {"grade_id": st.text(max_size=5)},
+        optional={
+            **{name: st.booleans() for name in ("grade", "solution", "locked", "task")},
+            "points": st.integers(0, 9) | st.floats(0, 9),
+        },
+    ),
+)
+def test_the_checksum_of_a_cell_is_that_of_nbgrader(kind, source, about):
+    cell = {"cell_type": kind, "source": source, "metadata": {"nbgrader": {"points": 1, **about}}}
+    assert checksum(cell) == compute_checksum(nbformat.from_dict(cell))

@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ...language import Note
 from ...learner.session import SESSION
 from ...measure import around_backward
-from .base import Plot, number, short
+from .base import Plot, mark_whole_numbers, new_figure, number, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHOWN = 60  # backward passes; with more, the plot is unreadable
 
@@ -112,7 +113,7 @@ class Accumulation(Plot):
 
     def _figure(self) -> Figure:
         passes = self.passes[:SHOWN]
-        figure = Figure(figsize=(8, 4.4))
+        figure = new_figure(8, 4.4)
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 3])
         places = range(1, len(passes) + 1)
         few = len(passes) <= 30
@@ -131,7 +132,7 @@ class Accumulation(Plot):
                 label = self.say("accumulation.step") if index == 0 and axes is below else None
                 axes.axvline(place, color="C3", linestyle=":", linewidth=1.6, label=label)
         below.set_xlim(0.4, len(passes) + 0.6)
-        below.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        mark_whole_numbers(below.xaxis)
         figure.align_ylabels()
         figure.legend(*below.get_legend_handles_labels(), loc="outside lower left", ncols=3)
         above.set_title("\n".join(self._remarks()), fontweight="normal")

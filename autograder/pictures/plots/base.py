@@ -15,17 +15,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from matplotlib import rc_context, style
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from ...checking.card_layout import aside, inline
+from ...extras import install_command
 from ...language import Note
 from ...messages.plots import word
 from ..render.svg import svg_element
 from ..text_form import text_is_enough
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 STYLE = Path(__file__).with_name("autograd.mplstyle")
 PIXELS = 96  # CSS pixels per inch
@@ -80,6 +83,9 @@ class Plot(ABC):
             return {"text/html": aside(f"<p>{inline(repr(self))}</p>"), "text/plain": repr(self)}
         if text_is_enough():
             return {"text/plain": repr(self)}
+        if find_spec("matplotlib") is None:
+            remedy = self.say("plot.no_matplotlib", command=install_command("pictures"))
+            return {"text/plain": f"{self!r}\n{remedy}"}
         with _styled():
             figure = self.figure()
             svg = _svg(figure, "\n".join([self.title(), *self.lines()[:_READ]]))
@@ -106,12 +112,36 @@ class Refused(Plot):
         return []
 
     def _figure(self) -> Figure:
-        return Figure()
+        return new_figure(1, 1)
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure. Width and height are in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height))
+
+
+def text_colour() -> str:
+    """Return the colour of texts in matplotlib's current style."""
+    from matplotlib import rcParams
+
+    colour: str = rcParams["text.color"]
+    return colour
+
+
+def mark_whole_numbers(axis: Axis, **options: Any) -> None:
+    """Put the ticks of an axis at whole numbers. `options` are those of matplotlib's `MaxNLocator`."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, **options))
 
 
 @contextmanager
 def _styled() -> Iterator[None]:
     """Use the course's matplotlib style inside the `with` block."""
+    from matplotlib import rc_context, style
+
     with _ONE, warnings.catch_warnings(), style.context(["default", str(STYLE)]), rc_context(_ALWAYS):
         # A letter that the font lacks is a box in the PNG. A warning on stderr would cost a graded cell its points.
         warnings.simplefilter("ignore")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import torch
-from matplotlib.figure import Figure
 
 from ...language import Note
 from ...learner.session import SESSION
 from ..graph.torch_objects import dtype_of
-from .base import Plot, Refused, power
+from .base import Plot, Refused, new_figure, power, text_colour
 from .compare import failure
 from .jacobian import jacobian_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NUMBERS = 16  # numbers in a point: each one needs its own function calls
 # Four steps per decade. Beyond the last one only rounding errors remain.
@@ -73,7 +74,7 @@ class Differences(Plot):
         return said
 
     def _figure(self) -> Figure:
-        figure = Figure(figsize=(8, 4.4))
+        figure = new_figure(8, 4.4)
         axes = figure.add_subplot()
         positive = [error for curve in self.curves for error in curve.errors if error > 0]
         floor = min(positive, default=1e-17) / 3  # position of an error of 0
@@ -92,7 +93,7 @@ class Differences(Plot):
             )
             place = (curve.steps[curve.best], shown[curve.best])
             star = self.say("differences.star") if curve is self.curves[-1] else None
-            ink = matplotlib.rcParams["text.color"]
+            ink = text_colour()
             axes.plot(*place, "*", color="#ffd166", markeredgecolor=ink, markersize=15, zorder=5, label=star)
         axes.invert_xaxis()
         axes.margins(y=0.12)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from ...language import Note
 from ...learner.session import SESSION
 from ..graph.torch_objects import dtype_of
 from ..text_form import error_said, shape
-from .base import Plot, Refused, number, short
+from .base import Plot, Refused, new_figure, number, short, text_colour
 from .compare import failure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ENTRIES = 2500  # entries of a matrix; with more, cells are too small
 
@@ -158,7 +158,7 @@ class Jacobian(Plot):
         wide, high = max(1.0, columns / 10), max(1.0, rows / 9)
         height = min(max(0.42 * rows, 1.2), 4.5)
         extra = (0.95 if "left" in sides else 0) + (0.95 if "right" in sides else 0)
-        figure = Figure(figsize=(8.0 if len(sides) > 1 or columns > 8 else 5.2, height + extra + 1.05))
+        figure = new_figure(8.0 if len(sides) > 1 or columns > 8 else 5.2, height + extra + 1.05)
         blocks = {
             "left": [["v", "J"], [".", "vJ"]],
             "right": [["v", "."], ["J", "Jv"]],
@@ -272,5 +272,7 @@ def _heat(axes: Axes, matrix: _Matrix, scale: float, written: bool, title: str, 
 
 
 def _outline(axes: Axes, left: float, top: float, width: float, height: float) -> None:
-    ink = matplotlib.rcParams["text.color"]
+    ink = text_colour()
+    from matplotlib.patches import Rectangle
+
     axes.add_patch(Rectangle((left, top), width, height, fill=False, edgecolor=ink, linewidth=2.5, clip_on=False))

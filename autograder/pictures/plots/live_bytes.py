@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from ...language import Note
 from ...learner.session import SESSION
 from ...measure import around_backward, graph_nodes, tensors
-from .base import Plot, Refused, unit
+from .base import Plot, Refused, mark_whole_numbers, new_figure, unit
 from .compare import Trace, failure, names, refusal, traced
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Memory(Plot):
     def _figure(self) -> Figure:
         columns = min(len(self.courses), 3)
         rows = -(-len(self.courses) // columns)
-        figure = Figure(figsize=(8 if columns > 1 else 6.4, 0.9 + 2.5 * rows))
+        figure = new_figure(8 if columns > 1 else 6.4, 0.9 + 2.5 * rows)
         panels = figure.subplots(rows, columns, sharey=True, squeeze=False).flatten()
         size, id = unit(max(course.peak for course in self.courses))
         for axes, course in zip(panels, self.courses):
@@ -105,7 +106,7 @@ class Memory(Plot):
         axes.annotate(named, place, (0, 8), ("axes fraction", "data"), "offset points", bbox=box)
         axes.set_title(course.name)
         axes.set_xlim(0, count)
-        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+        mark_whole_numbers(axes.xaxis, nbins="auto")
         axes.set_xlabel(self.say("memory.across"))
         axes.grid(axis="y")
 

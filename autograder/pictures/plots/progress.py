@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import matplotlib
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from ... import exercises
 from ...language import Note
 from ...learner.history import standings, verdicts
 from ...learner.session import SESSION
-from .base import Plot, Refused, points, short
+from .base import Plot, Refused, new_figure, points, short, text_colour
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COLUMNS = (117, 151, 187)  # x positions of the three columns of numbers; the bars end at x = 100
 
@@ -61,9 +62,9 @@ class Progress(Plot):
 
     def _figure(self) -> Figure:
         rows = range(len(self.lessons))
-        figure = Figure(figsize=(8, 1.5 + 0.42 * len(self.lessons)))
+        figure = new_figure(8, 1.5 + 0.42 * len(self.lessons))
         axes = figure.add_subplot()
-        ink, paper = matplotlib.rcParams["text.color"], axes.get_facecolor()
+        ink, paper = text_colour(), axes.get_facecolor()
         shares = [100 * one.earned / one.maximum if one.maximum else 0 for one in self.lessons]
         axes.barh(rows, [100] * len(rows), 0.62, color=paper, edgecolor=ink, linewidth=1)
         axes.barh(rows, shares, 0.62, color="C0", edgecolor=ink, linewidth=1)

@@ -6,18 +6,19 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from torch.autograd.graph import get_gradient_edge
 
 from ...language import Note
 from ...learner.session import SESSION
 from ...measure import tensors
-from .base import Plot, Refused, short, unit
+from .base import Plot, Refused, mark_whole_numbers, new_figure, short, unit
 from .compare import Trace, failure, names, refusal, traced
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SHOWN = 24  # layers with their own bars
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")
@@ -63,7 +64,7 @@ class SavedByLayer(Plot):
         rows, count = self._rows(), len(self.bytes)
         size, id = unit(max(max(numbers) for _, numbers in rows))
         thick = 0.8 / count
-        figure = Figure(figsize=(8, 1.5 + len(rows) * max(0.26, 0.15 * count) + 0.22 * -(-count // 2)))
+        figure = new_figure(8, 1.5 + len(rows) * max(0.26, 0.15 * count) + 0.22 * -(-count // 2))
         axes = figure.add_subplot()
         for index, (name, way) in enumerate(self.bytes.items()):
             places = [row + (index - (count - 1) / 2) * thick for row in range(len(rows))]
@@ -81,7 +82,7 @@ class SavedByLayer(Plot):
         axes.set_yticks(range(len(rows)), [short(label) for label, _ in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlim(0, None if any(any(numbers) for _, numbers in rows) else 1)
-        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+        mark_whole_numbers(axes.xaxis, nbins="auto", steps=[1, 2, 5, 10])
         axes.grid(axis="x")
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(self.say("saved.across", unit=self.say(id)))

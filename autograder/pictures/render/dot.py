@@ -10,13 +10,15 @@ import html
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-import graphviz  # type: ignore[import-untyped]
+from typing import TYPE_CHECKING
 
 from ..graph.model import Edge, Node, Tensor
 from ..text_form import shape
 from .describe import Telling
 from .style import ARROW, BOX, FAINT, FOLDED, GREEN, INK, LANE, PAGE, SIGN, STATES, STEP, STOP, TENSORS, VIEW
+
+if TYPE_CHECKING:
+    import graphviz  # type: ignore[import-untyped]
 
 _COLUMNS = 4  # columns in the box of a node: saved tensor, shape, bytes, state
 
@@ -115,6 +117,7 @@ def dot(tell: Telling, moment: Moment | None = None) -> str:
     """Return the picture of a graph as DOT source, with the texts of `tell`.
 
     `moment` holds additions for one step of backward.
+    Raises ModuleNotFoundError if the package graphviz is not installed.
     """
     return _Drawing(tell, moment).source()
 
@@ -124,6 +127,8 @@ class _Drawing:
         self.tell, self.graph = tell, tell.graph
         self.moment = moment or Moment()
         label = {"label": caption(tell.caption())} if moment is None else {}
+        import graphviz
+
         self.dot = graphviz.Digraph(graph_attr={**PAGE, **label}, node_attr=BOX, edge_attr=ARROW)
 
     def source(self) -> str:

@@ -9,13 +9,17 @@ import atexit
 import functools
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ...extras import install_command
+from ...language import Note
 from ..text_form import error_said
 from .svg import svg_element
 
@@ -26,8 +30,18 @@ _PROGRAM = Path(__file__).with_name("graphviz_worker.py")
 class CannotLayOut(Exception):
     """An error for a picture that Graphviz cannot draw.
 
-    pygraphviz is missing, its libraries reject the graph or crash, or the process cannot be started.
+    Graphviz is missing, rejects the graph or crashes, or the process cannot be started.
     """
+
+
+def missing_graphviz() -> Note | None:
+    """Return a note on what to install for pictures, or None if Graphviz is here.
+
+    Graphviz's libraries are in the wheel of pygraphviz; the program `dot` takes their place.
+    """
+    if find_spec("graphviz") and (find_spec("pygraphviz") or shutil.which("dot")):
+        return None
+    return Note("note.no_graphviz", {"command": install_command("pictures")})
 
 
 def svg(source: str, description: str) -> str:

@@ -8,17 +8,23 @@ A crash of Graphviz then does not end the kernel. Each line of stdin is a reques
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 import sys
 
 
 def draw(source: str, format: str, args: str) -> bytes:
     """Draw DOT source and return the file's bytes.
 
-    `format` is "svg" or "png", `args` are options of Graphviz. Uses the libraries in pygraphviz's wheel; the program
-    `dot` need not be installed.
+    `format` is "svg" or "png", `args` are options of Graphviz. Uses the libraries in pygraphviz's wheel. If pygraphviz
+    is not installed, the program `dot` is used.
+    Raises OSError or CalledProcessError if there is no such program, or if it fails.
     """
-    import pygraphviz  # type: ignore[import-untyped]
-
+    try:
+        import pygraphviz  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        command = ["dot", f"-T{format}", *shlex.split(args)]
+        return subprocess.run(command, input=source.encode(), capture_output=True, check=True).stdout
     graph = pygraphviz.AGraph(string=source)
     drawn: bytes = graph.draw(format=format, prog="dot", args=args)
     graph.close()

@@ -1,0 +1,7 @@
+"""`python -m autograder`: the command `autograder`."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())
