@@ -91,6 +91,25 @@ NAMES: dict[str, Text] = {
     "three": Text("three numbers", "три числа"),
     "from 0.1 to 10": Text("each from 0.1 to 10", "каждое от 0.1 до 10"),
     "requires grad": Text("the result requires grad", "результат требует градиента"),
+    "derivative by mu": Text("derivative by `mu`", "производная по `mu`"),
+    "derivative by log_std": Text(
+        "derivative by `log_std`, divided by the distance from `mu`",
+        "производная по `log_std`, делённая на отклонение от `mu`",
+    ),
+    "differs from mu": Text("every entry differs from `mu`", "каждый элемент отличается от `mu`"),
+    "mean": Text("mean", "среднее"),
+    "parameters missing": Text("parameters missing", "недостаёт параметров"),
+    "other tensors": Text("tensors that are no parameters", "тензоров, которые не являются параметрами"),
+    "parameters given twice": Text("parameters given twice", "параметров, переданных дважды"),
+    "has a graph": Text("the result has a graph", "у результата есть граф"),
+    "model's grad is there": Text(
+        "every parameter still has its `.grad`", "у каждого параметра по-прежнему есть `.grad`"
+    ),
+    "model's grad stays": Text(
+        "`.grad` of the model's parameters stays the same", "`.grad` параметров модели не меняется"
+    ),
+    "passed x stays": Text("the `x` that was passed stays the same", "переданный тензор `x` не меняется"),
+    "passed x requires grad": Text("the `x` that was passed requires grad", "переданный тензор `x` требует градиента"),
     "names the node": Text("the report names the node", "узел в отчёте назван"),
     "names the line": Text("the report names the line", "строка в отчёте названа"),
     "one length, first example": Text(

@@ -109,7 +109,7 @@ def _sample(function: Any, case: Case) -> object:
     by_mu, by_log_std = torch.autograd.grad(z.sum(), (mu, log_std), allow_unused=True)
     if by_log_std is not None:
         by_log_std = by_log_std / (z - mu).detach()
-    return {"by mu": by_mu, "by log_std": by_log_std, "random": spread}
+    return {"derivative by mu": by_mu, "derivative by log_std": by_log_std, "differs from mu": spread}
 
 
 def _mean(function: Any, case: Case) -> object:
@@ -125,9 +125,9 @@ def _optimizer(function: Any, case: Case) -> object:
     given = [id(p) for group in optimizer.param_groups for p in group["params"]]
     wanted = [id(p) for p in model.parameters()]
     return {
-        "missing": len(set(wanted) - set(given)),
-        "others": len(set(given) - set(wanted)),
-        "twice": len(given) - len(set(given)),
+        "parameters missing": len(set(wanted) - set(given)),
+        "other tensors": len(set(given) - set(wanted)),
+        "parameters given twice": len(given) - len(set(given)),
         "lr": sorted({group["lr"] for group in optimizer.param_groups}),
         "outputs": model.head.weight.shape[0],
     }
@@ -138,14 +138,15 @@ def _attack(function: Any, case: Case) -> object:
     before = copies(p.grad for p in case.model.parameters())
     given = case.x.clone()
     x = function(case.model, case.x, case.y, 0.1, 3)
-    flag = "requires grad" if case.x.requires_grad else "as before"
-    passed = flag if torch.equal(case.x, given) else "changed"
     after = [p.grad for p in case.model.parameters()]
-    kept = [
-        "None" if b is None else "as before" if torch.equal(a, b) else "changed"  # type: ignore[arg-type]
-        for a, b in zip(before, after)
-    ]
-    return {"x": x, "has a graph": x.grad_fn is not None, "`.grad` of the model": kept, "`x` that was passed": passed}
+    return {
+        "x": x,
+        "has a graph": x.grad_fn is not None,
+        "model's grad is there": all(each is not None for each in after),
+        "model's grad stays": all(a is None or b is None or torch.equal(a, b) for a, b in zip(before, after)),
+        "passed x stays": torch.equal(case.x, given),
+        "passed x requires grad": case.x.requires_grad,
+    }
 
 
 class _Headed(nn.Module):
