@@ -41,7 +41,7 @@ class _LongShort(nn.Module):
 
 
 @exercise(
-    title=Text("A second time", "Во второй раз"),
+    title=Text("A second time", "Скрытое состояние между окнами"),
     kind="find the bug",
     difficulty=2,
     minutes=10,

@@ -19,7 +19,7 @@ Optimizer = torch.optim.Optimizer
 
 
 @exercise(
-    title=Text("Traces that go downhill", "Следы, которые ведут вниз"),
+    title=Text("Traces that go downhill", "Следы, которые ведут не туда"),
     kind="find the bug",
     core=True,
     difficulty=2,
