@@ -1,14 +1,14 @@
 # %% [markdown] tags=["en"] reading=20
 # # Capstones
 #
-# Everything in this lesson has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
+# All that you need to know about autograd has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
 #
 # 1. **Eligibility traces.** A published update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
-# 3. **A note to a colleague.** Five questions from forums. You choose a cure for each, try it, and defend it in writing.
+# 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] of="df65c672"
+# %% [markdown] tags=["ru"] of="8eada80f"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания: вас ждут три работы, и в каждой из них на практике ошибаются на стыке двух приёмов, хотя каждый из них по отдельности верен.
@@ -219,8 +219,8 @@ assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
 #
 # Mend the update. `states` holds the states of one episode, one per row, and `rewards` the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
 #
-# After each step the weights are those of TD(λ), with the learning rate of the optimizer as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$ takes the place of the gradient. Its settings stay as they are. Nothing is returned.
-# %% [markdown] tags=["ru"] of="a6ea9505"
+# With plain SGD the weights after each step are those of TD(λ), with the optimizer's learning rate as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$, with the right sign, takes the place of the gradient. Its settings stay as they are. Nothing is returned.
+# %% [markdown] tags=["ru"] of="cf401020"
 # ### Упражнение `fix_traces`: следы, которые ведут не туда
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
@@ -814,8 +814,8 @@ check("fix_checkpoint")
 # | `use_reentrant=False` | the other variant: the block is recorded as usual, and only what it saves is dropped | none here |
 # | `h.requires_grad_()` on the output of the embedding | the first argument requires grad (libraries call it `enable_input_require_grads`) | a gradient of `h` that nobody needs |
 # | an extra argument that requires grad | the same, through a dummy | fails in a block that is frozen as a whole |
-# | a filter for warnings | hides the message | all gradients |
-# %% [markdown] tags=["ru"] of="f7ca7f1d"
+# | a filter for warnings | hides the message | the gradients of all adapters |
+# %% [markdown] tags=["ru"] of="fb0732e1"
 # На форумах предлагают четыре средства, и они не равноценны:
 #
 # | средство | что происходит | чем платят |
@@ -1196,9 +1196,9 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # Here is the step that the three tools were for. The cell has a frozen base, wide inside; the sequences are long; the batch does not fit. How much is in memory at the worst moment?
 #
-# | what is kept for the backward pass | with windows of 6 steps, 24 rows in micro-batches of 4 |
+# | what is used | what is kept for the backward pass (12 steps, windows of 6; 24 rows, micro-batches of 4) |
 # |---|---|
-# | nothing is cut | the inside of 12 calls with 24 rows |
+# | nothing | the inside of 12 calls with 24 rows |
 # | windows | 6 calls with 24 rows |
 # | windows and micro-batches | 6 calls with 4 rows |
 # | and a checkpoint at every call | 1 call with 4 rows, and 6 small hidden states |
@@ -1211,7 +1211,7 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 # Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states.
 #
 # Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are.
-# %% [markdown] tags=["ru"] of="b160d2f7"
+# %% [markdown] tags=["ru"] of="e7565249"
 # ### Всё вместе
 #
 # Теперь соберём шаг, ради которого понадобились контрольные точки, окна и микробатчи. У ячейки замороженная основа с широкими внутренними слоями, последовательности длинные, и батч целиком в память не помещается. Сколько памяти занято в худший момент?
