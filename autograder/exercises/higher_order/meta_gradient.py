@@ -97,7 +97,10 @@ def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
         found = answer.meta_gradient(train.function, validation.function, case.w, case.lr, case.momentum, case.steps)
     by_lr, by_w = found if isinstance(found, (tuple, list)) and len(found) == 2 else (found, None)
     calls = train.times + validation.times
-    kept = all(map(_is_kept, (case.w, case.lr), before))
+    kept = {
+        "weights unchanged": torch.equal(case.w, before[0]) and torch.equal(case.lr, before[1]),
+        "requires_grad unchanged": not case.w.requires_grad and not case.lr.requires_grad,
+    }
     case.w, case.lr, ops = *before, Ops()
     if case.steps == 1:
         with counting_ops() as ops:
@@ -111,10 +114,6 @@ def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
         "many_runs": runs.times > 2 * case.steps + 1,
         "matrix": ops.largest >= len(case.w) ** 2,
     }
-
-
-def _is_kept(now: Tensor, before: Tensor) -> bool:
-    return torch.equal(now, before) and not now.requires_grad
 
 
 @meta_gradient.cases

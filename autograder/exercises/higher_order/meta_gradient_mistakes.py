@@ -154,12 +154,12 @@ def flags_on_the_inputs(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float
 
 
 @meta_gradient.mistake(
-    en="The results are right, but the numbers in `w` are no longer the initial weights: the steps were made in place.",
-    ru="Результаты верны, но в `w` лежат уже не начальные веса: шаги сделаны на месте.",
+    en="The results are right, but the numbers in `w` are no longer the initial weights: they were changed in place.",
+    ru="Результаты верны, но в `w` лежат уже не начальные веса: они изменены на месте.",
 )
 def moves_the_weights(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
     found = _unroll(t, v, w, lr, momentum, steps)
-    w.sub_(lr * torch.func.grad(t)(w))
+    w.sub_(lr * found[1])
     return found
 
 
@@ -215,9 +215,14 @@ def always_at_the_start(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float
     ru="Производная по скорости обучения взята только от последнего шага. Но `lr` входит в каждый.",
 )
 def last_rate_alone(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
-    before, at = (_last(t, w, lr, momentum, count) for count in (steps - 1, steps))
-    by_lr: Tensor = torch.func.grad(v)(at) @ (at - before) / lr
-    return by_lr, _unroll(t, v, w, lr, momentum, steps)[1]
+    first, last = w.detach().requires_grad_(), lr.detach().requires_grad_()
+    at, velocity = first, torch.zeros_like(w)
+    for step in range(1, steps + 1):
+        (g,) = torch.autograd.grad(t(at), at, create_graph=True)
+        velocity = momentum * velocity + g
+        at = at - (last if step == steps else last.detach()) * velocity
+    by_lr, by_w = torch.autograd.grad(v(at), (last, first))
+    return by_lr, by_w
 
 
 @meta_gradient.mistake(
