@@ -53,7 +53,7 @@ class _CubeConstant(_Cube):
 
 
 class _CubeRoughly(_Cube):
-    """A Function for x^3 with a second derivative that is a tenth too large."""
+    """A Function for x^3 whose second derivative is wrong by a tenth."""
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
