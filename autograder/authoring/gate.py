@@ -21,7 +21,7 @@ from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge, screen
 from ..checking.observe import code_digest, observe
-from ..checking.values import AtMost
+from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict
 from ..exercises import Unknown
 from ..language import LANGUAGES, Text
@@ -84,6 +84,7 @@ def verify(
             key = keys[exercise.name]
             _judge_stub(exercise, ran.stubs.get(exercise.name), key, report)
             report.problems += _unnamed_limits(exercise, key)
+            report.problems += _unread_tensors(exercise, key)
             report.problems += accepted_junk(exercise, key)
             report.problems += accepted_helpers(exercise, ran.solutions[exercise.name], key, others)
         elif not exercise.withdrawn:
@@ -142,6 +143,12 @@ def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
         limited = any(isinstance(run.values.get(one.name), AtMost) for run in key.solution)
         if limited and one.measured is None:
             yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
+
+
+def _unread_tensors(exercise: Exercise, key: Expected) -> Iterator[str]:
+    for one in exercise.aspects:
+        if any(repr(WITHOUT_DATA) in repr(run.values.get(one.name)) for run in key.solution):
+            yield f"aspect {one.name} has a tensor that cannot be read: its numbers would not be compared"
 
 
 def _judge_stub(exercise: Exercise, stub: object, key: Expected, report: Report) -> None:

@@ -17,6 +17,7 @@ import torch
 
 RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
+_MOST_NUMBERS = 1_000_000  # of a sparse tensor that is made dense
 _FEW_ITEMS, _MOST_SHOWN = 3, 80  # of a list that is shown whole: items, characters
 _ERROR = re.compile(r"\w+(Error|Exception)(: .*)?", re.DOTALL)  # an error that a probe has caught, as text
 
@@ -44,6 +45,9 @@ class Other:
     """
 
     kind: str
+
+
+WITHOUT_DATA = Other("tensor without data")
 
 
 @dataclass(frozen=True)
@@ -83,14 +87,27 @@ def canonical(value: object, _depth: int = 0) -> Any:
 def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
     with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
         try:
-            plain = tensor.as_subclass(torch.Tensor).detach()
+            plain = _without_graph(tensor)
             if plain.device.type == "meta":
                 return Other("tensor on meta")
             if plain.layout != torch.strided:
                 plain = plain.to_dense()
             return plain.to("cpu", copy=True).resolve_conj().resolve_neg()
-        except (RuntimeError, NotImplementedError):
-            return Other("tensor without data")
+        except RuntimeError:
+            return WITHOUT_DATA
+
+
+def _without_graph(tensor: torch.Tensor) -> torch.Tensor:
+    """Return `tensor` without its graph, as a plain `torch.Tensor`.
+
+    Raises RuntimeError for a sparse tensor of a subclass, and for one that is too large to be made dense.
+    """
+    try:
+        return tensor.as_subclass(torch.Tensor).detach()
+    except RuntimeError:  # a sparse tensor has no storage to share
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or torch.Tensor.numel(tensor) > _MOST_NUMBERS:
+            raise
+        return torch.Tensor.detach(tensor)
 
 
 def number(value: object) -> object:

@@ -236,8 +236,8 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 #
 # `real` and `fake` are batches of $n$ samples of the same shape, $(n, \ldots)$, `mix` has the shape $(n, 1, \ldots, 1)$ with as many dimensions; none of the three requires grad. `critic` is a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$; it treats each sample on its own.
 #
-# Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic is right. Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="bc321ea7"
+# Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic that require grad is right (some may be frozen). Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode.
+# %% [markdown] tags=["ru"] of="8437297a"
 # Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 #
 # ### Упражнение `gradient_penalty`: штраф за градиент
@@ -245,7 +245,7 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 #
 # Тензоры `real` и `fake` — батчи по $n$ примеров одинаковой формы $(n, \ldots)$, у тензора `mix` форма $(n, 1, \ldots, 1)$ с тем же числом измерений; ни один из трёх не требует градиента. Модуль `critic` возвращает по одному числу на пример, в форме $(n,)$ или $(n, 1)$, и обрабатывает каждый пример отдельно.
 #
-# Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам. Верните среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. Его градиент по весам критика должен быть верным. Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. Модуль критика вызовите один раз; обратный проход тоже нужен один. Сам критик должен остаться прежним: веса, буферы, `.grad`, флаги и режим.
+# Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам. Верните среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. Его градиент по весам критика, которые требуют градиента, должен быть верным (некоторые веса могут быть заморожены). Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. Модуль критика вызовите один раз; обратный проход тоже нужен один. Сам критик должен остаться прежним: веса, буферы, `.grad`, флаги и режим.
 # %% answer="gradient_penalty"
 def gradient_penalty(critic, real, fake, mix):
     """The mean of (length of the gradient - 1)² over points between `real` and `fake`."""
@@ -363,14 +363,14 @@ plot_memory(3, several_in_grad, several_returned)
 #
 # This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on.
 #
-# Mend it. `model` is a module whose parameters all require grad, and the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients. The weights do not change.
-# %% [markdown] tags=["ru"] of="9a265341"
+# Mend it. `model` is a module whose parameters all require grad, and the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad; None counts as zeros. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients. The weights do not change.
+# %% [markdown] tags=["ru"] of="0378aa9b"
 # ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
 # Функция ниже выполняет шаг обучения, на котором к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`; с тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны.
 #
-# Исправьте функцию. Здесь `model` — модуль, все параметры которого требуют градиента, а функция потерь — `mse_loss(model(x), y)`. После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и сам этот тензор градиента не требует. Возвращается значение только функции потерь, без штрафа, — число Python. После нескольких вызовов не должна оставаться занятой никакая новая память, кроме памяти под градиенты. Веса не меняются.
+# Исправьте функцию. Здесь `model` — модуль, все параметры которого требуют градиента, а функция потерь — `mse_loss(model(x), y)`. После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и сам этот тензор градиента не требует; None считается нулями. Возвращается значение только функции потерь, без штрафа, — число Python. После нескольких вызовов не должна оставаться занятой никакая новая память, кроме памяти под градиенты. Веса не меняются.
 # %% answer="fix_leak"
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
@@ -727,18 +727,18 @@ assert all(
 # ### Exercise `per_sample_module`: per-sample gradients of a module
 # *complete · ●●○ · 12 minutes · 4 points*
 #
-# `x` has $B$ rows, `y` too. The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and layers that share one weight.
+# `x` has $B$ rows, `y` too. The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and two layers that share one weight (but not one layer under two names).
 #
-# Return a dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots. Calls of the model and backward passes together are at most 3. The model is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="a441c90e"
+# Return a dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots, with or without a graph. Calls of the model and backward passes together are at most 3. The model is left as it was: weights, buffers, `.grad`, flags and mode.
+# %% [markdown] tags=["ru"] of="7b893e8c"
 # Кажется, что один прямой проход на все примеры вдвое сокращает работу цикла, а на деле это самый дорогой способ. Каждый из 64 обратных проходов идёт по графу всего батча, где 63 строки нулевые. В функции `mapped` программа для одного примера выполняется один раз, но над тензорами с дополнительным измерением.
 #
 # ### Упражнение `per_sample_module`: градиенты модуля по отдельным примерам
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# В `x` и `y` по $B$ строк. Функция потерь на примере $i$ — это `mse_loss` от выхода модели на батче из одного этого примера и от `y[i:i+1]`. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и слои с общим весом.
+# В `x` и `y` по $B$ строк. Функция потерь на примере $i$ — это `mse_loss` от выхода модели на батче из одного этого примера и от `y[i:i+1]`. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и два слоя с общим весом (но не один слой под двумя именами).
 #
-# Верните словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты по всем примерам: тензор формы $(B, \ldots)$, где вместо многоточия — форма параметра. Вызовов модели и обратных проходов в сумме должно быть не больше 3. Модель должна остаться прежней: веса, буферы, `.grad`, флаги и режим.
+# Верните словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты по всем примерам: тензор формы $(B, \ldots)$, где вместо многоточия — форма параметра; граф за ним может быть, а может и не быть. Вызовов модели и обратных проходов в сумме должно быть не больше 3. Модель должна остаться прежней: веса, буферы, `.grad`, флаги и режим.
 # %% answer="per_sample_module"
 def per_sample_module(model, x, y):
     """A dict from the name of each trainable parameter to its gradients for all samples."""
@@ -872,8 +872,8 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 #
 # The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
 #
-# Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also where an entry is 0: `x` is padded with zeros. At $r_i = 0$ the second rule holds, with the derivative 1.
-# %% [markdown] tags=["ru"] of="d1844c9e"
+# Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also where an entry is 0: `x` is padded with zeros, and a weight may be 0, too. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$.
+# %% [markdown] tags=["ru"] of="e303ee1a"
 # * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
 # * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
 # * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
@@ -884,7 +884,7 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 #
 # Это функция потерь на одном примере: `w` и `x` — векторы одной длины, $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях; если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой.
 #
-# Исправьте её. Значения остаются прежними и для одного примера, и внутри `vmap`, а градиент по `w` верен для каждого примера, в том числе при нулевых элементах: вектор `x` может быть дополнен нулями. При $r_i = 0$ действует второе правило, с производной 1.
+# Исправьте её. Значения остаются прежними и для одного примера, и внутри `vmap`, а градиент по `w` верен для каждого примера, в том числе при нулевых элементах: вектор `x` может быть дополнен нулями, и вес тоже может быть равен 0. При $r_i = 0$ действует второе правило, и производная по $w_i$ равна $x_i$.
 # %% answer="fix_vmap"
 def fix_vmap(w, x):
     r = w * x
@@ -1122,7 +1122,14 @@ words = torch.linspace(-1, 1, 24).reshape(2, 3, 4).requires_grad_()
 assert second_of(lambda t: several(t, t, t)[0], words) == "accepted"
 assert second_of(lambda t: several(t, t, t, need_weights=False)[0], words) == "RuntimeError"
 assert second_of(torch.nn.TransformerEncoderLayer(4, 2, dropout=0.0, batch_first=True), words) == "RuntimeError"
-assert second_of(lambda t: torch.cdist(t, t.detach() + 1), words) == "RuntimeError"
+for points, others, p, verdict in [
+    (25, 25, 2.0, "RuntimeError"),
+    (26, 5, 2.0, "accepted"),
+    (5, 26, 2.0, "accepted"),
+    (26, 26, 1.0, "RuntimeError"),
+]:
+    cloud, there = torch.linspace(0, 1, points)[:, None].requires_grad_(), torch.linspace(2, 3, others)[:, None]
+    assert second_of(lambda t: torch.cdist(t, there, p=p), cloud) == verdict
 table = torch.ones(5, 2).requires_grad_()
 assert second_of(lambda t: torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), t) ** 2, table) == "RuntimeError"
 logits = torch.linspace(-1, 1, 40).reshape(5, 2, 4).requires_grad_()
@@ -1155,15 +1162,15 @@ except NotImplementedError as error:
 # %% [markdown] tags=["en"]
 # On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout; tensors with fewer dimensions go through the formula. CUDA has three fused kernels, FLASH, EFFICIENT and CUDNN, and none of them has a second derivative. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
 #
-# The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `cdist`, `ctc_loss`, `embedding_bag`.
+# The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `ctc_loss`, `embedding_bag`, and `cdist` unless it goes by matrix products, as it does for Euclidean distances if one of the two sets has more than 25 points.
 #
 # ## A row that sees nothing
 #
 # A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, all its scores are $-\infty$, and the softmax of such a row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
-# %% [markdown] tags=["ru"] of="7b7244dd"
+# %% [markdown] tags=["ru"] of="deb83e0e"
 # На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout; тензоры с меньшим числом измерений вычисляются по формуле. На CUDA слитых ядер три: FLASH, EFFICIENT и CUDNN; ни у одного из них нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
 #
-# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `cdist`, `ctc_loss`, `embedding_bag`.
+# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `ctc_loss`, `embedding_bag`, а также `cdist`, если расстояния вычисляются не через матричные произведения; через них вычисляются евклидовы расстояния, когда хотя бы в одном из двух наборов больше 25 точек.
 #
 # ## Строка, которой ничего не видно
 #
@@ -1207,10 +1214,10 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # ### Exercise `fix_attention`: a row that sees nothing
 # *find the bug · ●●○ · 12 minutes · 4 points*
 #
-# Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite, and the mask is not changed.
+# Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large. The mask is not changed.
 #
 # An ordinary row stays as it is. A row that sees nothing gives an output of 0 and adds nothing to any gradient. In the backward pass no node returns NaN (anomaly detection finds nothing), and the second derivative is right.
-# %% [markdown] tags=["ru"] of="2305a99b"
+# %% [markdown] tags=["ru"] of="545ef01c"
 # Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
 # NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны; так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
@@ -1218,7 +1225,7 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # ### Упражнение `fix_attention`: строка, которой ничего не видно
 # *найти ошибку · ●●○ · 12 минут · 4 балла*
 #
-# Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, маска не меняется.
+# Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими. Маска не меняется.
 #
 # Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0 и не вносит вклада ни в один градиент. В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит), и вторая производная верна.
 # %% answer="fix_attention"
@@ -1252,7 +1259,7 @@ def fix_attention(q, k, v, mask):
 # %% alternative="fix_attention"
 def fix_attention(q, k, v, mask):
     scores = torch.einsum("...nd,...md->...nm", q, k) / q.shape[-1] ** 0.5
-    scores = scores.masked_fill(~mask, 0)
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     top = scores.detach().amax(-1, keepdim=True)
     shares = (scores - top).exp() * mask
     total = shares.sum(-1, keepdim=True)
@@ -1273,10 +1280,10 @@ check("fix_attention")
 # ### Extra exercise `has_second_derivative`: is there a second derivative?
 # *write the test · ●●● · 15 minutes · 3 points · extra*
 #
-# Write `has_second_derivative(f, x)`. `f` takes a vector and returns a scalar; its first derivative is right. `x` is a float64 vector of three entries that does not require grad. Return `True` if backward passes give the second derivatives of `f` at `x`, and all of them right, else `False` (an `AssertionError`, or the error that `gradcheck` and its like raise, counts as `False`; so does any `RuntimeError` on a function without second derivative). A linear function has one. `f` may contain custom Functions, attention and anything else; some of the custom Functions cannot be used with `torch.func`.
+# Write `has_second_derivative(f, x)`. `f` takes a vector and returns a scalar; its first derivative is right. `x` is a float64 vector of three entries that does not require grad. Return `True` if backward passes give the second derivatives of `f` at `x`, and all of them right, else `False`. An `AssertionError` counts as `False`, and so does the error that `gradcheck` and its like raise. On a function without second derivatives, or with wrong ones, any `RuntimeError` counts as `False`, too. A linear function has one. `f` may contain custom Functions, attention and anything else; some of the custom Functions cannot be used with `torch.func`.
 #
 # Your test is tried on right and wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="92b9318d"
+# %% [markdown] tags=["ru"] of="eb128afe"
 # ## Тест для вторых производных
 #
 # Если возникла ошибка, вам повезло. Неверная вторая производная получается без всяких сообщений — например, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. А то, что похоже на дефект, бывает нормой: у градиента линейной функции нет графа, и её вторая производная равна 0.
@@ -1284,7 +1291,7 @@ check("fix_attention")
 # ### Дополнительное упражнение `has_second_derivative`: есть ли вторая производная?
 # *написать тест · ●●● · 15 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `has_second_derivative(f, x)`. Функция `f` принимает вектор и возвращает скаляр; первая производная у неё верна. Аргумент `x` — вектор float64 из трёх элементов, который не требует градиента. Верните `True`, если обратными проходами можно получить вторые производные функции `f` в точке `x` и все они верны, иначе `False` (исключение `AssertionError` или то, которое возникает в `gradcheck` и подобных ей функциях, считается ответом `False`; любая ошибка `RuntimeError` для функции без второй производной — тоже). У линейной функции вторая производная есть. Внутри `f` могут быть пользовательские функции, внимание и что угодно ещё; некоторые пользовательские функции несовместимы с `torch.func`.
+# Напишите функцию `has_second_derivative(f, x)`. Функция `f` принимает вектор и возвращает скаляр; первая производная у неё верна. Аргумент `x` — вектор float64 из трёх элементов, который не требует градиента. Верните `True`, если обратными проходами можно получить вторые производные функции `f` в точке `x` и все они верны, иначе `False`. Исключение `AssertionError` считается ответом `False`, как и то, которое возникает в `gradcheck` и подобных ей функциях. Если вторых производных у функции нет или они неверны, ответом `False` считается и любая ошибка `RuntimeError`. У линейной функции вторая производная есть. Внутри `f` могут быть пользовательские функции, внимание и что угодно ещё; некоторые пользовательские функции несовместимы с `torch.func`.
 #
 # Ваш тест проверяется на правильных и неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
 # %% answer="has_second_derivative"
@@ -1584,14 +1591,14 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 # ### Extra exercise `clip_sparse`: clipping sparse gradients
 # *design · ●●○ · 12 minutes · 3 points · extra*
 #
-# Write what `clip_grad_norm_` cannot do. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Sparse gradients stay sparse, dense ones dense. Memory: at its peak less than half of a dense gradient of the table.
-# %% [markdown] tags=["ru"] of="96211f01"
+# Write what `clip_grad_norm_` cannot do. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. Sparse gradients stay sparse, dense ones dense. Memory: at its peak less than half of a dense gradient of the table.
+# %% [markdown] tags=["ru"] of="285c8f3b"
 # **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов и `clip_grad_norm_` тоже завершаются ошибкой. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
 #
 # ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
 # *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Напишите то, чего не умеет `clip_grad_norm_`. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Разреженные градиенты остаются разреженными, плотные — плотными. Пиковый расход памяти должен быть меньше половины того, что занял бы плотный градиент таблицы.
+# Напишите то, чего не умеет `clip_grad_norm_`. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. Разреженные градиенты остаются разреженными, плотные — плотными. Пиковый расход памяти должен быть меньше половины того, что занял бы плотный градиент таблицы.
 # %% answer="clip_sparse"
 def clip_sparse(parameters, max_norm):
     """Clip the gradients of `parameters` together, sparse and dense ones, and return their length."""

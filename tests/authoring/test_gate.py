@@ -73,6 +73,9 @@ AT_MOST = """
     from autograder.checking.values import AtMost
     return {"value": AtMost(1, len(answer.double(case.x)))}
 """
+UNREAD = """
+    return {"value": torch.sparse_coo_tensor([[0]], answer.double(case.x)[:1], (10**9,), check_invariants=True)}
+"""
 EXERCISES = """
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
@@ -159,6 +162,7 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
         ('Text("c", "в")', 'Text("c", "")', "hint 3 is empty in one language"),
         (', Text("c", "в")', "", "2 hints; a learner gets 3"),
         ('return {"value": answer.double(case.x)}', AT_MOST, "aspect value has a limit: say what is counted"),
+        ('return {"value": answer.double(case.x)}', UNREAD, "aspect value has a tensor that cannot be read"),
         ('ru="Это удвоенный `x`."', 'ru="Это удвоенный икс."', "aspect value has different code spans"),
         ("Это квадрат.", "Это бэкпроп.", "«бэкпроп» is not in the glossary"),
         ('{"value": answer.double(case.x)}', '{"value": answer.double(case.x) + 0}', "gives “our error”"),

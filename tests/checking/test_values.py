@@ -53,6 +53,26 @@ def test_encoding_is_exact_and_plain(value):
     assert compare(decode(data), canonical(value), what="", rtol=0.0) is None
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR:UserWarning")
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_the_numbers_of_a_sparse_tensor_are_compared(layout):
+    table = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
+    sparse = table.to_sparse(layout=layout)
+    assert compare(canonical(table), canonical(sparse)) is None
+    assert compare(canonical(table), canonical(sparse * 2)).id == "differs.entry"
+
+
+def test_rows_of_the_same_index_are_added():
+    rows, places = torch.tensor([[1.0], [2.0]]), [[1, 1]]
+    twice = torch.sparse_coo_tensor(places, rows, (3, 1), requires_grad=True, check_invariants=True)
+    assert compare(torch.tensor([[0.0], [3.0], [0.0]]), canonical(twice)) is None
+
+
+def test_a_sparse_tensor_is_not_made_dense_at_any_price():
+    huge = torch.sparse_coo_tensor([[0], [0]], torch.ones(1), (10**9, 10**9), check_invariants=True)
+    assert canonical(huge) == Other("tensor without data")
+
+
 @pytest.mark.parametrize("data", [{"tensor": [1], "shape": [1], "dtype": "load"}, {"x": 1}, {"float": "1"}, object()])
 def test_decoding_refuses_what_was_never_encoded(data):
     with pytest.raises(ValueError, match=r"torch dtype|not an encoded observation"):

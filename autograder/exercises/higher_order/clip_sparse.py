@@ -17,7 +17,7 @@ from autograder.language import Text
 from autograder.measure import live_bytes
 
 Parameters = list[Any]
-_ROWS = 400  # of the table
+_ROWS = 150  # of the table
 
 
 @exercise(
@@ -221,3 +221,70 @@ def adds_the_lengths(parameters: Parameters, max_norm: float) -> Any:
 )
 def returns_nothing(parameters: Parameters, max_norm: float) -> None:
     _scale(parameters, (max_norm / _length(parameters)).clamp(max=1))
+
+
+@clip_sparse.mistake(
+    en="The sparse gradient was left as it is, and only the dense one shortened. If rows repeat, `coalesce()` returns a "
+    "new tensor.",
+    ru="Разреженный градиент остался прежним, укорочен только плотный. Если строки повторяются, метод `coalesce()` "
+    "возвращает новый тензор.",
+)
+def shortens_the_dense_alone(parameters: Parameters, max_norm: float) -> Any:
+    norm = _length(parameters)
+    _scale([p for p in _with_gradient(parameters) if not p.grad.is_sparse], (max_norm / norm).clamp(max=1))  # type: ignore
+    return norm
+
+
+@clip_sparse.mistake(
+    en="The sparse gradient was multiplied by the factor twice.",
+    ru="Разреженный градиент умножен на множитель дважды.",
+)
+def shortens_the_sparse_twice(parameters: Parameters, max_norm: float) -> Any:
+    norm = _length(parameters)
+    for p in _with_gradient(parameters):
+        factor = (max_norm / norm).clamp(max=1)
+        _scale([p], factor**2 if p.grad.is_sparse else factor)  # type: ignore[union-attr]
+    return norm
+
+
+@clip_sparse.mistake(
+    en="The length is that of the sparse gradient alone. The dense ones belong to it.",
+    ru="Взята длина одного разреженного градиента. Плотные тоже в неё входят.",
+)
+def measures_the_sparse_alone(parameters: Parameters, max_norm: float) -> Any:
+    norm = _length([p for p in _with_gradient(parameters) if p.grad.is_sparse])  # type: ignore[union-attr]
+    _scale(parameters, (max_norm / norm).clamp(max=1))
+    return norm
+
+
+@clip_sparse.mistake(
+    en="The length after clipping was returned. Asked for is the one before it.",
+    ru="Возвращена длина после отсечения, а нужна длина до него.",
+)
+def returns_the_clipped_length(parameters: Parameters, max_norm: float) -> Any:
+    norm = _length(parameters)
+    _scale(parameters, (max_norm / norm).clamp(max=1))
+    return norm.clamp(max=max_norm)
+
+
+@clip_sparse.mistake(
+    en="The square of the length was returned: the root is missing.",
+    ru="Возвращён квадрат длины: не извлечён корень.",
+)
+def returns_the_square(parameters: Parameters, max_norm: float) -> Any:
+    square = _length(parameters) ** 2
+    _scale(parameters, (max_norm / square).clamp(max=1))
+    return square
+
+
+@clip_sparse.mistake(
+    en="Each entry was limited to `max_norm`. The gradients are multiplied by one number, so that their direction stays.",
+    ru="Каждый элемент ограничен числом `max_norm`. Градиенты умножаются на одно число, чтобы направление не менялось.",
+)
+def limits_the_entries(parameters: Parameters, max_norm: float) -> Any:
+    norm = _length(parameters)
+    for p in _with_gradient(parameters):
+        if p.grad.is_sparse:  # type: ignore[union-attr]
+            p.grad = p.grad.coalesce()  # type: ignore[union-attr]
+        _stored(p).clamp_(-max_norm, max_norm)
+    return norm

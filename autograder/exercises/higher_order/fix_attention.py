@@ -31,7 +31,7 @@ from autograder.measure import graph_nodes
         ),
         aspect(
             "gradients",
-            1.5,
+            1,
             en="The gradients for `q`, `k` and `v` are right and finite.",
             ru="Градиенты по `q`, `k` и `v` верны и конечны.",
         ),
@@ -49,6 +49,7 @@ from autograder.measure import graph_nodes
             ru="Вторая производная верна.",
             after=("output", "gradients"),
         ),
+        aspect("mask", 0.5, en="The mask is not changed.", ru="Маска не меняется.", after=("output",)),
     ],
     hints=[
         Text(
@@ -75,7 +76,8 @@ from autograder.measure import graph_nodes
 )
 def fix_attention(answer: Any, case: Case) -> dict[str, object]:
     inputs = [tensor.clone().requires_grad_() for tensor in (case.q, case.k, case.v)]
-    output = answer.fix_attention(*inputs, case.mask.clone())
+    mask = case.mask.clone()
+    output = answer.fix_attention(*inputs, mask)
     with using_answer():
         if not isinstance(output, Tensor) or not output.requires_grad or output.shape != case.direction.shape:
             return {"output": output}
@@ -93,6 +95,7 @@ def fix_attention(answer: Any, case: Case) -> dict[str, object]:
         "gradients": dict(zip("qkv", gradients)),
         "no_nan": not in_first,
         "second": second,
+        "mask": torch.equal(mask, case.mask),
         "nodes_with_nan": in_first,
     }
 
@@ -109,19 +112,17 @@ def _second(gradients: Any, inputs: list[Tensor]) -> dict[str, Tensor]:
 
 @fix_attention.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for batch in [(), (2,), (1, 2)]:
+    for batch, features, far in [((), 3, 0.0), ((2,), 2, 1e5), ((1, 2), 3, 0.0)]:
         mask = torch.rand(*batch, 4, 5, generator=rng, dtype=torch.float64) > 0.4
         mask[..., 0, :] = True
         mask[..., 2, :] = False
         mask[..., 3, 1:] = False
-        mask[..., 1, :2] = torch.tensor([True, False])
-        yield Case(
-            q=signed(rng, *batch, 4, 3),
-            k=signed(rng, *batch, 5, 3),
-            v=signed(rng, *batch, 5, 3),
-            mask=mask,
-            direction=signed(rng, *batch, 4, 3),
-        )
+        mask[..., 1, :3] = torch.tensor([True, False, True])
+        q, k = signed(rng, *batch, 4, 3), signed(rng, *batch, 5, 3)
+        if far:  # all scores of row 0 are far above 0, all those of row 1 far below it
+            q[..., :2, 0], k[..., 0] = torch.tensor([far, -far], dtype=torch.float64), 1.0
+        direction = signed(rng, *batch, 4, features)
+        yield Case(q=q, k=k, v=signed(rng, *batch, 5, features), mask=mask, direction=direction)
 
 
 def _scores(q: Tensor, k: Tensor) -> Tensor:
@@ -147,9 +148,9 @@ def cures_the_output(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
 @fix_attention.mistake(
     en="The NaN is removed from the weights, after the softmax. Output and gradients are right now, but the softmax has "
-    "saved its NaN: it appears in the backward pass, and in the second derivative.",
+    "saved its NaN: it appears in the backward pass.",
     ru="NaN убран из весов, уже после softmax. Выход и градиенты теперь верны, но softmax сохранил свой NaN: он "
-    "появляется в обратном проходе и во второй производной.",
+    "появляется в обратном проходе.",
 )
 def cures_the_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return _scores(q, k).masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0) @ v
@@ -213,3 +214,86 @@ def without_the_root(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 )
 def fused_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+@fix_attention.mistake(
+    en="A row that sees nothing is NaN in the output. A product with 0 does not remove a NaN.",
+    ru="Строка, которой ничего не видно, в выходе равна NaN. Умножение на 0 его не убирает.",
+)
+def leaves_the_nan(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k).masked_fill(~mask, -torch.inf).softmax(-1) * mask) @ v
+
+
+def _weights(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+    """Return the right weights if `dim` is the last one."""
+    seen = mask.any(-1, keepdim=True)
+    return scores.masked_fill(~mask & seen, -torch.inf).softmax(dim).masked_fill(~mask, 0.0)
+
+
+@fix_attention.mistake(
+    en="The output and the gradients are right, but the mask was changed in place. The caller still needs it.",
+    ru="Выход и градиенты верны, но маска изменена на месте. Вызывающему коду она ещё нужна.",
+)
+def changes_the_mask(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    output = _weights(_scores(q, k), mask.clone()) @ v
+    mask.logical_not_()
+    return output
+
+
+@fix_attention.mistake(
+    en="The scores were divided by the root of the size of `v`. It is the size $d$ of `q` and `k` that counts.",
+    ru="Оценки разделены на корень из размера `v`. Нужен размер $d$ векторов `q` и `k`.",
+)
+def root_of_the_other_size(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(q @ k.transpose(-2, -1) / v.shape[-1] ** 0.5, mask) @ v
+
+
+@fix_attention.mistake(
+    en="Hidden entries were given a number that is not low enough: in a row whose scores are lower still, they get a "
+    "weight.",
+    ru="Невидимым элементам дано недостаточно малое число: в строке, где оценки ещё меньше, они получают вес.",
+)
+def not_low_enough(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k).masked_fill(~mask, -1e4).softmax(-1) * mask.any(-1, keepdim=True)) @ v
+
+
+@fix_attention.mistake(
+    en="Hidden entries were given a number that is not low enough: in a row whose scores are lower still, they take all "
+    "the weight, which is then set to 0.",
+    ru="Невидимым элементам дано недостаточно малое число: в строке, где оценки ещё меньше, весь вес достаётся им, а "
+    "потом обнуляется.",
+)
+def not_low_enough_and_zeroed(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k).masked_fill(~mask, -1e4).softmax(-1) * mask) @ v
+
+
+@fix_attention.mistake(
+    en="The exponentials were computed without subtracting the largest score: large scores overflow, very low ones give "
+    "0. `softmax` subtracts it.",
+    ru="Экспоненты вычислены без вычитания наибольшей оценки: большие оценки дают бесконечность, очень малые — 0. "
+    "Функция `softmax` её вычитает.",
+)
+def without_the_largest(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    powers = _scores(q, k).exp() * mask
+    total = powers.sum(-1, keepdim=True)
+    return powers / torch.where(total > 0, total, 1.0) @ v
+
+
+@fix_attention.mistake(
+    en="The softmax runs over the queries. The weights of one query add up to 1 over the keys, the last dimension.",
+    ru="Операция softmax выполнена по запросам. Сумма весов одного запроса равна 1 по ключам, то есть по последнему "
+    "измерению.",
+)
+def over_the_queries(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(_scores(q, k), mask, dim=-2) @ v
+
+
+@fix_attention.mistake(
+    en="The sum of the exponentials counts as a constant in the backward pass. It depends on the scores.",
+    ru="Сумма экспонент считается в обратном проходе константой. Но она зависит от оценок.",
+)
+def sum_without_a_graph(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    scores = _scores(q, k).masked_fill(~mask, -1e300)
+    powers = (scores - scores.amax(-1, keepdim=True).detach()).exp() * mask
+    total = powers.sum(-1, keepdim=True).detach()
+    return powers / torch.where(total > 0, total, 1.0) @ v

@@ -31,8 +31,9 @@ from autograder.language import Text
         aspect(
             "gradients",
             2,
-            en="The gradient with respect to `w` is right for each sample, also where an entry of `x` is 0 or negative.",
-            ru="Градиент по `w` верен для каждого примера, в том числе там, где элемент `x` равен нулю или отрицателен.",
+            en="The gradient with respect to `w` is right for each sample, also where $r_i$ is 0, almost 0 or negative.",
+            ru="Градиент по `w` верен для каждого примера, в том числе там, где $r_i$ равно нулю, почти равно нулю или "
+            "отрицательно.",
         ),
     ],
     hints=[
@@ -73,7 +74,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x = signed(rng, samples, entries)
         x[0], x[1] = x[0].abs() + 0.5, -x[1].abs()  # above the limit, and negative throughout
         x[-1, 0] = 0.0
-        yield Case(w=signed(rng, entries).abs(), x=x)
+        w = signed(rng, entries).abs()
+        if entries == 4:
+            w[1], w[3], x[0, 3], x[2, 2] = 0.0, 2.5, 2.0, 1e-5  # at 2.5 * 2 even one root is above the limit
+        yield Case(w=w, x=x)
 
 
 def _limited(total: Tensor) -> Tensor:
@@ -96,10 +100,10 @@ def roots_of_everything(w: Tensor, x: Tensor) -> Tensor:
 
 
 @fix_vmap.mistake(
-    en="The root is taken of the magnitude. That cures the negative entries, but at 0 its derivative is still infinite, "
-    "and $0 \\cdot \\infty$ is NaN.",
-    ru="Корень берётся из модуля. С отрицательными элементами это помогает, но в нуле производная по-прежнему "
-    "бесконечна, а $0 \\cdot \\infty$ — это NaN.",
+    en="Negative entries are right, but at $r_i = 0$ a root of 0 is still computed. It is not chosen, but its derivative "
+    "is infinite, and $0 \\cdot \\infty$ is NaN.",
+    ru="С отрицательными элементами всё верно, но при $r_i = 0$ по-прежнему вычисляется корень из нуля. Он не выбран, но "
+    "его производная бесконечна, а $0 \\cdot \\infty$ — это NaN.",
 )
 def roots_of_magnitudes(w: Tensor, x: Tensor) -> Tensor:
     r = w * x
@@ -162,3 +166,64 @@ def clamps_the_total(w: Tensor, x: Tensor) -> Tensor:
 def drops_the_negative(w: Tensor, x: Tensor) -> Tensor:
     r = w * x
     return _limited(torch.where(r > 0, _safe_roots(r), 0.0).sum())
+
+
+@fix_vmap.mistake(
+    en="At $r_i = 0$ the root was chosen, and its derivative is infinite there. The second rule holds at 0.",
+    ru="При $r_i = 0$ выбран корень, а его производная там бесконечна. В нуле действует второе правило.",
+)
+def root_at_zero(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r >= 0, torch.where(r >= 0, r, 1.0).sqrt(), r).sum())
+
+
+@fix_vmap.mistake(
+    en="At $r_i = 0$ the derivative is 0. The second rule holds there: $r_i$ itself, with the derivative 1.",
+    ru="При $r_i = 0$ производная равна 0. Там действует второе правило: само $r_i$, с производной 1.",
+)
+def flat_at_zero(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r == 0, 0.0, _safe_roots(r)).sum())
+
+
+@fix_vmap.mistake(
+    en="Each term above 2 was replaced. It is the sum that is replaced, once.",
+    ru="Заменено каждое слагаемое больше 2. Заменяется только сумма, один раз.",
+)
+def limits_each_term(w: Tensor, x: Tensor) -> Tensor:
+    return _limited(_safe_roots(w * x)).sum()
+
+
+@fix_vmap.mistake(
+    en="Above the limit a tenth of the whole sum was added to 2. It is a tenth of the excess, $(s - 2)/10$.",
+    ru="Выше границы к 2 прибавлена десятая часть всей суммы. Нужна десятая часть избытка, $(s - 2)/10$.",
+)
+def tenth_of_the_sum(w: Tensor, x: Tensor) -> Tensor:
+    total = _safe_roots(w * x).sum()
+    return torch.where(total > 2, 2 + total / 10, total)
+
+
+@fix_vmap.mistake(
+    en="Above the limit the excess was multiplied by 10. It is divided by 10.",
+    ru="Выше границы избыток умножен на 10, а нужно разделить.",
+)
+def ten_times_the_excess(w: Tensor, x: Tensor) -> Tensor:
+    total = _safe_roots(w * x).sum()
+    return torch.where(total > 2, 2 + (total - 2) * 10, total)
+
+
+@fix_vmap.mistake(
+    en="Entries are still picked with a mask, as in `r[r > 0]`. Under `vmap` each sample would have another number of them.",
+    ru="Элементы по-прежнему выбираются маской, как в `r[r > 0]`. Внутри `vmap` у каждого примера их было бы разное число.",
+)
+def picks_by_mask(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(r[r > 0].sqrt().sum() + r[r <= 0].sum())
+
+
+@fix_vmap.mistake(
+    en="A vector with one element was returned. A loss is a scalar, a tensor without dimensions.",
+    ru="Возвращён вектор из одного элемента. А функция потерь — скаляр, тензор без измерений.",
+)
+def keeps_a_dimension(w: Tensor, x: Tensor) -> Tensor:
+    return _limited(_safe_roots(w * x).sum(-1, keepdim=True))

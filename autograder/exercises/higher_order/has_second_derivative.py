@@ -18,6 +18,7 @@ from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 
 Function: Any = torch.autograd.Function
+_WRONG_ABOVE = 2.0  # one of the wrong functions is wrong in this part alone
 
 
 class _Cube(Function):
@@ -51,18 +52,37 @@ class _CubeConstant(_Cube):
             return 3 * ctx.saved_tensors[0] ** 2 * gradient
 
 
-class _ProductOfNeighbours(Function):
-    """A sum of products that loses its mixed derivatives."""
+class _CubeRoughly(_Cube):
+    """A Function for x^3 whose second derivative is wrong by a tenth."""
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        slope = 3 * ctx.saved_tensors[0] ** 2
+        return gradient * (1.1 * slope - 0.1 * slope.detach())
+
+
+class _Products(Function):
+    """Twice the sum of the products of neighbours, without its mixed derivatives."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
-        return (x * x.roll(1)).sum()
+        return 2 * (x * x.roll(1)).sum()
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
         x = ctx.saved_tensors[0]
-        return gradient * (x.roll(1) + x.roll(-1)).detach()
+        return gradient * 2 * (x.roll(1) + x.roll(-1)).detach()
+
+
+class _ProductsShifted(_Products):
+    """The same sum with wrong mixed derivatives that have the right sums."""
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        shift = 0.2 * (x.roll(1) - x.roll(-1))
+        return gradient * (2 * (x.roll(1) + x.roll(-1)) + shift - shift.detach())
 
 
 def _smooth(x: Tensor) -> Tensor:
@@ -104,12 +124,22 @@ def _constant_gradient(x: Tensor) -> Tensor:
 
 def _half_of_it(x: Tensor) -> Tensor:
     cubes: Tensor = _CubeConstant.apply(x)
-    return (x * cubes).sum()
+    return (x * torch.where(x > _WRONG_ABOVE, cubes, x**3)).sum()
+
+
+def _shifted_mixed(x: Tensor) -> Tensor:
+    products: Tensor = _ProductsShifted.apply(x)
+    return products + (x**3).sum()
 
 
 def _no_mixed(x: Tensor) -> Tensor:
-    products: Tensor = _ProductOfNeighbours.apply(x)
+    products: Tensor = _Products.apply(x)
     return products + (x**3).sum()
+
+
+def _roughly(x: Tensor) -> Tensor:
+    cubes: Tensor = _CubeRoughly.apply(x)
+    return cubes.sum()
 
 
 _NAME = "f"
@@ -121,7 +151,9 @@ WRONG = {
     "catches_once": nameless(_refuses, _NAME),
     "catches_constant": nameless(_constant_gradient, _NAME),
     "catches_half": nameless(_half_of_it, _NAME),
-    "catches_mixed": nameless(_no_mixed, _NAME),
+    "catches_mixed": nameless(_shifted_mixed, _NAME),
+    "lost_mixed": nameless(_no_mixed, _NAME),
+    "rough": nameless(_roughly, _NAME),  # evidence alone
 }
 
 
@@ -171,13 +203,13 @@ def _says(answer: Any, function: Any, x: Tensor, right: bool) -> object:
         ),
         _refusal(
             "catches_half",
-            "A function that loses one of the terms of the second derivative",
-            "Функция, в которой теряется одно из слагаемых второй производной,",
+            "A function that loses a term of the second derivative at `x`, though not everywhere",
+            "Функция, в которой в точке `x`, хотя и не всюду, теряется одно из слагаемых второй производной,",
         ),
         _refusal(
             "catches_mixed",
-            "A function that loses mixed derivatives alone",
-            "Функция, в которой теряются только смешанные производные,",
+            "A function whose mixed derivatives alone are wrong",
+            "Функция, у которой неверны только смешанные производные,",
         ),
     ],
     hints=[
@@ -200,79 +232,23 @@ def _says(answer: Any, function: Any, x: Tensor, right: bool) -> object:
     ],
 )
 def has_second_derivative(answer: Any, case: Case) -> dict[str, object]:
+    calls = 0
+
+    def judged(function: Any, right: bool) -> object:
+        def counted(x: Tensor) -> Any:
+            nonlocal calls
+            calls += 1
+            return function(x)
+
+        return _says(answer, nameless(counted, _NAME), case.x, right)
+
     with using_answer():
-        accepts, refuses = case.others.tried(lambda function, right: _says(answer, function, case.x, right))
-    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+        accepts, refuses = case.others.tried(judged)
+    mixed = refuses["catches_mixed"] and refuses["lost_mixed"]
+    found = {"accepted": accepts, "refused": list(refuses.values()), "calls": calls > 0}
+    return {"accepts_right": all(accepts), **refuses, "catches_mixed": mixed, **found}
 
 
 @has_second_derivative.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(others=Lineup(rng, RIGHT, WRONG), x=uniform(rng, 3))
-
-
-def _gradient(f: Any, x: Tensor, create_graph: bool = True) -> Tensor:
-    return torch.autograd.grad(f(x), x, create_graph=create_graph)[0]
-
-
-@has_second_derivative.mistake(
-    en="That the gradient requires grad was taken for a second derivative. The flag promises nothing: the operation may "
-    "lack a derivative, or have a wrong one.",
-    ru="Признаком второй производной сочтено то, что градиент сам требует градиента. Но этот флаг ничего не обещает: у "
-    "операции может не быть производной, или она неверна.",
-)
-def looks_at_the_flag(f: Any, x: Tensor) -> bool:
-    return _gradient(f, x.requires_grad_()).requires_grad
-
-
-@has_second_derivative.mistake(
-    en="What counts here is that no error is raised. A second derivative can be wrong without any.",
-    ru="Здесь важно лишь, что не возникает ошибки. Но вторая производная бывает неверной и без ошибки.",
-)
-def waits_for_an_error(f: Any, x: Tensor) -> bool:
-    g = _gradient(f, x.requires_grad_())
-    if g.requires_grad:
-        torch.autograd.grad(g.sum(), x)
-    return True
-
-
-@has_second_derivative.mistake(
-    en="`gradcheck` compares the first derivative with numbers. The second one needs `gradgradcheck`.",
-    ru="Функция `gradcheck` сравнивает с числами первую производную. Для второй нужна `gradgradcheck`.",
-)
-def checks_the_first(f: Any, x: Tensor) -> bool:
-    return torch.autograd.gradcheck(f, (x.requires_grad_(),))
-
-
-@has_second_derivative.mistake(
-    en="Every function is refused.",
-    ru="Отвергается любая функция.",
-)
-def refuses_all(f: Any, x: Tensor) -> bool:
-    return False
-
-
-@has_second_derivative.mistake(
-    en="A linear function is refused. Its gradient has no graph, and rightly so: its second derivative is 0.",
-    ru="Отвергается линейная функция. У её градиента нет графа, и это правильно: её вторая производная равна 0.",
-)
-def refuses_the_linear(f: Any, x: Tensor) -> bool:
-    x = x.requires_grad_()
-    return _gradient(f, x).requires_grad and torch.autograd.gradgradcheck(f, (x,))
-
-
-@has_second_derivative.mistake(
-    en="Only the diagonal was compared, and so the loss of mixed derivatives goes unnoticed.",
-    ru="Сравнивается только диагональ, поэтому потеря смешанных производных остаётся незамеченной.",
-)
-def compares_the_diagonal(f: Any, x: Tensor) -> bool:
-    x, h = x.requires_grad_(), 1e-5
-    g = _gradient(f, x)
-    for i, step in enumerate(h * torch.eye(len(x), dtype=x.dtype)):
-        there, back = ((x + sign * step).detach().requires_grad_() for sign in (1, -1))
-        slope = (_gradient(f, there, False)[i] - _gradient(f, back, False)[i]) / (2 * h)
-        found = torch.zeros_like(x)
-        if g.requires_grad:
-            (found,) = torch.autograd.grad(g[i], x, retain_graph=True, materialize_grads=True)
-        if abs(float(found[i] - slope)) > 1e-4:
-            return False
-    return True
+    yield Case(others=Lineup(rng, RIGHT, WRONG), x=_WRONG_ABOVE + uniform(rng, 3))

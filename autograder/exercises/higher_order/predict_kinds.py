@@ -126,3 +126,43 @@ predict_kinds.wrong(
     ru="Вы ожидали, что `clip_grad_norm_` сработает. Но норма, которая там используется, для разреженных тензоров не "
     "реализована.",
 )
+
+
+predict_kinds.wrong(
+    "minus_for_the_magnitude",
+    {"|z|²": [6.0, -8.0]},
+    en="You expected $2\\bar z$ for $|z|^2$. It is $x^2 + y^2$, so both partial derivatives have a plus: $2z$.",
+    ru="Вы ожидали $2\\bar z$ для $|z|^2$. Но это $x^2 + y^2$, и обе частные производные с плюсом: $2z$.",
+)
+
+
+predict_kinds.wrong(
+    "half_of_the_real_part",
+    {"Re z²": [3.0, -4.0]},
+    en="You expected $\\bar z$ for $\\mathrm{Re}\\, z^2$. `.grad` holds the derivatives of $x^2 - y^2$: twice that.",
+    ru="Вы ожидали $\\bar z$ для $\\mathrm{Re}\\, z^2$. Но в `.grad` лежат производные функции $x^2 - y^2$: вдвое больше.",
+)
+
+
+predict_kinds.wrong(
+    "imaginary_part_is_0",
+    {"Re z²": [6.0, 0.0]},
+    en="You expected an imaginary part of 0. The loss $x^2 - y^2$ depends on $y$, too.",
+    ru="Вы ожидали нулевую мнимую часть. Но функция потерь $x^2 - y^2$ зависит и от $y$.",
+)
+
+
+predict_kinds.wrong(
+    "table_is_stored",
+    {"stored rows": 10},
+    en="You expected a stored row for each row of the table. Only those that were looked up are stored.",
+    ru="Вы ожидали, что хранятся все строки таблицы. Но хранятся только прочитанные.",
+)
+
+
+predict_kinds.wrong(
+    "coalesce_changes_nothing",
+    {"after coalesce()": 3},
+    en="You expected as many rows after `coalesce()`. It adds the rows of an index that came twice.",
+    ru="Вы ожидали, что после `coalesce()` строк столько же. Но этот метод складывает строки повторяющегося индекса.",
+)

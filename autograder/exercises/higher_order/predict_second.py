@@ -110,3 +110,35 @@ predict_second.wrong(
     "kernel.",
     ru="Вы ожидали, что выбор действует и в обратном проходе. Но узел создан раньше, со слитым ядром.",
 )
+
+
+predict_second.wrong(
+    "recorded_without_an_option",
+    {"no option": True},
+    en="You expected a graph without any option. Without `create_graph=True` the gradient is a constant.",
+    ru="Вы ожидали граф и без всяких параметров. Но без `create_graph=True` градиент — константа.",
+)
+
+
+predict_second.wrong(
+    "never_recorded",
+    {"create_graph=True": False},
+    en="You expected no graph with `create_graph=True`. It records the backward pass, and so the gradient has a graph.",
+    ru="Вы ожидали, что с `create_graph=True` графа нет. Но тогда обратный проход записывается, и у градиента граф есть.",
+)
+
+
+predict_second.wrong(
+    "added_twice",
+    {"x.grad after both": 36.0},
+    en="You expected 36. The first derivative is added once, and so is the second: 12 + 12.",
+    ru="Вы ожидали 36. Но и первая производная прибавлена один раз, и вторая: 12 + 12.",
+)
+
+
+predict_second.wrong(
+    "math_fails_as_well",
+    {"attention twice, MATH in forward": "RuntimeError"},
+    en="You expected the formula to have no second derivative. It consists of operations that all have one.",
+    ru="Вы ожидали, что второй производной нет и у формулы. Но все операции, из которых она состоит, её имеют.",
+)

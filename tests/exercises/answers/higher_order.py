@@ -562,3 +562,533 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / total)
     return total
+
+
+# %% exercise="gradient_penalty" verdict="passed"
+# requires_grad set on real
+def gradient_penalty(critic, real, fake, mix):
+    real.requires_grad_()
+    x = mix * real + (1 - mix) * fake
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="thaws_the_weights"
+# parameters switched on
+def gradient_penalty(critic, real, fake, mix):
+    for p in critic.parameters():
+        p.requires_grad_(True)
+    x = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="leaf_without_a_path"
+# constant penalty that requires grad
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(x).sum(), x)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean().requires_grad_()
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="one_sided"
+# one-sided
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return (torch.relu(g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="calls_twice"
+# critic called twice (shape probing)
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_()
+    ones = torch.ones_like(critic(x))
+    (g,) = torch.autograd.grad(critic(x), x, ones, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="flags_on_the_inputs"
+# flags left on w and lr
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w.requires_grad_(); lr.requires_grad_()
+    now, velocity = w, torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        velocity = momentum * velocity + g
+        now = now - lr * velocity
+    return torch.autograd.grad(validation_loss(now), (lr, w))
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="moves_the_weights"
+# w changed in place
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    tape, velocity = [], torch.zeros_like(w)
+    for _ in range(steps):
+        leaf = w.clone().requires_grad_()
+        (g,) = torch.autograd.grad(train_loss(leaf), leaf, create_graph=True)
+        velocity = momentum * velocity + g.detach()
+        w.sub_(lr * velocity)
+        tape.append((leaf, g, velocity))
+    leaf = w.clone().requires_grad_()
+    (bar,) = torch.autograd.grad(validation_loss(leaf), leaf)
+    vbar, lbar = torch.zeros_like(w), torch.zeros_like(lr)
+    for leaf, g, velocity in reversed(tape):
+        lbar = lbar - bar @ velocity
+        vbar = vbar - lr * bar
+        if g.requires_grad:
+            bar = bar + torch.autograd.grad(g, leaf, vbar, materialize_grads=True)[0]
+        vbar = momentum * vbar
+    return lbar, bar
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="last_rate_alone"
+# lr derivative through the last step only
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.detach().clone().requires_grad_()
+    last = lr.detach().clone().requires_grad_()
+    now, velocity = w0, torch.zeros_like(w0)
+    for i in range(steps):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        velocity = momentum * velocity + g
+        now = now - (last if i == steps - 1 else lr) * velocity
+    return torch.autograd.grad(validation_loss(now), (last, w0))
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="weights_cut_between"
+# weights detached between the steps
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    lr = lr.detach().clone().requires_grad_()
+    now, velocity = w.detach().clone().requires_grad_(), torch.zeros_like(w)
+    for i in range(steps):
+        start = now.detach().requires_grad_()
+        (g,) = torch.autograd.grad(train_loss(start), start, create_graph=True)
+        velocity = momentum * velocity.detach() + g
+        now = start - lr * velocity
+    return torch.autograd.grad(validation_loss(now), (lr, start))
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="not_low_enough_and_zeroed"
+# -100 and zeroed rows
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    w = scores.masked_fill(~mask, -100.0).softmax(-1)
+    return w.masked_fill(~mask, 0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="without_the_largest"
+# exp without the maximum
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    e = scores.exp() * mask
+    s = e.sum(-1, keepdim=True)
+    return e / torch.where(s > 0, s, 1.0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="root_of_the_other_size"
+# scaled by v's size
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / v.shape[-1] ** 0.5
+    seen = mask.any(-1, keepdim=True)
+    return scores.masked_fill(~mask & seen, -torch.inf).softmax(-1).masked_fill(~mask, 0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="changes_the_mask"
+# mask written
+def fix_attention(q, k, v, mask):
+    seen = mask.any(-1, keepdim=True)
+    mask |= ~seen
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf)
+    return (scores.softmax(-1) @ v) * seen
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="changes_the_mask"
+# mask overwritten with True
+def fix_attention(q, k, v, mask):
+    old = mask.clone()
+    mask.fill_(True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    seen = old.any(-1, keepdim=True)
+    return scores.masked_fill(~old & seen, -torch.inf).softmax(-1).masked_fill(~old, 0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="not_low_enough"
+# first dimension of the mask only (batch loop)
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    seen = mask.any(-1, keepdim=True)
+    return scores.masked_fill(~mask & seen, -1e4).softmax(-1) * seen @ v
+
+
+# %% exercise="fix_attention" verdict="refused"
+# v's dimension in the scale, output width of q
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / v.shape[-1] ** 0.5
+    seen = mask.any(-1, keepdim=True)
+    out = scores.masked_fill(~mask & seen, -torch.inf).softmax(-1).masked_fill(~mask, 0) @ v
+    return out.reshape(q.shape)
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="leaves_the_nan"
+# only if every row is empty
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if not mask.any():
+        return torch.zeros_like(scores @ v)
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1) @ v
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors"
+# gradients with graph stored
+def fix_leak(model, x, y, weight):
+    ps = list(model.parameters())
+    loss = mse_loss(model(x), y)
+    gs = torch.autograd.grad(loss, ps, create_graph=True)
+    total = torch.autograd.grad(loss + weight * sum((g ** 2).sum() for g in gs), ps, create_graph=True)
+    for p, g in zip(ps, total):
+        p.grad = g
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors"
+# total recorded by backward(create_graph=True)
+def fix_leak(model, x, y, weight):
+    model.zero_grad()
+    loss = mse_loss(model(x), y)
+    gs = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+    (loss + weight * sum((g ** 2).sum() for g in gs)).backward(create_graph=True)
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="clears_afterwards"
+# .grad None after the call
+def fix_leak(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    gs = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+    (loss + weight * sum((g ** 2).sum() for g in gs)).backward()
+    for p in model.parameters():
+        p.grad = None
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="penalises_the_old_gradient"
+# gc.collect
+def fix_leak(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    (weight * penalty).backward(retain_graph=True)
+    __import__("gc").collect()
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="keeps_the_graph_elsewhere"
+# gradient kept on a module attribute
+def fix_leak(model, x, y, weight):
+    model.zero_grad()
+    loss = mse_loss(model(x), y)
+    gs = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+    model.last = gs
+    (loss + weight * sum((g ** 2).sum() for g in gs)).backward()
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="passed"
+# zero_grad and detach_ at the end
+def fix_leak(model, x, y, weight):
+    model.zero_grad()
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    (weight * penalty).backward()
+    for p in model.parameters():
+        p.grad = p.grad.detach()
+    return loss.item()
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="flat_at_zero"
+# derivative 0 at 0
+def fix_vmap(w, x):
+    r = w * x
+    root = torch.where(r > 0, torch.where(r > 0, r, 1.0).sqrt(), 0.0)
+    s = (root - torch.relu(-r)).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="refused"
+# clamp at 1e-3
+def fix_vmap(w, x):
+    r = w * x
+    s = torch.where(r > 0, r.clamp(min=1e-3).sqrt(), r).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="refused"
+# zeros of w counted as infinite? derivative 2 at 0
+def fix_vmap(w, x):
+    r = w * x
+    safe = torch.where(r > 0, r, 1.0)
+    s = (torch.where(r > 0, safe.sqrt(), 0.0) + torch.where(r <= 0, r, 0.0) + torch.where(r == 0, r, 0.0)).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="roots_of_magnitudes"
+# clamp(min=0)
+def fix_vmap(w, x):
+    r = w * x
+    s = torch.where(r > 0, r.clamp(min=0).sqrt(), r).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="root_at_zero"
+# >= 0
+def fix_vmap(w, x):
+    r = w * x
+    s = torch.where(r >= 0, torch.where(r >= 0, r, 1.0).sqrt(), r).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="passed"
+# safe argument 0
+def fix_vmap(w, x):
+    r = w * x
+    safe = torch.where(r > 0, r, torch.zeros_like(r))
+    s = torch.where(r > 0, safe.sqrt(), r).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="compares_the_sums"
+# H times a vector of ones
+def has_second_derivative(f, x):
+    one = torch.ones_like(x)
+    z = x.clone().requires_grad_()
+    (g,) = torch.autograd.grad(f(z), z, create_graph=True)
+    h = torch.autograd.grad(g, z, one, materialize_grads=True)[0] if g.requires_grad else torch.zeros_like(x)
+    a = (x + 1e-5 * one).requires_grad_()
+    b = (x - 1e-5 * one).requires_grad_()
+    d = (torch.autograd.grad(f(a), a)[0] - torch.autograd.grad(f(b), b)[0]) / 2e-5
+    return torch.allclose(h, d, rtol=1e-4, atol=1e-5)
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="compares_the_sums"
+# sum of all second derivatives compared
+def has_second_derivative(f, x):
+    def g(x):
+        x = x.clone().requires_grad_()
+        return x, torch.autograd.grad(f(x), x, create_graph=True)[0]
+    leaf, g0 = g(x)
+    h = torch.autograd.grad(g0.sum(), leaf, allow_unused=True)[0] if g0.requires_grad else None
+    total = 0.0 if h is None else h.sum().item()
+    d = (g(x + 1e-5)[1].sum() - g(x - 1e-5)[1].sum()).item() / 2e-5
+    return abs(total - d) < 1e-4 * (1 + abs(d))
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="too_wide"
+# tolerance too loose
+def has_second_derivative(f, x):
+    try:
+        H = torch.autograd.functional.hessian(f, x)
+    except RuntimeError:
+        return False
+    J = torch.zeros(3, 3, dtype=x.dtype)
+    for i in range(3):
+        for sign in (1, -1):
+            z = x.clone(); z[i] += sign * 1e-5; z.requires_grad_()
+            (g,) = torch.autograd.grad(f(z), z)
+            J[:, i] += sign * g / 2e-5
+    return torch.allclose(H, J, rtol=0.5, atol=0.5)
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="at_another_point"
+# at another point
+def has_second_derivative(f, x):
+    torch.manual_seed(0)
+    return torch.autograd.gradgradcheck(f, (torch.randn(3, dtype=torch.float64, requires_grad=True),))
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="accepts_all"
+# always True
+def has_second_derivative(f, x):
+    return True
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="looks_at_the_symmetry"
+# symmetry only
+def has_second_derivative(f, x):
+    try:
+        H = torch.autograd.functional.hessian(f, x)
+    except RuntimeError:
+        return False
+    return torch.allclose(H, H.T)
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="without_a_tolerance"
+# exactly equal
+def has_second_derivative(f, x):
+    try:
+        H = torch.autograd.functional.hessian(f, x)
+    except RuntimeError:
+        return False
+    J = torch.zeros(3, 3, dtype=x.dtype)
+    for i in range(3):
+        for sign in (1, -1):
+            z = x.clone(); z[i] += sign * 1e-5; z.requires_grad_()
+            (g,) = torch.autograd.grad(f(z), z)
+            J[:, i] += sign * g / 2e-5
+    return torch.equal(H, J)
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="shortens_the_dense_alone"
+# coalesced copies scaled, not stored
+def clip_sparse(parameters, max_norm):
+    gs = [p.grad.coalesce() if p.grad.is_sparse else p.grad for p in parameters if p.grad is not None]
+    length = sum(((g.values() if g.is_sparse else g) ** 2).sum() for g in gs).sqrt()
+    if length > max_norm:
+        for g in gs:
+            g.mul_(max_norm / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="passed"
+# 1e-6 in the denominator as in torch, 1e-2 max
+def clip_sparse(parameters, max_norm):
+    ps = [p for p in parameters if p.grad is not None]
+    for p in ps:
+        if p.grad.is_sparse:
+            p.grad = p.grad.coalesce()
+    length = sum(((p.grad.values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
+    factor = (max_norm / (length + 1e-6)).clamp(max=1.0)
+    for p in ps:
+        p.grad.mul_(factor)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused"
+# sparse ones become zero
+def clip_sparse(parameters, max_norm):
+    ps = [p for p in parameters if p.grad is not None]
+    for p in ps:
+        if p.grad.is_sparse:
+            p.grad = p.grad.coalesce()
+    length = sum(((p.grad.values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
+    if length > max_norm:
+        for p in ps:
+            p.grad.mul_(0 if p.grad.is_sparse else max_norm / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused"
+# sparse scaled though short enough
+def clip_sparse(parameters, max_norm):
+    ps = [p for p in parameters if p.grad is not None]
+    for p in ps:
+        if p.grad.is_sparse:
+            p.grad = p.grad.coalesce()
+    length = sum(((p.grad.values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
+    for p in ps:
+        if p.grad.is_sparse or length > max_norm:
+            p.grad.mul_(max_norm / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="shortens_the_sparse_twice"
+# factor squared on the sparse ones
+def clip_sparse(parameters, max_norm):
+    ps = [p for p in parameters if p.grad is not None]
+    length = sum(((p.grad.coalesce().values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
+    if length > max_norm:
+        for p in ps:
+            f = max_norm / length
+            p.grad.mul_(f * f if p.grad.is_sparse else f)
+    return length
+
+
+# %% exercise="sharpness" verdict="passed"
+# v written in place
+def sharpness(model, x, y, v, steps):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    gs = torch.autograd.grad(mse_loss(model(x), y), ps, create_graph=True, materialize_grads=True)
+    g = torch.cat([t.reshape(-1) for t in gs])
+    for _ in range(steps):
+        h = torch.autograd.grad(g, ps, v, retain_graph=True, materialize_grads=True)
+        h = torch.cat([t.reshape(-1) for t in h])
+        length = h.norm()
+        v.copy_(h / length)
+    return length, v
+
+
+# %% exercise="sharpness" verdict="passed"
+# materialized but list of outputs
+def sharpness(model, x, y, v, steps):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    gs = torch.autograd.grad(mse_loss(model(x), y), ps, create_graph=True, materialize_grads=True)
+    for _ in range(steps):
+        parts = [a.view_as(p) for a, p in zip(v.split([p.numel() for p in ps]), ps)]
+        h = torch.autograd.grad(gs, ps, parts, retain_graph=True, materialize_grads=True)
+        h = torch.cat([t.reshape(-1) for t in h])
+        length = h.norm()
+        v = h / length
+    return length, v
+
+
+# %% exercise="sharpness" verdict="refused" mistake="turns_the_sign"
+# sign made positive
+def sharpness(model, x, y, v, steps):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    gs = torch.autograd.grad(mse_loss(model(x), y), ps, create_graph=True, materialize_grads=True)
+    g = torch.cat([t.reshape(-1) for t in gs])
+    for _ in range(steps):
+        h = torch.autograd.grad(g, ps, v, retain_graph=True, materialize_grads=True)
+        h = torch.cat([t.reshape(-1) for t in h])
+        length = h.norm()
+        new = h / length
+        v = new if new @ v > 0 else -new
+    return length, v
+
+
+# %% exercise="sharpness" verdict="refused" mistake="frozen_ones_too"
+# all parameters, frozen too
+def sharpness(model, x, y, v, steps):
+    ps = list(model.parameters())
+    gs = torch.autograd.grad(mse_loss(model(x), y), ps, create_graph=True, materialize_grads=True)
+    g = torch.cat([t.reshape(-1) for t in gs])
+    for _ in range(steps):
+        h = torch.autograd.grad(g, ps, v, retain_graph=True, materialize_grads=True)
+        h = torch.cat([t.reshape(-1) for t in h])
+        length = h.norm()
+        v = h / length
+    return length, v
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="one_layer_of_the_shared"
+# tie_weights=False
+def per_sample_module(model, x, y):
+    weights = {k: p.detach() for k, p in model.named_parameters() if p.requires_grad}
+    def loss(w, a, b):
+        return mse_loss(functional_call(model, w, (a[None],), tie_weights=False), b[None])
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="buffers_too"
+# state_dict (buffers as parameters)
+def per_sample_module(model, x, y):
+    weights = {k: p.detach() for k, p in model.state_dict().items() if p.is_floating_point()}
+    def loss(w, a, b):
+        return mse_loss(functional_call(model, w, (a[None],)), b[None])
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+# %% exercise="complex_product" verdict="refused" mistake="writes_into_what_arrives"
+# grad_output changed in place
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        gb = g * a.conj()
+        ga = g.mul_(b.conj())
+        return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real

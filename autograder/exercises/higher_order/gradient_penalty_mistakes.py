@@ -1,0 +1,236 @@
+"""The mistakes in `gradient_penalty`, as programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .gradient_penalty import gradient_penalty
+
+
+def _gradient(critic: Any, mixed: Tensor, create_graph: bool = True) -> Tensor:
+    """Return the gradient of `critic` for each row of `mixed`. Needs no graph of `mixed`."""
+    mixed = mixed.detach().requires_grad_()
+    return torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=create_graph)[0]
+
+
+def _lengths(g: Tensor) -> Tensor:
+    found: Tensor = g.flatten(1).norm(dim=1)
+    return found
+
+
+def _mixed(real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return mix * real + (1 - mix) * fake
+
+
+@gradient_penalty.mistake(
+    en="The penalty has the right value and no path to the weights: the gradient was computed without "
+    "`create_graph=True`, or cut off afterwards.",
+    ru="Значение штрафа верно, но с весами он не связан: градиент вычислен без `create_graph=True` или потом "
+    "отсоединён от графа.",
+)
+def without_a_graph(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix), create_graph=False)) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="One length was taken for the whole batch. Each sample has a gradient, and so a length, of its own.",
+    ru="Взята одна длина на весь батч. Но у каждого примера свой градиент, а значит, и своя длина.",
+)
+def one_length(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Any:
+    return (_gradient(critic, _mixed(real, fake, mix)).norm() - 1) ** 2
+
+
+@gradient_penalty.mistake(
+    en="The length was taken over dimension 1 alone. A sample with more dimensions has one length all the same: over "
+    "all dimensions but the first.",
+    ru="Длина взята только по измерению 1. Но и у примера с несколькими измерениями длина одна: по всем измерениям, "
+    "кроме первого.",
+)
+def lengths_over_one_dimension(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Any:
+    return ((_gradient(critic, _mixed(real, fake, mix)).norm(dim=1) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The terms were summed over the samples. The penalty is their mean.",
+    ru="Слагаемые сложены по примерам, а штраф — их среднее.",
+)
+def sums_over_samples(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).sum()
+
+
+@gradient_penalty.mistake(
+    en="The 1 is missing: the mean of the squared lengths pulls the gradient to 0, not to length 1.",
+    ru="Пропущена единица: средний квадрат длины тянет градиент к нулю, а не к длине 1.",
+)
+def towards_zero(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return (_lengths(_gradient(critic, _mixed(real, fake, mix))) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The 1 was subtracted from the squared length. It is subtracted from the length, and then the difference is "
+    "squared.",
+    ru="Единица вычтена из квадрата длины. Сначала она вычитается из длины, а затем разность возводится в квадрат.",
+)
+def squared_too_early(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) ** 2 - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The gradient of the mean output was taken: each sample's gradient is $n$ times too short.",
+    ru="Взят градиент среднего выхода: у каждого примера градиент в $n$ раз короче нужного.",
+)
+def gradient_of_the_mean(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix)) / len(real)) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The gradient was taken at `real`. The penalty is taken between the samples, at `mix * real + (1 - mix) * fake`.",
+    ru="Градиент взят в точках `real`. Штраф берётся между примерами, в точках `mix * real + (1 - mix) * fake`.",
+)
+def at_the_real_samples(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, real)) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The roles of `real` and `fake` in the mixture are swapped: `mix` is the share of `real`.",
+    ru="В смеси перепутаны `real` и `fake`: `mix` — доля `real`.",
+)
+def mixed_the_other_way(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, _mixed(fake, real, mix))) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The length was computed as a root of a sum of squares. Where the gradient is 0, the root has an infinite "
+    "derivative, and $\\infty \\cdot 0$ is NaN. `norm` takes 0 there.",
+    ru="Длина вычислена как корень из суммы квадратов. Там, где градиент равен 0, производная корня бесконечна, а "
+    "$\\infty \\cdot 0$ — это NaN. Функция `norm` берёт там 0.",
+)
+def root_of_squares(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    g = _gradient(critic, _mixed(real, fake, mix))
+    return (((g**2).flatten(1).sum(1).sqrt() - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The penalty is right, but `backward()` was used for the inner gradient: it adds to `.grad` of every weight. "
+    "`autograd.grad` asks for one gradient and leaves `.grad` alone.",
+    ru="Штраф верен, но внутренний градиент вычислен методом `backward()`, который прибавляет градиенты и к `.grad` "
+    "весов. Функция `autograd.grad` вычисляет только нужное и не меняет `.grad`.",
+)
+def by_backward(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    mixed = _mixed(real, fake, mix).requires_grad_()
+    critic(mixed).sum().backward(create_graph=True)
+    assert mixed.grad is not None
+    found, mixed.grad = mixed.grad, None
+    return ((_lengths(found) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="There is a call of the critic and a backward pass for each sample.",
+    ru="На каждый пример приходятся отдельный вызов критика и отдельный обратный проход.",
+)
+def sample_by_sample(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    rows = [_gradient(critic, row[None]) for row in _mixed(real, fake, mix)]
+    return ((_lengths(torch.cat(rows)) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="Only slopes above 1 were penalised. A slope below 1 is as far from 1.",
+    ru="Штраф взят только за наклон больше 1. Но наклон меньше 1 тоже отличается от 1.",
+)
+def one_sided(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1).relu() ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The mean of the lengths was compared with 1. Each length is, and then the mean of the squares is taken.",
+    ru="С единицей сравнивается средняя длина. Нужно сравнить каждую, а потом взять среднее квадратов.",
+)
+def mean_length(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Any:
+    return (_lengths(_gradient(critic, _mixed(real, fake, mix))).mean() - 1) ** 2
+
+
+@gradient_penalty.mistake(
+    en="The magnitudes of the entries were added. The length is the root of the sum of their squares.",
+    ru="Сложены модули элементов. Длина — корень из суммы их квадратов.",
+)
+def sum_of_magnitudes(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_gradient(critic, _mixed(real, fake, mix)).flatten(1).abs().sum(1) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The length was divided by the root of the number of entries: a mean of squares in place of their sum.",
+    ru="Длина разделена на корень из числа элементов: взято среднее квадратов вместо их суммы.",
+)
+def root_of_the_mean(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Any:
+    g = _gradient(critic, _mixed(real, fake, mix)).flatten(1)
+    return ((_lengths(g) / g.shape[1] ** 0.5 - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="Samples with a gradient of 0 were left out of the mean. Their length is 0, and they are penalised like the rest.",
+    ru="Примеры с нулевым градиентом не вошли в среднее. Длина у них 0, и штраф за них берётся, как за остальные.",
+)
+def leaves_out_the_flat(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    g = _gradient(critic, _mixed(real, fake, mix)).flatten(1)
+    return ((_lengths(g[g.abs().sum(1) > 0]) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="Only the output for the first sample was differentiated: the other gradients are 0.",
+    ru="Продифференцирован выход только для первого примера: остальные градиенты равны 0.",
+)
+def first_output(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    mixed = _mixed(real, fake, mix).requires_grad_()
+    (g,) = torch.autograd.grad(critic(mixed)[0].sum(), mixed, create_graph=True)
+    return ((_lengths(g) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The penalty has one dimension of length 1. Asked for is a tensor without dimensions.",
+    ru="У штрафа одно измерение длины 1, а нужен тензор без измерений.",
+)
+def with_a_dimension(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean().reshape(1)
+
+
+@gradient_penalty.mistake(
+    en="The value is right, but the penalty has no path to the weights: it requires grad by itself, as after "
+    "`requires_grad_()`.",
+    ru="Значение верно, но пути от штрафа к весам нет: он требует градиента сам по себе, как после `requires_grad_()`.",
+)
+def leaf_without_a_path(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    penalty = ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean()
+    return penalty.detach().requires_grad_()
+
+
+@gradient_penalty.mistake(
+    en="The penalty is right, but the critic stays in evaluation mode. Nothing here depends on the mode.",
+    ru="Штраф верен, но критик остаётся в режиме оценки. Здесь от режима ничего не зависит.",
+)
+def leaves_it_in_eval(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    critic.eval()
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The penalty is right, but frozen weights require grad now: `requires_grad_()` was called on the parameters. The "
+    "gradient is needed with respect to the samples.",
+    ru="Штраф верен, но замороженные веса теперь требуют градиента: для параметров вызван `requires_grad_()`. А нужен "
+    "градиент по примерам.",
+)
+def thaws_the_weights(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    critic.requires_grad_(True)
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="The penalty is right, but the critic was called twice. One call gives outputs for everything.",
+    ru="Штраф верен, но критик вызван дважды. Выхода одного вызова хватает на всё.",
+)
+def calls_twice(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    mixed = _mixed(real, fake, mix)
+    critic(mixed)
+    return ((_lengths(_gradient(critic, mixed)) - 1) ** 2).mean()
