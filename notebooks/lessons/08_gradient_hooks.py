@@ -238,6 +238,11 @@ w.register_post_accumulate_grad_hook(lambda p: order.append("post-accumulate"))
 w.register_hook(lambda g: order.append("leaf"))
 (5 * h).backward()
 assert order == ["tensor", "node, before", "node, after", "leaf", "post-accumulate"]
+w = torch.tensor(2.0, requires_grad=True)
+w.register_hook(lambda g: 7 * g)
+h = 3 * w
+h.register_hook(lambda g: 7 * g)
+assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 * 7]
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
@@ -249,7 +254,7 @@ hook_table()
 #
 # * Hooks of one tensor run in the order of their registration, and each gets what the one before it returned. `h.grad` holds what is left after all of them, even though `retain_grad()` was called first.
 # * A tensor hook runs before the addition to `.grad`, a post-accumulate hook after it. The first gets the gradient of this pass, the second finds the sum in `.grad`.
-# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out.
+# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. For an intermediate tensor, however, `autograd.grad` returns the gradient from before its hooks: `autograd.grad(2 * h, h)` gives 2, whatever a hook on `h` returns.
 # * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
 #
 # ## Handles, and hooks that stay
@@ -260,7 +265,7 @@ hook_table()
 #
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
 # * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
-# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`.
+# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Однако для промежуточного тензора `autograd.grad` возвращает градиент, каким он был до хуков этого тензора: `autograd.grad(2 * h, h)` даст 2, что бы ни вернул хук на `h`.
 # * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
 #
 # ## Дескрипторы и забытые хуки
@@ -294,7 +299,7 @@ assert not layer.weight._backward_hooks
 # ### Exercise `arriving_gradients`: gradients as they arrive
 # *complete · ●●○ · 8 minutes · 3 points*
 #
-# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If somebody else's hook on the tensor changes the gradient, the changed one is meant.
+# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If somebody else's hook on the tensor changes the gradient, the changed one is meant.
 #
 # `.grad` is as after an ordinary `loss.backward()`: in leaves the gradient is added to what was there, and intermediate tensors keep nothing. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
 # %% [markdown] tags=["ru"] of="b5b80201"
@@ -305,7 +310,7 @@ assert not layer.weight._backward_hooks
 # ### Упражнение `arriving_gradients`: пришедшие градиенты
 # *дописать · ●●○ · 8 минут · 3 балла*
 #
-# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, нужен уже изменённый градиент.
+# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, нужен уже изменённый градиент.
 #
 # Поля `.grad` должны быть такими же, как после обычного `loss.backward()`: у листьев градиент прибавлен к прежнему, у промежуточных тензоров ничего не остаётся. Ни один ваш хук не должен остаться, даже если вызов `backward()` завершился ошибкой, а сама ошибка должна дойти до вызывающего кода.
 # %% answer="arriving_gradients"
@@ -432,14 +437,14 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # ### Exercise `damp`: a hook that edits its argument
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
-# Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
+# Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`, and if `tensor` is a leaf, not what an earlier pass has left in its `.grad`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
 # %% [markdown] tags=["ru"] of="56bea3a8"
 # При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 #
 # ### Упражнение `damp`: хук, который меняет свой аргумент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого `tensor`. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
+# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если это лист, то и не то, что лежит в его поле `.grad` с прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
 # %% answer="damp"
 def damp(tensor, factor):
     def hook(gradient):
@@ -507,9 +512,9 @@ check("damp")
 # ### Exercise `clip_globally`: a hook that clips
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
-# Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A relative error of $10^{-6}$ does not matter.
+# Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter. Modules may be nested, and a weight may be in two modules.
 #
-# At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter, and nothing is returned.
+# At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter. What the function returns does not matter.
 # %% [markdown] tags=["ru"] of="fba44a77"
 # ## Хук, который отсекает градиент
 #
@@ -535,9 +540,9 @@ check("damp")
 # ### Упражнение `clip_globally`: хук, который отсекает градиент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она должна выполнять один обратный проход от `loss` и оставлять в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. Допускается относительная погрешность до $10^{-6}$.
+# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она должна выполнять один обратный проход от `loss` и оставлять в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. Норма, которую приходится отсекать, здесь больше 1, и допускается относительная погрешность до $10^{-6}$. Модули бывают вложенные, а один вес может входить в два модуля.
 #
-# Вначале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся, функция ничего не возвращает.
+# Вначале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся. Что возвращает функция, не важно.
 # %% answer="clip_globally"
 def clip_globally(model, loss, max_norm):
     loss.backward()
