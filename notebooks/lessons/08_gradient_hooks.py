@@ -756,9 +756,9 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 # Write `step_in_backward(model, make_optimizer)`. `make_optimizer(parameters)` gets a list of parameters and returns a new optimizer for them, such as `torch.optim.Adam(parameters)`. After the call of `step_in_backward`, each `loss.backward()` trains the model. After it, the parameters are those of the ordinary loop: one optimizer for all, made once; in each pass `backward()`, `step()`, `zero_grad()`.
 #
 # * All `.grad` are None at the start, and again after each pass.
-# * Frozen parameters may occur, a parameter that only some of the passes use, and one that the model uses in two places.
+# * Frozen parameters may occur, a parameter that only some of the passes use, one that the model uses in two places or has in two modules, nested modules, and parameters of the model itself.
 # * Of eight equal layers, the gradients of at most two are in memory at the same time.
-# * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter.
+# * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter. As long as it has not been called, the training goes on, even if nobody keeps this function.
 # %% [markdown] tags=["ru"] of="64e64d96"
 # ### Упражнение `step_in_backward`: шаг внутри обратного прохода
 # *спроектировать · ●●● · 18 минут · 5 баллов*
@@ -766,9 +766,9 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 # Напишите функцию `step_in_backward(model, make_optimizer)`. Функция `make_optimizer(parameters)` получает список параметров и возвращает новый оптимизатор для них, например `torch.optim.Adam(parameters)`. После вызова `step_in_backward` каждый `loss.backward()` обучает модель: параметры после него такие же, как в обычном цикле, где оптимизатор один на все параметры и создан один раз, а на каждой итерации выполняются `backward()`, `step()`, `zero_grad()`.
 #
 # * Во всех полях `.grad` вначале лежит None, и после каждого прохода — снова None.
-# * Среди параметров могут быть замороженные, такие, которые участвуют не во всех проходах, и такие, которые модель использует в двух местах.
+# * Среди параметров могут быть замороженные, такие, которые участвуют не во всех проходах, такие, которые модель использует в двух местах или которые входят в два модуля. Модули бывают вложенные, и у самой модели тоже могут быть параметры.
 # * Из восьми одинаковых слоёв в памяти одновременно находятся градиенты не больше чем двух.
-# * Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет.
+# * Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет. Пока её не вызвали, обучение продолжается, даже если эту функцию никто не хранит.
 # %% answer="step_in_backward"
 def step_in_backward(model, make_optimizer):
     """Make each backward pass take the optimizer step; return a function that ends this."""
@@ -1181,7 +1181,7 @@ check("train_damped")
 # * If `last` is True, the window ends. Each parameter is stepped inside this pass, as soon as its gradient is complete: when the pass reaches the first layer, the last one has already been changed.
 # * After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once, and every `.grad` is None. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not.
 #
-# Windows may have different lengths, frozen parameters may occur, and the model may use a parameter twice. At the start every `.grad` is None.
+# Windows may have different lengths. Parameters may be of all the kinds named in `step_in_backward`. At the start every `.grad` is None.
 # %% [markdown] tags=["ru"] of="28fc86a2"
 # ## Окно и шаг внутри прохода
 #
@@ -1196,7 +1196,7 @@ check("train_damped")
 # * Если `last` равно True, окно закончено. Шаг по каждому параметру делается внутри этого прохода, как только его градиент готов: когда проход доходит до первого слоя, последний уже изменён.
 # * После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз, а во всех полях `.grad` лежит None. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем.
 #
-# Длина окон бывает разной, встречаются замороженные параметры, и модель может использовать параметр дважды. Вначале во всех полях `.grad` лежит None.
+# Длина окон бывает разной, а параметры — такими же, как перечислено в упражнении `step_in_backward`. Вначале во всех полях `.grad` лежит None.
 # %% answer="accumulate_in_backward"
 def accumulate_in_backward(model, make_optimizer):
     """Return `backward(loss, last)`, which steps inside the last pass of a window."""
