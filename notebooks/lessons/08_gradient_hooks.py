@@ -865,7 +865,7 @@ check("step_in_backward")
 #
 # `unused` holds parameters that no pass reaches; each bucket has at least one other.
 #
-# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`. In either case the next pass begins anew.
+# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`; it does not call `all_reduce` itself. In either case the next pass begins anew.
 #
 # A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
 # %% [markdown] tags=["ru"] of="8d4d759e"
@@ -887,7 +887,7 @@ check("step_in_backward")
 #
 # В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один параметр не из их числа.
 #
-# Функция `watch_buckets` возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода. Если в этом проходе какая-то корзина не отправлена, функция `finish()` завершается ошибкой `RuntimeError`. В любом случае для следующего прохода учёт начинается заново.
+# Функция `watch_buckets` возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода. Если в этом проходе какая-то корзина не отправлена, функция `finish()` завершается ошибкой `RuntimeError`; сама она `all_reduce` не вызывает. В любом случае для следующего прохода учёт начинается заново.
 #
 # Замечание о Python: выражение `parameter in some_list` сравнивает числа, и с тензорами это приводит к ошибке. Тот же ли это объект, проверяют с помощью `set`, словаря или оператора `is`.
 # %% answer="watch_buckets"
@@ -1099,7 +1099,7 @@ two_processes(real_buckets)
 # ### Extra exercise `train_damped`: a hook in the loop
 # *find the bug · ●○○ · 6 minutes · 2 points · extra*
 #
-# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. Afterwards no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
+# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
 # %% [markdown] tags=["ru"] of="2e0952db"
 # ## Хук в цикле
 #
@@ -1108,7 +1108,7 @@ two_processes(real_buckets)
 # ### Дополнительное упражнение `train_damped`: хук в цикле
 # *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
 #
-# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. К концу работы функции на модели не должно остаться ни одного вашего хука. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
+# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. Когда функция завершилась без ошибки, на модели не должно остаться ни одного вашего хука. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
 # %% answer="train_damped"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda gradient: factor * gradient)
@@ -1326,7 +1326,7 @@ check("accumulate_in_backward")
 #
 # Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
 #
-# Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, and `loss.backward()` can be called afterwards.
+# Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, no hook of yours stays, and `loss.backward()` can be called afterwards. The model computes with torch's own operations only.
 # %% [markdown] tags=["ru"] of="0838aa75"
 # ## Каких параметров не дождаться
 #
@@ -1337,7 +1337,7 @@ check("accumulate_in_backward")
 #
 # Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
 #
-# Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, а после неё можно вызвать `loss.backward()`.
+# Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, ваших хуков не остаётся, а после неё можно вызвать `loss.backward()`. Модель вычисляет только с помощью операций самого torch.
 # %% answer="unused_parameters"
 def unused_parameters(model, loss):
     """The names of the trainable parameters to which `loss` brings no gradient."""
@@ -1453,6 +1453,14 @@ def moments(x):
 assert moments(torch.ones(1, 1)) == [((None,), False)]
 ((g_in, complete),) = moments(torch.ones(1, 1, requires_grad=True))
 assert g_in[0] is not None and complete
+of_output = []
+for x, bias in (torch.ones(1, 1), True), (torch.ones(1, 1, 1), False), (torch.ones(1, 1, 1), True):
+    net = nn.Sequential(nn.Linear(1, 1, bias=bias), nn.ReLU(inplace=True))
+    net[0].register_forward_hook(
+        lambda m, x, y: of_output.append([y.is_leaf]) or y.register_hook(of_output[-1].append) and None
+    )
+    net(x).sum().backward()
+assert [len(each) - 1 for each in of_output] == [1, 1, 0]
 net = nn.Sequential(nn.Linear(1, 1), nn.ReLU(inplace=True))
 net[0].register_full_backward_hook(lambda *_: None)
 assert "is a view and is being modified inplace" in refusal(lambda: net(torch.ones(1, 1)))
@@ -1480,14 +1488,14 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
 # * If the module returns a dict, it does not run at all. There is only a warning.
 #
-# A tensor hook has none of these limits. Register it on the output, in a forward hook.
+# A tensor hook has none of these limits. Register it on the output, in a forward hook. It has one of its own: if the output is a view, and is then edited in place, the hook does not run at all, and there is no message. That happens with `nn.Linear` with a bias, if its input has three dimensions.
 #
 # ### Extra exercise `output_gradients`: gradients of outputs
 # *complete · ●●● · 12 minutes · 3 points · extra*
 #
-# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. For each module of class `nn.Linear` in the model, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty.
+# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
 #
-# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters is as after an ordinary pass, and no hook of yours stays.
+# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left.
 # %% [markdown] tags=["ru"] of="8bcc91a5"
 # Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
@@ -1496,14 +1504,14 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
 # * Если модуль возвращает словарь, хук вообще не срабатывает, появляется только предупреждение.
 #
-# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода.
+# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть одно своё: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает со слоем `nn.Linear` со смещением, если у его входа три измерения.
 #
 # ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
 # *дописать · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Ключи — имена всех модулей класса `nn.Linear` из `model.named_modules()`, включая вложенные. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст.
+# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Здесь `x` — матрица. Ключи — имена всех модулей, которые являются экземплярами `nn.Linear`, в том числе вложенных, такие, как в `model.named_modules()`. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст. К каждому выходу градиент приходит.
 #
-# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров такие же, как после обычного прохода, и ваших хуков не остаётся.
+# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров, в которых может лежать прежний градиент, такие же, как после обычного прохода. Когда функция вернула результат, ваших хуков не остаётся.
 # %% answer="output_gradients"
 def output_gradients(model, x):
     """Run `model(x).sum().backward()`; return the gradients of the outputs of all linear layers."""
@@ -1749,7 +1757,7 @@ for old, calls in (False, 1), (True, 2):
 # ### Extra exercise `is_right_mask`: write the test
 # *write the test · ●●● · 15 minutes · 4 points · extra*
 #
-# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
+# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
 #
 # Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
 # %% [markdown] tags=["ru"] of="2e1994f3"
@@ -1760,7 +1768,7 @@ for old, calls in (False, 1), (True, 2):
 # ### Дополнительное упражнение `is_right_mask`: напишите тест
 # *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите функцию `is_right_mask(attach)`. На вход подаётся функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент, в котором на местах, где в маске False, стоит 0. Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
+# Напишите функцию `is_right_mask(attach)`. На вход подаётся функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент (все его элементы конечны), в котором на местах, где в маске False, стоит 0. Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
 #
 # Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
 # %% answer="is_right_mask"

@@ -137,7 +137,7 @@ def leaves_zeros(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
 
 @step_in_backward.mistake(
     en="After a call of the function that came back, `backward()` goes on as before: every hook still steps.",
-    ru="После вызова возвращённой функции всё идёт по-прежнему: каждый хук делает шаг.",
+    ru="После вызова возвращённой функции вызов `backward()` действует по-прежнему: каждый хук делает шаг.",
 )
 def cannot_be_stopped(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
     _step_and_clear(model, make_optimizer)
