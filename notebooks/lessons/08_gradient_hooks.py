@@ -260,7 +260,7 @@ hook_table()
 # ## Handles, and hooks that stay
 #
 # A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] of="98a43165"
+# %% [markdown] tags=["ru"] of="4c473912"
 # Из этой таблицы следуют четыре правила.
 #
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
@@ -302,7 +302,7 @@ assert not layer.weight._backward_hooks
 # `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If somebody else's hook on the tensor changes the gradient, the changed one is meant.
 #
 # `.grad` is as after an ordinary `loss.backward()`: in leaves the gradient is added to what was there, and intermediate tensors keep nothing. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
-# %% [markdown] tags=["ru"] of="b5b80201"
+# %% [markdown] tags=["ru"] of="661bd3de"
 # На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраняйте дескриптор и снимайте хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
 #
 # Бывает и наоборот: хук теряется. При вызове `load_state_dict(..., assign=True)` и при присваивании `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После вызова `layer.double()` и обычного вызова `load_state_dict` хуки остаются.
@@ -438,13 +438,13 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
 # Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`, and if `tensor` is a leaf, not what an earlier pass has left in its `.grad`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
-# %% [markdown] tags=["ru"] of="56bea3a8"
+# %% [markdown] tags=["ru"] of="ed64bb71"
 # При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 #
 # ### Упражнение `damp`: хук, который меняет свой аргумент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если это лист, то и не то, что лежит в его поле `.grad` с прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
+# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если тензор `tensor` — лист, то и содержимое его поля `.grad`, оставшееся от прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
 # %% answer="damp"
 def damp(tensor, factor):
     def hook(gradient):
@@ -515,7 +515,7 @@ check("damp")
 # Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter. Modules may be nested, and a weight may be in two modules.
 #
 # At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter. What the function returns does not matter.
-# %% [markdown] tags=["ru"] of="fba44a77"
+# %% [markdown] tags=["ru"] of="4b340ff3"
 # ## Хук, который отсекает градиент
 #
 # Вот функция из одного опубликованного проекта:
@@ -759,7 +759,7 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 # * Frozen parameters may occur, a parameter that only some of the passes use, one that the model uses in two places or has in two modules, nested modules, and parameters of the model itself.
 # * Of eight equal layers, the gradients of at most two are in memory at the same time.
 # * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter. As long as it has not been called, the training goes on, even if nobody keeps this function.
-# %% [markdown] tags=["ru"] of="64e64d96"
+# %% [markdown] tags=["ru"] of="3774337d"
 # ### Упражнение `step_in_backward`: шаг внутри обратного прохода
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
@@ -868,7 +868,7 @@ check("step_in_backward")
 # `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`; it does not call `all_reduce` itself. In either case the next pass begins anew.
 #
 # A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
-# %% [markdown] tags=["ru"] of="8d4d759e"
+# %% [markdown] tags=["ru"] of="6f4b7192"
 # ## Чего ждёт распределённое обучение
 #
 # Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
@@ -1100,7 +1100,7 @@ two_processes(real_buckets)
 # *find the bug · ●○○ · 6 minutes · 2 points · extra*
 #
 # Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
-# %% [markdown] tags=["ru"] of="2e0952db"
+# %% [markdown] tags=["ru"] of="16ad7355"
 # ## Хук в цикле
 #
 # Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
@@ -1182,7 +1182,7 @@ check("train_damped")
 # * After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once, and every `.grad` is None. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not.
 #
 # Windows may have different lengths. Parameters may be of all the kinds named in `step_in_backward`. At the start every `.grad` is None.
-# %% [markdown] tags=["ru"] of="28fc86a2"
+# %% [markdown] tags=["ru"] of="9abcf6fe"
 # ## Окно и шаг внутри прохода
 #
 # Если в окне несколько проходов, хук должен дождаться последнего. Какой проход последний, ему нужно сообщить: сам хук этого не знает. До последнего прохода все градиенты находятся в памяти, как и в обычном цикле.
@@ -1327,7 +1327,7 @@ check("accumulate_in_backward")
 # Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
 #
 # Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, no hook of yours stays, and `loss.backward()` can be called afterwards. The model computes with torch's own operations only.
-# %% [markdown] tags=["ru"] of="0838aa75"
+# %% [markdown] tags=["ru"] of="aaa5ef1e"
 # ## Каких параметров не дождаться
 #
 # С `find_unused_parameters=True` граф приходится обходить в каждом проходе, а на это уходит время. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
@@ -1453,14 +1453,22 @@ def moments(x):
 assert moments(torch.ones(1, 1)) == [((None,), False)]
 ((g_in, complete),) = moments(torch.ones(1, 1, requires_grad=True))
 assert g_in[0] is not None and complete
-of_output = []
-for x, bias in (torch.ones(1, 1), True), (torch.ones(1, 1, 1), False), (torch.ones(1, 1, 1), True):
-    net = nn.Sequential(nn.Linear(1, 1, bias=bias), nn.ReLU(inplace=True))
-    net[0].register_forward_hook(
-        lambda m, x, y: of_output.append([y.is_leaf]) or y.register_hook(of_output[-1].append) and None
-    )
+
+
+def runs_before_an_edit(x, bias):
+    """The number of runs of a tensor hook on the output of a layer, if the next layer edits the output."""
+    net, runs = nn.Sequential(nn.Linear(1, 1, bias=bias), nn.ReLU(inplace=True)), []
+
+    def forward_hook(module, inputs, output):
+        output.register_hook(runs.append)
+
+    net[0].register_forward_hook(forward_hook)
     net(x).sum().backward()
-assert [len(each) - 1 for each in of_output] == [1, 1, 0]
+    return len(runs)
+
+
+assert runs_before_an_edit(torch.ones(1, 1), True) == runs_before_an_edit(torch.ones(1, 1, 1), False) == 1
+assert runs_before_an_edit(torch.ones(1, 1, 1), True) == 0
 net = nn.Sequential(nn.Linear(1, 1), nn.ReLU(inplace=True))
 net[0].register_full_backward_hook(lambda *_: None)
 assert "is a view and is being modified inplace" in refusal(lambda: net(torch.ones(1, 1)))
@@ -1496,7 +1504,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
 #
 # The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left.
-# %% [markdown] tags=["ru"] of="8bcc91a5"
+# %% [markdown] tags=["ru"] of="b85055c7"
 # Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
@@ -1760,7 +1768,7 @@ for old, calls in (False, 1), (True, 2):
 # Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
 #
 # Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="2e1994f3"
+# %% [markdown] tags=["ru"] of="8fc79097"
 # ## Напишите тест
 #
 # Чтобы обучать только некоторые строки матрицы, на неё ставят хук, который обнуляет градиент остальных. Написать его можно по-разному, и многие варианты неверны, хотя с одного взгляда на `.grad` этого не заметишь.

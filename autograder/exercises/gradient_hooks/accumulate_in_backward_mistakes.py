@@ -124,7 +124,7 @@ def _with(model: nn.Module, hook: Callable[[Tensor], None], after: Callable[[], 
     return backward
 
 
-def _trained(model: nn.Module) -> list[nn.Parameter]:
+def _trained(model: nn.Module) -> list[Tensor]:
     return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
 
@@ -202,7 +202,12 @@ def new_optimizer_each_time(model: nn.Module, make_optimizer: MakeOptimizer) -> 
         make_optimizer([parameter]).step()
         parameter.grad = None
 
-    return _with(model, step, lambda: [step(p) for p in _trained(model) if p.grad is not None] and None)
+    def after() -> None:
+        for parameter in _trained(model):
+            if parameter.grad is not None:
+                step(parameter)
+
+    return _with(model, step, after)
 
 
 @accumulate_in_backward.mistake(
@@ -214,7 +219,7 @@ def takes_the_mean(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
     passes = 0
 
     def step(parameter: Tensor) -> None:
-        parameter.grad /= passes  # type: ignore[operator]
+        parameter.grad.div_(passes)  # type: ignore[union-attr]
         optimizers[parameter].step()
         parameter.grad = None
 

@@ -53,7 +53,7 @@ def damps_the_sum(tensor: Tensor, factor: float) -> Any:
         return tensor.register_hook(lambda grad: grad * factor)
 
     def hook(leaf: Tensor) -> None:
-        leaf.grad = leaf.grad * factor  # type: ignore[operator]
+        leaf.grad.mul_(factor)  # type: ignore[union-attr]
 
     return tensor.register_post_accumulate_grad_hook(hook)
 

@@ -317,7 +317,7 @@ def steps_with_zeros(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
     "(weight decay) и средние, а обычный цикл его не трогает.",
 )
 def steps_the_unused(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    optimizers: dict[Tensor, Any] = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     arrived: set[Tensor] = set()
 
     def at_the_end() -> None:
@@ -345,7 +345,7 @@ def steps_the_unused(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
     "делается не в этом проходе, а посреди одного из следующих.",
 )
 def waits_for_the_unused(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    trained = [p for p in model.parameters() if p.requires_grad]
+    trained: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
     optimizer, arrived = make_optimizer(trained), set()
 
     def hook(parameter: Tensor) -> None:
