@@ -188,7 +188,7 @@ def learns_zeros() -> tuple[nn.Module, Tensor]:
 
 
 class _Biased(nn.Module):
-    """A model of one linear layer with a bias, which it does not call."""
+    """A linear layer with a bias, which the model does not call."""
 
     def __init__(self) -> None:
         super().__init__()
