@@ -56,9 +56,10 @@ MESSAGES: dict[str, Text] = {
     "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
     "raised.answer": Text("{type}: {message}", "{type}: {message}"),
     "raised.returned": Text(
-        "What came back cannot be used as the exercise asks; is `return` missing, or is it another kind of object? "
-        "({type}: {message})",
-        "Ответ вернул не то, что нужно в упражнении. Не забыт ли `return`? Тот ли это объект? ({type}: {message})",
+        "The answer ran, but its result could not be used as the exercise asks: {type}: {message}. Did something else "
+        "come back than should, or nothing at all?",
+        "Ответ выполнен, но его результат не удалось использовать так, как нужно в упражнении: {type}: {message}. "
+        "Может быть, вернулось не то, что нужно, или не вернулось ничего?",
     ),
     "raised.replaced": Text(
         "A tensor has a `{name}` of its own, in its class or as an attribute. The check can only use tensors that leave "

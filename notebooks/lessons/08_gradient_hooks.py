@@ -238,6 +238,11 @@ w.register_post_accumulate_grad_hook(lambda p: order.append("post-accumulate"))
 w.register_hook(lambda g: order.append("leaf"))
 (5 * h).backward()
 assert order == ["tensor", "node, before", "node, after", "leaf", "post-accumulate"]
+w = torch.tensor(2.0, requires_grad=True)
+w.register_hook(lambda g: 7 * g)
+h = 3 * w
+h.register_hook(lambda g: 7 * g)
+assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 * 7]
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
@@ -249,18 +254,18 @@ hook_table()
 #
 # * Hooks of one tensor run in the order of their registration, and each gets what the one before it returned. `h.grad` holds what is left after all of them, even though `retain_grad()` was called first.
 # * A tensor hook runs before the addition to `.grad`, a post-accumulate hook after it. The first gets the gradient of this pass, the second finds the sum in `.grad`.
-# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out.
+# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. For an intermediate tensor, however, `autograd.grad` returns the gradient from before its hooks: `autograd.grad(2 * h, h)` gives 2, whatever a hook on `h` returns.
 # * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
 #
 # ## Handles, and hooks that stay
 #
 # A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] of="98a43165"
+# %% [markdown] tags=["ru"] of="4c473912"
 # Из этой таблицы следуют четыре правила.
 #
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
 # * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
-# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`.
+# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Однако для промежуточного тензора `autograd.grad` возвращает градиент, каким он был до хуков этого тензора: `autograd.grad(2 * h, h)` даст 2, что бы ни вернул хук на `h`.
 # * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
 #
 # ## Дескрипторы и забытые хуки
@@ -294,10 +299,10 @@ assert not layer.weight._backward_hooks
 # ### Exercise `arriving_gradients`: gradients as they arrive
 # *complete · ●●○ · 8 minutes · 3 points*
 #
-# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If somebody else's hook on the tensor changes the gradient, the changed one is meant.
+# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If somebody else's hook on the tensor changes the gradient, the changed one is meant.
 #
 # `.grad` is as after an ordinary `loss.backward()`: in leaves the gradient is added to what was there, and intermediate tensors keep nothing. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
-# %% [markdown] tags=["ru"] of="b5b80201"
+# %% [markdown] tags=["ru"] of="661bd3de"
 # На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраняйте дескриптор и снимайте хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
 #
 # Бывает и наоборот: хук теряется. При вызове `load_state_dict(..., assign=True)` и при присваивании `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После вызова `layer.double()` и обычного вызова `load_state_dict` хуки остаются.
@@ -305,7 +310,7 @@ assert not layer.weight._backward_hooks
 # ### Упражнение `arriving_gradients`: пришедшие градиенты
 # *дописать · ●●○ · 8 минут · 3 балла*
 #
-# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, нужен уже изменённый градиент.
+# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, нужен уже изменённый градиент.
 #
 # Поля `.grad` должны быть такими же, как после обычного `loss.backward()`: у листьев градиент прибавлен к прежнему, у промежуточных тензоров ничего не остаётся. Ни один ваш хук не должен остаться, даже если вызов `backward()` завершился ошибкой, а сама ошибка должна дойти до вызывающего кода.
 # %% answer="arriving_gradients"
@@ -432,14 +437,14 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # ### Exercise `damp`: a hook that edits its argument
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
-# Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
-# %% [markdown] tags=["ru"] of="56bea3a8"
+# Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`, and if `tensor` is a leaf, not what an earlier pass has left in its `.grad`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
+# %% [markdown] tags=["ru"] of="ed64bb71"
 # При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 #
 # ### Упражнение `damp`: хук, который меняет свой аргумент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого `tensor`. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
+# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если тензор `tensor` — лист, то и содержимое его поля `.grad`, оставшееся от прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
 # %% answer="damp"
 def damp(tensor, factor):
     def hook(gradient):
@@ -507,10 +512,10 @@ check("damp")
 # ### Exercise `clip_globally`: a hook that clips
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
-# Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A relative error of $10^{-6}$ does not matter.
+# Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter. Modules may be nested, and a weight may be in two modules.
 #
-# At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter, and nothing is returned.
-# %% [markdown] tags=["ru"] of="fba44a77"
+# At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter. What the function returns does not matter.
+# %% [markdown] tags=["ru"] of="4b340ff3"
 # ## Хук, который отсекает градиент
 #
 # Вот функция из одного опубликованного проекта:
@@ -535,9 +540,9 @@ check("damp")
 # ### Упражнение `clip_globally`: хук, который отсекает градиент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она должна выполнять один обратный проход от `loss` и оставлять в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. Допускается относительная погрешность до $10^{-6}$.
+# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она должна выполнять один обратный проход от `loss` и оставлять в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. Норма, которую приходится отсекать, здесь больше 1, и допускается относительная погрешность до $10^{-6}$. Модули бывают вложенные, а один вес может входить в два модуля.
 #
-# Вначале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся, функция ничего не возвращает.
+# Вначале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся. Что возвращает функция, не важно.
 # %% answer="clip_globally"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -751,19 +756,19 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 # Write `step_in_backward(model, make_optimizer)`. `make_optimizer(parameters)` gets a list of parameters and returns a new optimizer for them, such as `torch.optim.Adam(parameters)`. After the call of `step_in_backward`, each `loss.backward()` trains the model. After it, the parameters are those of the ordinary loop: one optimizer for all, made once; in each pass `backward()`, `step()`, `zero_grad()`.
 #
 # * All `.grad` are None at the start, and again after each pass.
-# * Frozen parameters may occur, a parameter that only some of the passes use, and one that the model uses in two places.
+# * Frozen parameters may occur, a parameter that only some of the passes use, one that the model uses in two places or has in two modules, nested modules, and parameters of the model itself.
 # * Of eight equal layers, the gradients of at most two are in memory at the same time.
-# * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter.
-# %% [markdown] tags=["ru"] of="64e64d96"
+# * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter. As long as it has not been called, the training goes on, even if nobody keeps this function.
+# %% [markdown] tags=["ru"] of="3774337d"
 # ### Упражнение `step_in_backward`: шаг внутри обратного прохода
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
 # Напишите функцию `step_in_backward(model, make_optimizer)`. Функция `make_optimizer(parameters)` получает список параметров и возвращает новый оптимизатор для них, например `torch.optim.Adam(parameters)`. После вызова `step_in_backward` каждый `loss.backward()` обучает модель: параметры после него такие же, как в обычном цикле, где оптимизатор один на все параметры и создан один раз, а на каждой итерации выполняются `backward()`, `step()`, `zero_grad()`.
 #
 # * Во всех полях `.grad` вначале лежит None, и после каждого прохода — снова None.
-# * Среди параметров могут быть замороженные, такие, которые участвуют не во всех проходах, и такие, которые модель использует в двух местах.
+# * Среди параметров могут быть замороженные, такие, которые участвуют не во всех проходах, такие, которые модель использует в двух местах или которые входят в два модуля. Модули бывают вложенные, и у самой модели тоже могут быть параметры.
 # * Из восьми одинаковых слоёв в памяти одновременно находятся градиенты не больше чем двух.
-# * Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет.
+# * Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет. Пока её не вызвали, обучение продолжается, даже если эту функцию никто не хранит.
 # %% answer="step_in_backward"
 def step_in_backward(model, make_optimizer):
     """Make each backward pass take the optimizer step; return a function that ends this."""
@@ -860,10 +865,10 @@ check("step_in_backward")
 #
 # `unused` holds parameters that no pass reaches; each bucket has at least one other.
 #
-# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`. In either case the next pass begins anew.
+# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`; it does not call `all_reduce` itself. In either case the next pass begins anew.
 #
 # A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
-# %% [markdown] tags=["ru"] of="8d4d759e"
+# %% [markdown] tags=["ru"] of="6f4b7192"
 # ## Чего ждёт распределённое обучение
 #
 # Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
@@ -882,7 +887,7 @@ check("step_in_backward")
 #
 # В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один параметр не из их числа.
 #
-# Функция `watch_buckets` возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода. Если в этом проходе какая-то корзина не отправлена, функция `finish()` завершается ошибкой `RuntimeError`. В любом случае для следующего прохода учёт начинается заново.
+# Функция `watch_buckets` возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода. Если в этом проходе какая-то корзина не отправлена, функция `finish()` завершается ошибкой `RuntimeError`; сама она `all_reduce` не вызывает. В любом случае для следующего прохода учёт начинается заново.
 #
 # Замечание о Python: выражение `parameter in some_list` сравнивает числа, и с тензорами это приводит к ошибке. Тот же ли это объект, проверяют с помощью `set`, словаря или оператора `is`.
 # %% answer="watch_buckets"
@@ -1094,8 +1099,8 @@ two_processes(real_buckets)
 # ### Extra exercise `train_damped`: a hook in the loop
 # *find the bug · ●○○ · 6 minutes · 2 points · extra*
 #
-# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. Afterwards no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
-# %% [markdown] tags=["ru"] of="2e0952db"
+# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
+# %% [markdown] tags=["ru"] of="16ad7355"
 # ## Хук в цикле
 #
 # Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
@@ -1103,7 +1108,7 @@ two_processes(real_buckets)
 # ### Дополнительное упражнение `train_damped`: хук в цикле
 # *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
 #
-# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. К концу работы функции на модели не должно остаться ни одного вашего хука. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
+# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. Когда функция завершилась без ошибки, на модели не должно остаться ни одного вашего хука. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
 # %% answer="train_damped"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda gradient: factor * gradient)
@@ -1176,8 +1181,8 @@ check("train_damped")
 # * If `last` is True, the window ends. Each parameter is stepped inside this pass, as soon as its gradient is complete: when the pass reaches the first layer, the last one has already been changed.
 # * After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once, and every `.grad` is None. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not.
 #
-# Windows may have different lengths, frozen parameters may occur, and the model may use a parameter twice. At the start every `.grad` is None.
-# %% [markdown] tags=["ru"] of="28fc86a2"
+# Windows may have different lengths. Parameters may be of all the kinds named in `step_in_backward`. At the start every `.grad` is None.
+# %% [markdown] tags=["ru"] of="9abcf6fe"
 # ## Окно и шаг внутри прохода
 #
 # Если в окне несколько проходов, хук должен дождаться последнего. Какой проход последний, ему нужно сообщить: сам хук этого не знает. До последнего прохода все градиенты находятся в памяти, как и в обычном цикле.
@@ -1191,7 +1196,7 @@ check("train_damped")
 # * Если `last` равно True, окно закончено. Шаг по каждому параметру делается внутри этого прохода, как только его градиент готов: когда проход доходит до первого слоя, последний уже изменён.
 # * После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз, а во всех полях `.grad` лежит None. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем.
 #
-# Длина окон бывает разной, встречаются замороженные параметры, и модель может использовать параметр дважды. Вначале во всех полях `.grad` лежит None.
+# Длина окон бывает разной, а параметры — такими же, как перечислено в упражнении `step_in_backward`. Вначале во всех полях `.grad` лежит None.
 # %% answer="accumulate_in_backward"
 def accumulate_in_backward(model, make_optimizer):
     """Return `backward(loss, last)`, which steps inside the last pass of a window."""
@@ -1321,8 +1326,8 @@ check("accumulate_in_backward")
 #
 # Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
 #
-# Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, and `loss.backward()` can be called afterwards.
-# %% [markdown] tags=["ru"] of="0838aa75"
+# Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, no hook of yours stays, and `loss.backward()` can be called afterwards. The model computes with torch's own operations only.
+# %% [markdown] tags=["ru"] of="aaa5ef1e"
 # ## Каких параметров не дождаться
 #
 # С `find_unused_parameters=True` граф приходится обходить в каждом проходе, а на это уходит время. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
@@ -1332,7 +1337,7 @@ check("accumulate_in_backward")
 #
 # Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
 #
-# Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, а после неё можно вызвать `loss.backward()`.
+# Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, ваших хуков не остаётся, а после неё можно вызвать `loss.backward()`. Модель вычисляет только с помощью операций самого torch.
 # %% answer="unused_parameters"
 def unused_parameters(model, loss):
     """The names of the trainable parameters to which `loss` brings no gradient."""
@@ -1448,6 +1453,22 @@ def moments(x):
 assert moments(torch.ones(1, 1)) == [((None,), False)]
 ((g_in, complete),) = moments(torch.ones(1, 1, requires_grad=True))
 assert g_in[0] is not None and complete
+
+
+def runs_before_an_edit(x, bias):
+    """The number of runs of a tensor hook on the output of a layer, if the next layer edits the output."""
+    net, runs = nn.Sequential(nn.Linear(1, 1, bias=bias), nn.ReLU(inplace=True)), []
+
+    def forward_hook(module, inputs, output):
+        output.register_hook(runs.append)
+
+    net[0].register_forward_hook(forward_hook)
+    net(x).sum().backward()
+    return len(runs)
+
+
+assert runs_before_an_edit(torch.ones(1, 1), True) == runs_before_an_edit(torch.ones(1, 1, 1), False) == 1
+assert runs_before_an_edit(torch.ones(1, 1, 1), True) == 0
 net = nn.Sequential(nn.Linear(1, 1), nn.ReLU(inplace=True))
 net[0].register_full_backward_hook(lambda *_: None)
 assert "is a view and is being modified inplace" in refusal(lambda: net(torch.ones(1, 1)))
@@ -1475,15 +1496,15 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
 # * If the module returns a dict, it does not run at all. There is only a warning.
 #
-# A tensor hook has none of these limits. Register it on the output, in a forward hook.
+# A tensor hook has none of these limits. Register it on the output, in a forward hook. It has one of its own: if the output is a view, and is then edited in place, the hook does not run at all, and there is no message. That happens with `nn.Linear` with a bias, if its input has three dimensions.
 #
 # ### Extra exercise `output_gradients`: gradients of outputs
 # *complete · ●●● · 12 minutes · 3 points · extra*
 #
-# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. For each module of class `nn.Linear` in the model, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty.
+# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
 #
-# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters is as after an ordinary pass, and no hook of yours stays.
-# %% [markdown] tags=["ru"] of="8bcc91a5"
+# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left.
+# %% [markdown] tags=["ru"] of="b85055c7"
 # Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
@@ -1491,14 +1512,14 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
 # * Если модуль возвращает словарь, хук вообще не срабатывает, появляется только предупреждение.
 #
-# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода.
+# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть одно своё: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает со слоем `nn.Linear` со смещением, если у его входа три измерения.
 #
 # ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
 # *дописать · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Ключи — имена всех модулей класса `nn.Linear` из `model.named_modules()`, включая вложенные. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст.
+# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Здесь `x` — матрица. Ключи — имена всех модулей, которые являются экземплярами `nn.Linear`, в том числе вложенных, такие, как в `model.named_modules()`. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст. К каждому выходу градиент приходит.
 #
-# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров такие же, как после обычного прохода, и ваших хуков не остаётся.
+# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров, в которых может лежать прежний градиент, такие же, как после обычного прохода. Когда функция вернула результат, ваших хуков не остаётся.
 # %% answer="output_gradients"
 def output_gradients(model, x):
     """Run `model(x).sum().backward()`; return the gradients of the outputs of all linear layers."""
@@ -1744,10 +1765,10 @@ for old, calls in (False, 1), (True, 2):
 # ### Extra exercise `is_right_mask`: write the test
 # *write the test · ●●● · 15 minutes · 4 points · extra*
 #
-# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
+# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
 #
 # Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="2e1994f3"
+# %% [markdown] tags=["ru"] of="8fc79097"
 # ## Напишите тест
 #
 # Чтобы обучать только некоторые строки матрицы, на неё ставят хук, который обнуляет градиент остальных. Написать его можно по-разному, и многие варианты неверны, хотя с одного взгляда на `.grad` этого не заметишь.
@@ -1755,7 +1776,7 @@ for old, calls in (False, 1), (True, 2):
 # ### Дополнительное упражнение `is_right_mask`: напишите тест
 # *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите функцию `is_right_mask(attach)`. На вход подаётся функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент, в котором на местах, где в маске False, стоит 0. Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
+# Напишите функцию `is_right_mask(attach)`. На вход подаётся функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент (все его элементы конечны), в котором на местах, где в маске False, стоит 0. Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
 #
 # Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
 # %% answer="is_right_mask"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 from .common import Branches, gradients, linear
-from .step_in_backward import ADAM, SGD, MakeOptimizer
+from .step_in_backward import ADAM, SGD
 
 
 class _Window(nn.Module):
@@ -102,100 +102,3 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=model, make_optimizer=SGD, batches=batches, last=[False, False, True, False, True])
     batches = [signed(rng, rows, 3) for rows in (3, 2, 2, 2, 3)]
     yield Case(model=Branches(rng), make_optimizer=ADAM, batches=batches, last=[False, True, False, True, True])
-
-
-def _backward(
-    model: nn.Module,
-    make_optimizer: MakeOptimizer,
-    ends: Callable[[bool], bool] = bool,
-    clears: bool = True,
-    catches_up: bool = True,
-) -> Any:
-    """Return a function `backward(loss, last)` with flaws to choose."""
-    optimizers: dict[Tensor, Any] = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
-    ending: list[bool] = []
-
-    def step(parameter: Tensor) -> None:
-        optimizers[parameter].step()
-        if clears:
-            parameter.grad = None
-
-    def hook(parameter: Tensor) -> None:
-        if ending[0]:
-            step(parameter)
-
-    for parameter in optimizers:
-        parameter.register_post_accumulate_grad_hook(hook)
-
-    def backward(loss: Tensor, last: bool) -> None:
-        ending[:] = [ends(last)]
-        loss.backward()
-        if ending[0] and catches_up and clears:
-            for parameter in optimizers:
-                step(parameter)
-
-    return backward
-
-
-@accumulate_in_backward.mistake(
-    en="A step is made in every pass: nothing is accumulated over a window.",
-    ru="Шаг делается в каждом проходе: за окно ничего не накапливается.",
-)
-def steps_in_every_pass(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    return _backward(model, make_optimizer, ends=lambda last: True)
-
-
-@accumulate_in_backward.mistake(
-    en="A parameter that the last pass of a window does not use is left out: its hook does not run in that pass.",
-    ru="Пропущен параметр, который не участвует в последнем проходе окна: его хук в этом проходе не срабатывает.",
-)
-def forgets_the_unused(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    return _backward(model, make_optimizer, catches_up=False)
-
-
-@accumulate_in_backward.mistake(
-    en="The gradients are not cleared after the step: the next window adds to those of this one.",
-    ru="После шага градиенты не обнуляются: в следующем окне к ним прибавляются новые.",
-)
-def never_clears(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    return _backward(model, make_optimizer, clears=False)
-
-
-@accumulate_in_backward.mistake(
-    en="The step is made after the pass, not inside it. The parameters are right, and no hook is at work.",
-    ru="Шаг делается после прохода, а не внутри него. Параметры верны, но хуки не участвуют.",
-)
-def steps_after_the_pass(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    optimizer = make_optimizer([parameter for parameter in model.parameters() if parameter.requires_grad])
-
-    def backward(loss: Tensor, last: bool) -> None:
-        loss.backward()
-        if last:
-            optimizer.step()
-            optimizer.zero_grad()
-
-    return backward
-
-
-@accumulate_in_backward.mistake(
-    en="`last` is taken the wrong way round: the steps are made in all passes but the last.",
-    ru="Аргумент `last` понят наоборот: шаги делаются во всех проходах, кроме последнего.",
-)
-def takes_last_for_first(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    return _backward(model, make_optimizer, ends=lambda last: not last)
-
-
-@accumulate_in_backward.mistake(
-    en="The hooks count the passes of each parameter and take the first window's length for all windows.",
-    ru="Хуки считают проходы для каждого параметра и принимают длину первого окна за длину всех окон.",
-)
-def counts_passes(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
-    seen: list[int] = [0, 0]
-
-    def ends(last: bool) -> bool:
-        seen[0] += 1
-        if last and not seen[1]:
-            seen[1] = seen[0]
-        return bool(seen[1]) and seen[0] % seen[1] == 0
-
-    return _backward(model, make_optimizer, ends=ends)

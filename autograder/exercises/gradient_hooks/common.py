@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.inputs import linear_layer, signed
+from autograder.checking.inputs import linear_layer, signed, uniform
 
 Gradients = list[Tensor | None]
 
@@ -17,6 +19,23 @@ def hooks_on(tensors: Iterable[Tensor]) -> int:
     """Return the number of tensor hooks and post-accumulate hooks that are registered on `tensors`."""
     registries = [(tensor._backward_hooks, tensor._post_accumulate_grad_hooks) for tensor in tensors]  # type: ignore[attr-defined]
     return sum(len(hooks or ()) for pair in registries for hooks in pair)
+
+
+@contextmanager
+def garbage_collected() -> Iterator[None]:
+    """Collect the reference cycles that the block leaves, as Python may do at any time.
+
+    A hook on a node of the graph is then gone, unless something holds the node. Only new objects are searched: in
+    13 microseconds instead of 230 milliseconds.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect(0)
+        if was_enabled:
+            gc.enable()
 
 
 def gradients(tensors: Iterable[Tensor]) -> Gradients:
@@ -37,16 +56,20 @@ def linear(rng: torch.Generator, inputs: int, outputs: int, bias: bool = False) 
 class Branches(nn.Module):
     """A model with parameters of several kinds.
 
-    One is used twice, one is frozen, one is used by long batches only. A batch is long if it has more than two rows.
+    One belongs to the model itself, the others to modules, some of them nested. One weight is in two modules, one is
+    frozen, one layer is used by long batches only. A batch is long if it has more than two rows.
     """
 
     def __init__(self, rng: torch.Generator) -> None:
         super().__init__()
+        self.scale = nn.Parameter(uniform(rng, 3))
         self.twice = linear(rng, 3, 3)
         self.frozen = linear(rng, 3, 3).requires_grad_(False)
-        self.rare = linear(rng, 3, 3, bias=True)
+        self.tied = nn.Sequential(linear(rng, 3, 3))
+        self.tied[0].weight = self.twice.weight
+        self.rare = nn.Sequential(linear(rng, 3, 3, bias=True))
         self.head = linear(rng, 3, 1, bias=True)
 
     def forward(self, x: Tensor) -> Any:
-        h = self.twice(self.frozen(self.twice(x)).tanh()).tanh()
+        h = self.scale * self.tied(self.frozen(self.twice(x)).tanh()).tanh()
         return self.head(h + self.rare(x) if len(x) > 2 else h)

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import leaf, signed, uniform
+from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
 from autograder.checking.observe import using_answer
 from autograder.language import Text
+
+from .common import garbage_collected, hooks_on
 
 
 def _tried(run: Any) -> object:
@@ -20,6 +22,17 @@ def _tried(run: Any) -> object:
         return run()
     except RuntimeError as error:
         return type(error).__name__
+
+
+def _sum_on_a_leaf(damp: Any, case: Case) -> Tensor | None:
+    """Return `.grad` of a leaf with the hook after two passes, where something was in `.grad` before."""
+    w = with_old_gradient(case.b.detach().clone().requires_grad_())
+    with garbage_collected():
+        damp(w, case.factor)
+    with using_answer():
+        for _ in range(2):
+            (w * case.seed).sum().backward()
+    return w.grad
 
 
 def _second(damp: Any, case: Case) -> object:
@@ -40,6 +53,7 @@ def _second(damp: Any, case: Case) -> object:
     core=True,
     difficulty=2,
     minutes=8,
+    rtol=1e-10,  # a product of numbers in float64 has no larger error
     aspects=[
         aspect(
             "damped",
@@ -51,10 +65,10 @@ def _second(damp: Any, case: Case) -> object:
         aspect(
             "others",
             1,
-            en="Nothing else changes: neither the other branch nor the gradient passed to `backward`, nor what an "
-            "earlier hook has kept.",
-            ru="Больше ничего не меняется: ни соседняя ветвь, ни градиент, переданный в `backward`, ни то, что "
-            "сохранил более ранний хук.",
+            en="Nothing else changes: no other branch, not the gradient passed to `backward`, not what an earlier hook "
+            "has kept or an earlier pass has left in `.grad`.",
+            ru="Больше ничего не меняется: ни соседние ветви, ни градиент, переданный в `backward`, ни то, что "
+            "сохранил более ранний хук или оставил в `.grad` прежний проход.",
         ),
         aspect(
             "second",
@@ -87,17 +101,19 @@ def _second(damp: Any, case: Case) -> object:
 )
 def damp(answer: Any, case: Case) -> dict[str, object]:
     a, b = case.a, case.b
-    right, left = b * 1, a * 1  # backward reaches the one made last first
+    right = b * 1
+    left, aside = torch.stack([a, b]).unbind()  # of one node; backward reaches what was made last first
     kept: list[Tensor] = []
     right.register_hook(kept.append)
     left.register_hook(kept.append)
     seed = case.seed.clone()
     handle = answer.damp(left, case.factor)
     with using_answer():
-        y = left + right
+        y = left + right + aside
         into_a, into_b = torch.autograd.grad(y, (a, b), seed, retain_graph=True)
         expanded = _tried(lambda: torch.autograd.grad(y.sum(), a, retain_graph=True)[0])
         second = _tried(lambda: _second(answer.damp, case))
+        on_left = hooks_on([left])
     removable = callable(getattr(handle, "remove", None))
     if removable:
         with using_answer():
@@ -105,97 +121,15 @@ def damp(answer: Any, case: Case) -> dict[str, object]:
             after = _tried(lambda: torch.autograd.grad(y, a, case.seed.clone())[0])
     return {
         "damped": [into_a, expanded],
-        "others": [into_b, seed, *kept[:2], y],
+        "others": [into_b, seed, *kept[:2], y, _sum_on_a_leaf(answer.damp, case)],
         "second": second,
         "removed": after if removable else None,
+        "hooks on the tensor": on_left,
     }
 
 
 @damp.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(a=leaf(rng, 3), factor=0.5, b=leaf(rng, 3), seed=signed(rng, 3))
-    yield Case(a=leaf(rng, 2, 2), factor=-3.0, b=leaf(rng, 2, 2), seed=uniform(rng, 2, 2))
+    yield Case(a=leaf(rng, 2, 2), factor=-0.3, b=leaf(rng, 2, 2), seed=uniform(rng, 2, 2))
     yield Case(a=leaf(rng), factor=0.0, b=leaf(rng), seed=uniform(rng))
-
-
-@damp.mistake(
-    en="The hook still changes the tensor that it was given. In a sum that tensor is also the other branch's gradient.",
-    ru="Хук по-прежнему меняет полученный тензор. При сложении этот же тензор служит градиентом и для другой ветви.",
-)
-def still_in_place(tensor: Tensor, factor: float) -> Any:
-    def hook(grad: Tensor) -> Tensor:
-        return grad.mul_(factor)
-
-    return tensor.register_hook(hook)
-
-
-@damp.mistake(
-    en="The gradient goes on as it is. A hook that computes a product and does not return it has no effect.",
-    ru="Градиент идёт дальше без изменений. Хук, который вычислил произведение и не вернул его, ни на что не влияет.",
-)
-def returns_nothing(tensor: Tensor, factor: float) -> Any:
-    def hook(grad: Tensor) -> None:
-        grad = grad * factor
-
-    return tensor.register_hook(hook)
-
-
-@damp.mistake(
-    en="`.data` was changed. That is the same memory: the edit is as visible to the other branch as before.",
-    ru="Изменено поле `.data`. Но память та же самая: соседняя ветвь увидит это изменение, как и раньше.",
-)
-def edits_the_data(tensor: Tensor, factor: float) -> Any:
-    def hook(grad: Tensor) -> None:
-        grad.data *= factor
-
-    return tensor.register_hook(hook)
-
-
-@damp.mistake(
-    en="The gradient that the hook returns has lost its history, so the second derivative is lost.",
-    ru="Градиент, который возвращает хук, потерял историю, и вторая производная пропала.",
-)
-def loses_the_history(tensor: Tensor, factor: float) -> Any:
-    return tensor.register_hook(lambda grad: grad.detach().clone().mul_(factor))
-
-
-@damp.mistake(
-    en="The handle is not returned, so nobody can take the hook off.",
-    ru="Дескриптор не возвращается, поэтому снять хук никто не сможет.",
-)
-def keeps_the_handle(tensor: Tensor, factor: float) -> None:
-    tensor.register_hook(lambda grad: grad * factor)
-
-
-@damp.mistake(
-    en="The gradient is multiplied by `factor` twice. That happens when the hook both edits its argument and returns "
-    "a product, or is registered twice.",
-    ru="Градиент умножен на `factor` дважды. Так бывает, когда хук и меняет аргумент, и возвращает произведение, или "
-    "когда он зарегистрирован два раза.",
-)
-def damps_twice(tensor: Tensor, factor: float) -> Any:
-    tensor.register_hook(lambda grad: grad * factor)
-    return tensor.register_hook(lambda grad: grad * factor)
-
-
-@damp.mistake(
-    en="The hook works once only: it takes itself off after the first pass.",
-    ru="Хук срабатывает только один раз: после первого прохода он снимает себя сам.",
-)
-def works_once(tensor: Tensor, factor: float) -> Any:
-    def hook(grad: Tensor) -> Tensor:
-        handle.remove()
-        return grad * factor
-
-    handle = tensor.register_hook(hook)
-    return handle
-
-
-@damp.mistake(
-    en="The tensor itself was multiplied, not its gradient: the value of the forward pass is another one now.",
-    ru="Умножен сам тензор, а не его градиент: теперь изменилось значение в прямом проходе.",
-)
-def scales_the_value(tensor: Tensor, factor: float) -> Any:
-    with torch.no_grad():
-        tensor.mul_(factor)
-    return tensor.register_hook(lambda grad: grad * factor)

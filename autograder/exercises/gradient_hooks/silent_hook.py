@@ -70,7 +70,8 @@ def silent_hook(answer: Any, case: Case) -> dict[str, object]:
     returned = answer.silent_hook()
     parts = _answer_parts(returned)
     if parts is None:
-        return {"pair": False, "learns": False, "silent": False, "result": type(returned).__name__}
+        kind = "module" if isinstance(returned, nn.Module) else type(returned).__name__
+        return {"pair": False, "learns": False, "silent": False, "result": kind}
     model, x = parts
     layer: Any = model.layer
     calls: list[int] = []
@@ -84,14 +85,15 @@ def silent_hook(answer: Any, case: Case) -> dict[str, object]:
             y.sum().backward()
         found = [parameter.grad for parameter in layer.parameters()]
         handle.remove()
+        received = {"nothing" if grad is None else "numbers" if grad.any() else "zeros" for grad in found}
     return {
         "pair": True,
-        "learns": all(grad is not None and bool(grad.any()) for grad in found),
+        "learns": received == {"numbers"},
         "silent": not calls,
         "differentiable": differentiable,
         "result": result if not differentiable else "Tensor",
-        "some": any(grad is not None for grad in found),
-        "input": isinstance(x, Tensor) and x.requires_grad,
+        "received": sorted(received),
+        "input": isinstance(x, Tensor) and x.requires_grad if received == {"numbers"} else None,
     }
 
 
@@ -127,8 +129,9 @@ def input_with_grad() -> tuple[nn.Module, Tensor]:
 
 
 @silent_hook.mistake(
-    en="The module gets no gradient at all, under `no_grad()` or because the result does not depend on it.",
-    ru="Модуль вообще не получает градиента: он вычисляется под `no_grad()`, или результат от него не зависит.",
+    en="No parameter of `layer` gets a gradient at all: no path along which gradients flow leads from the result to it.",
+    ru="Ни один параметр модуля `layer` не получает градиента: пути, по которому градиент дошёл бы от результата до "
+    "него, нет.",
 )
 def learns_nothing() -> tuple[nn.Module, Tensor]:
     class Model(_Model):
@@ -170,3 +173,68 @@ def returns_a_dict() -> tuple[nn.Module, Tensor]:
 )
 def without_a_layer() -> tuple[nn.Module, Tensor]:
     return nn.Linear(2, 2), _input()
+
+
+@silent_hook.mistake(
+    en="A gradient does come to every parameter of `layer`, but it consists of zeros.",
+    ru="Градиент доходит до каждого параметра модуля `layer`, но состоит из одних нулей.",
+)
+def learns_zeros() -> tuple[nn.Module, Tensor]:
+    class Model(_Model):
+        def forward(self, x: Tensor) -> Any:
+            return 0 * self.layer.forward(x)
+
+    return Model(), _input()
+
+
+class _Biased(nn.Module):
+    """A linear layer with a bias, which the model does not call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+
+    def forward(self, x: Tensor) -> Any:
+        return self.layer.forward(x)
+
+
+@silent_hook.mistake(
+    en="A part of the parameters of `layer` gets a gradient of zeros. All of them have to learn.",
+    ru="До части параметров модуля `layer` доходит нулевой градиент, а обучаться должны все.",
+)
+def learns_in_part() -> tuple[nn.Module, Tensor]:
+    return _Biased(), torch.zeros(1, 2)
+
+
+@silent_hook.mistake(
+    en="A part of the parameters of `layer` gets no gradient. All of them have to learn.",
+    ru="Часть параметров модуля `layer` не получает градиента, а обучаться должны все.",
+)
+def leaves_a_part_out() -> tuple[nn.Module, Tensor]:
+    class Model(_Biased):
+        def forward(self, x: Tensor) -> Any:
+            return nn.functional.linear(x, self.layer.weight)
+
+    return Model(), _input()
+
+
+@silent_hook.mistake(
+    en="The model alone comes back. The input belongs to the pair.",
+    ru="Возвращена только модель, а в паре нужен и вход.",
+)
+def returns_the_model_alone() -> nn.Module:
+    return _Biased()
+
+
+@silent_hook.mistake(
+    en="An in-place change of the output makes torch raise an error when the module has a full backward hook. The hook "
+    "does not run, but nothing is learned either.",
+    ru="Если на модуле полный обратный хук, то при изменении выхода на месте torch завершается ошибкой. Хук не "
+    "срабатывает, но и обучения нет.",
+)
+def edits_the_output() -> tuple[nn.Module, Tensor]:
+    class Model(_Model):
+        def forward(self, x: Tensor) -> Any:
+            return nn.functional.relu(self.layer(x), inplace=True)
+
+    return Model(), _input()

@@ -143,3 +143,54 @@ def damps_everything(model: Any, optimizer: Any, batches: Batches, factor: float
 )
 def damps_nothing(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
     _train(model, optimizer, batches)
+
+
+@train_damped.mistake(
+    en="A hook is still registered in every step, and only the last one is taken off.",
+    ru="Хук по-прежнему ставится на каждом шаге, а снят только последний.",
+)
+def removes_the_last(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for batch in batches:
+        handle = model.weight.register_hook(lambda grad: factor * grad)
+        _train(model, optimizer, [batch])
+    handle.remove()
+
+
+@train_damped.mistake(*train_damped.mistakes["clears_all_hooks"].says)
+def clears_all_at_the_end(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    model.weight.register_hook(lambda grad: factor * grad)
+    _train(model, optimizer, batches)
+    model.weight._backward_hooks.clear()
+
+
+@train_damped.mistake(
+    en="The gradients are not cleared between the steps: each step is made with the sum of all gradients so far.",
+    ru="Между шагами градиенты не обнуляются: каждый шаг делается по сумме всех прежних градиентов.",
+)
+def forgets_to_clear(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    with model.weight.register_hook(lambda grad: factor * grad):
+        for x, y in batches:
+            mse_loss(model(x), y).backward()
+            optimizer.step()
+
+
+@train_damped.mistake(
+    en="The weight itself is multiplied after each step, not its gradient.",
+    ru="После каждого шага умножается сам вес, а не его градиент.",
+)
+def scales_the_weight(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for batch in batches:
+        _train(model, optimizer, [batch])
+        with torch.no_grad():
+            model.weight.mul_(factor)
+
+
+@train_damped.mistake(
+    en="There is one step for all batches together. Each pair makes a step of its own.",
+    ru="На все батчи вместе сделан один шаг, а на каждую пару нужен свой.",
+)
+def makes_one_step(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    with model.weight.register_hook(lambda grad: factor * grad):
+        optimizer.zero_grad()
+        torch.stack([mse_loss(model(x), y) for x, y in batches]).sum().backward()
+        optimizer.step()

@@ -13,7 +13,7 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import gradients, linear
+from .common import gradients, hooks_on, linear
 
 
 class Parts(nn.Module):
@@ -53,8 +53,8 @@ class Parts(nn.Module):
         aspect(
             "untouched",
             1,
-            en="Every `.grad` is as it was, and `loss.backward()` can still be called.",
-            ru="Все поля `.grad` прежние, и `loss.backward()` по-прежнему можно вызвать.",
+            en="Every `.grad` is as it was, no hook of yours stays, and `loss.backward()` can still be called.",
+            ru="Все поля `.grad` прежние, ваших хуков не остаётся, и `loss.backward()` по-прежнему можно вызвать.",
         ),
     ],
     hints=[
@@ -78,24 +78,28 @@ class Parts(nn.Module):
 )
 def unused_parameters(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())
-    before = gradients(parameters)
+    before, hooks = gradients(parameters), hooks_on(parameters)
     names = answer.unused_parameters(case.model, case.loss)
     with using_answer():
         after = gradients(parameters)
+        left = hooks_on(parameters) - hooks
         flags = [parameter.requires_grad for parameter in parameters]
         try:
             case.loss.backward()
             alive = True
         except RuntimeError:
             alive = False
-    return {"names": list(names) if isinstance(names, tuple) else names, "untouched": [before, after, flags, alive]}
+    return {
+        "names": list(names) if isinstance(names, tuple) else names,
+        "untouched": [before, after, flags, alive, left],
+    }
 
 
 @unused_parameters.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for rare in (False, True):
         model = Parts(rng)
-        for parameter in (model.spare.weight, model.layer.weight):
+        for parameter in (model.spare.weight, model.layer.weight, model.zero):
             parameter.grad = torch.full_like(parameter, 3.0)
         yield Case(model=model, loss=model(signed(rng, 3, 2), rare).square().mean())
 
@@ -174,3 +178,84 @@ def clears_the_gradients(model: nn.Module, loss: Tensor) -> list[str]:
     unused = [name for name, parameter in _trained(model).items() if parameter.grad is None]
     model.zero_grad()
     return unused
+
+
+@unused_parameters.mistake(
+    en="Hooks of yours stay on the parameters: they will run in every later pass.",
+    ru="На параметрах остались ваши хуки: они будут срабатывать в каждом следующем проходе.",
+)
+def leaves_the_hooks(model: nn.Module, loss: Tensor) -> list[str]:
+    arrived: set[str] = set()
+    for name, parameter in _trained(model).items():
+        parameter.register_hook(lambda _, name=name: arrived.add(name))  # type: ignore[misc]
+    found = _found(model, loss)
+    return [name for name in found if name not in arrived]
+
+
+@unused_parameters.mistake(*unused_parameters.mistakes["clears_the_gradients"].says)
+def clears_and_fills_the_gradients(model: nn.Module, loss: Tensor) -> list[str]:
+    model.zero_grad()
+    loss.backward(retain_graph=True)
+    return [name for name, parameter in _trained(model).items() if parameter.grad is None]
+
+
+@unused_parameters.mistake(
+    en="What `.grad` held is put back where a gradient came, but not where none came: there it is lost.",
+    ru="Прежнее содержимое `.grad` возвращено там, куда градиент пришёл, а там, куда он не пришёл, пропало.",
+)
+def puts_back_in_part(model: nn.Module, loss: Tensor) -> list[str]:
+    old = {name: parameter.grad for name, parameter in model.named_parameters()}
+    model.zero_grad()
+    loss.backward(retain_graph=True)
+    unused = [name for name, parameter in _trained(model).items() if parameter.grad is None]
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None:
+            parameter.grad = old[name]
+    return unused
+
+
+@unused_parameters.mistake(
+    en="The names are right, but sorted. They stand in the order of `model.named_parameters()`.",
+    ru="Имена верны, но отсортированы. А нужен тот порядок, в каком их даёт `model.named_parameters()`.",
+)
+def sorts_the_names(model: nn.Module, loss: Tensor) -> list[str]:
+    return sorted(name for name, grad in _found(model, loss).items() if grad is None)
+
+
+@unused_parameters.mistake(
+    en="What comes back is a set. It has no order; the contract asks for a list.",
+    ru="Возвращено множество (set). Порядка у него нет, а по условию нужен список.",
+)
+def returns_a_set(model: nn.Module, loss: Tensor) -> set[str]:
+    return {name for name, grad in _found(model, loss).items() if grad is None}
+
+
+@unused_parameters.mistake(
+    en="The list holds the parameters themselves, not their names.",
+    ru="В списке не имена, а сами параметры.",
+)
+def returns_the_parameters(model: nn.Module, loss: Tensor) -> list[Tensor]:
+    trained = _trained(model)
+    return [trained[name] for name, grad in _found(model, loss).items() if grad is None]
+
+
+@unused_parameters.mistake(
+    en="Every error of `autograd.grad` was taken for a parameter without a gradient. From the second used parameter on "
+    "it comes from the graph, which the first call has freed.",
+    ru="Любая ошибка `autograd.grad` принята за отсутствие градиента. Но начиная со второго нужного параметра она "
+    "возникает из-за графа, который освобождён первым вызовом.",
+)
+def counts_every_error(model: nn.Module, loss: Tensor) -> list[str]:
+    unused = []
+    for name, parameter in model.named_parameters():
+        try:
+            torch.autograd.grad(loss, parameter)
+        except RuntimeError:
+            unused.append(name)
+    return unused
+
+
+@unused_parameters.mistake(*unused_parameters.mistakes["counts_every_error"].says)
+def counts_every_error_of_trained(model: nn.Module, loss: Tensor) -> list[str]:
+    frozen = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    return [name for name in counts_every_error(model, loss) if name not in frozen]

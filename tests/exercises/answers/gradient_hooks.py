@@ -651,3 +651,905 @@ def is_right_mask(attach):
     weight.grad = None
     (3 * weight).sum().backward()
     return torch.equal(weight.grad, torch.full((3, 2), 3.0)) and torch.equal(was, weight.detach())
+
+# %%
+import contextlib  # noqa: E402
+import math
+import weakref
+
+F = nn.functional
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
+def arriving_gradients(loss, tensors):
+    old = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
+    for t in tensors:
+        t.retain_grad()
+    loss.backward()
+    return [t.grad - o if o is not None else t.grad for t, o in zip(tensors, old)]
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="before_the_others"
+def arriving_gradients(loss, tensors):
+    out = torch.autograd.grad(loss, tensors, retain_graph=True, allow_unused=True)
+    loss.backward()
+    return list(out)
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
+def arriving_gradients(loss, tensors):
+    before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
+    out = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())) for i, t in enumerate(tensors) if not t.is_leaf]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    for i, t in enumerate(tensors):
+        if t.is_leaf and t.grad is not None:
+            out[i] = t.grad - before[i] if before[i] is not None else t.grad.clone()
+    return out
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="sums_of_reached_leaves"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = []
+    try:
+        for i, t in enumerate(tensors):
+            if t.is_leaf:
+                handles.append(t.register_post_accumulate_grad_hook(lambda p, i=i: out.__setitem__(i, p.grad.clone())))
+            else:
+                handles.append(t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())))
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="names_the_inputs"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())) for i, t in enumerate(tensors)]
+    try:
+        loss.backward(inputs=tensors)
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+
+
+# %% exercise="arriving_gradients" verdict="passed"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = []
+    try:
+        for i, t in enumerate(tensors):
+            h = t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone()))
+            t._backward_hooks.move_to_end(h.id, last=False)
+            handles.append(h)
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="before_the_others"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = []
+    try:
+        for i, t in enumerate(tensors):
+            others = dict(t._backward_hooks or {})
+            for k in others:
+                del t._backward_hooks[k]
+            handles.append(t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())))
+            t._backward_hooks.update(others)
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="zeros_as_none"
+def arriving_gradients(loss, tensors):
+    before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
+    out = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())) for i, t in enumerate(tensors) if not t.is_leaf]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    for i, t in enumerate(tensors):
+        if t.is_leaf and t.grad is not None:
+            d = t.grad - before[i] if before[i] is not None else t.grad.clone()
+            out[i] = d if d.any() else None
+    return out
+
+
+# %% exercise="damp" verdict="refused" mistake="hides_the_product"
+def damp(tensor, factor):
+    def hook(g):
+        g = g.clone()
+        g.data.mul_(factor)
+        return g
+    return tensor.register_hook(hook)
+
+
+# %% exercise="damp" verdict="refused"
+def damp(tensor, factor):
+    if tensor.is_leaf:
+        return tensor.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(factor) and None)
+    return tensor.register_hook(lambda g: g * factor)
+
+
+# %% exercise="damp" verdict="refused"
+def damp(tensor, factor):
+    edge = torch.autograd.graph.get_gradient_edge(tensor)
+    def hook(grads):
+        grads = list(grads)
+        if grads[edge.output_nr] is not None:
+            grads[edge.output_nr] = grads[edge.output_nr] * factor
+        return tuple(grads)
+    return edge.node.register_prehook(hook)
+
+
+# %% exercise="damp" verdict="refused" mistake="damps_the_node"
+def damp(tensor, factor):
+    if tensor.grad_fn is None:
+        return tensor.register_hook(lambda g: g * factor)
+    return tensor.grad_fn.register_hook(lambda gin, gout: tuple(None if g is None else g * factor for g in gin))
+
+
+# %% exercise="damp" verdict="refused" mistake="rounds_the_factor"
+def damp(tensor, factor):
+    f = torch.tensor(factor, dtype=torch.float32)
+    return tensor.register_hook(lambda g: (g * f).to(g.dtype))
+
+
+# %% exercise="damp" verdict="refused" mistake="keeps_the_first"
+def damp(tensor, factor):
+    kept = []
+    def hook(g):
+        kept.append(g * factor)
+        return kept[0]
+    return tensor.register_hook(hook)
+
+
+# %% exercise="clip_globally" verdict="passed"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="fills_the_frozen_with_zeros"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="forgets_the_root"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = sum(g.square().sum() for g in grads)
+    if norm > max_norm:
+        for g in grads:
+            g *= max_norm / norm
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
+def clip_globally(model, loss, max_norm):
+    loss.backward(retain_graph=True)
+    norm = torch.cat([p.grad.reshape(-1) for p in model.parameters() if p.grad is not None]).norm()
+    hs = [p.register_hook(lambda g: g * min(1.0, (max_norm / norm).item())) for p in model.parameters() if p.requires_grad]
+    model.zero_grad()
+    loss.backward()
+    for h in hs:
+        h.remove()
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="direct_children_only"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    grads = [p.grad for m in model.children() for p in m.parameters(recurse=False) if p.grad is not None]
+    if grads:
+        norm = torch.cat([g.reshape(-1) for g in grads]).norm()
+        if norm > max_norm:
+            for g in grads:
+                g *= max_norm / norm
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    grads = [p.grad for m in model.modules() for p in m._parameters.values() if p is not None and p.grad is not None]
+    norm = torch.cat([g.reshape(-1) for g in grads]).norm()
+    if norm > max_norm:
+        for g in grads:
+            g *= max_norm / norm
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
+def clip_globally(model, loss, max_norm):
+    norm = torch.autograd.grad(loss, [p for p in model.parameters() if p.requires_grad], retain_graph=True, allow_unused=True)
+    norm = torch.cat([g.reshape(-1) for g in norm if g is not None]).norm()
+    (loss * min(1.0, (max_norm / norm).item())).backward()
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="adds_too_much"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = torch.cat([g.reshape(-1) for g in grads]).norm()
+    c = (max_norm / (norm + 1e-3)).clamp(max=1)
+    for g in grads:
+        g *= c
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
+def step_in_backward(model, make_optimizer):
+    keep, handles = [], []
+    for p in model.parameters():
+        if not p.requires_grad:
+            continue
+        node = torch.autograd.graph.get_gradient_edge(p).node
+        optimizer = make_optimizer([p])
+        def hook(gi, go, p=p, optimizer=optimizer):
+            optimizer.step()
+            p.grad = None
+        handles.append(node.register_hook(hook))
+        keep.append(node)
+    def stop():
+        while handles:
+            handles.pop().remove()
+        keep.clear()
+    return stop
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="steps_before_the_addition"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for p in model.parameters():
+        if p.requires_grad:
+            def hook(g, p=p, optimizer=make_optimizer([p])):
+                p.grad = g
+                optimizer.step()
+                p.grad = None
+            handles.append(p.register_hook(hook))
+    return lambda: [h.remove() for h in handles] and None
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="waits_for_the_unused"
+def step_in_backward(model, make_optimizer):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(ps)
+    came = set()
+    def hook(p):
+        came.add(p)
+        if len(came) == len(ps):
+            came.clear()
+            optimizer.step()
+            optimizer.zero_grad()
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
+    return lambda: [h.remove() for h in handles] and None
+
+
+# %% exercise="step_in_backward" verdict="passed"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for m in model.modules():
+        for p in m._parameters.values():
+            if p is not None and p.requires_grad:
+                def hook(p, optimizer=make_optimizer([p])):
+                    optimizer.step()
+                    p.grad = None
+                handles.append(p.register_post_accumulate_grad_hook(hook))
+    return lambda: [h.remove() for h in handles] and None
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="steps_the_shared_twice"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for m in model.modules():
+        for p in m._parameters.values():
+            if p is not None and p.requires_grad:
+                def hook(p, optimizer=make_optimizer([p])):
+                    if p.grad is not None:
+                        optimizer.step()
+                handles.append(p.register_post_accumulate_grad_hook(hook))
+                
+    for p in model.parameters():
+        if p.requires_grad:
+            handles.append(p.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None)))
+    return lambda: [h.remove() for h in handles] and None
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="still_clears"
+def step_in_backward(model, make_optimizer):
+    on = [True]
+    for p in model.parameters():
+        if p.requires_grad:
+            def hook(p, optimizer=make_optimizer([p])):
+                if on[0]:
+                    optimizer.step()
+                p.grad = None
+            p.register_post_accumulate_grad_hook(hook)
+    def stop():
+        on[0] = False
+    return stop
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
+def step_in_backward(model, make_optimizer):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    optimizers = {p: make_optimizer([p]) for p in ps}
+    waiting = []
+    def flush():
+        while waiting:
+            p = waiting.pop()
+            optimizers[p].step()
+            p.grad = None
+    def hook(p):
+        if not waiting:
+            torch.autograd.Variable._execution_engine.queue_callback(flush)
+        waiting.append(p)
+        if len(waiting) > 3:
+            flush()
+            torch.autograd.Variable._execution_engine.queue_callback(flush)
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
+    return lambda: [h.remove() for h in handles] and None
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for p in model.parameters():
+        if not p.requires_grad:
+            continue
+        node = torch.autograd.graph.get_gradient_edge(p).node
+        optimizer = make_optimizer([p])
+        def hook(gi, go, p=p, optimizer=optimizer, node=node):
+            optimizer.step()
+            p.grad = None
+        handles.append(node.register_hook(hook))
+    def stop():
+        while handles:
+            handles.pop().remove()
+    return stop
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="reduces_nothing"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    sent, came = [], set()
+    members = [{id(p) for p in b} - skip for b in buckets]
+    def attach(p):
+        node = torch.autograd.graph.get_gradient_edge(p).node
+        def hook(gi, go, node=node):
+            came.add(id(p))
+            while len(sent) < len(members) and members[len(sent)] <= came:
+                sent.append(len(sent))
+                all_reduce(sent[-1])
+        node.register_hook(hook)
+    for b in buckets:
+        for p in b:
+            if id(p) not in skip:
+                attach(p)
+    def finish():
+        n = len(sent)
+        sent.clear()
+        came.clear()
+        if n < len(members):
+            raise RuntimeError(n)
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="one_for_each_gradient"
+def watch_buckets(buckets, all_reduce, unused=()):
+    unused = set(unused)
+    came, sent = set(), []
+    def hook(p):
+        came.add(p)
+        if len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
+            sent.append(1)
+            all_reduce(len(sent) - 1)
+    for b in buckets:
+        for p in b:
+            if p not in unused:
+                p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        n = len(sent)
+        sent.clear(); came.clear()
+        if n < len(buckets):
+            raise RuntimeError
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="sends_in_finish"
+def watch_buckets(buckets, all_reduce, unused=()):
+    unused = set(unused)
+    came = set()
+    for b in buckets:
+        for p in b:
+            if p not in unused:
+                p.register_post_accumulate_grad_hook(came.add)
+    def finish():
+        bad = False
+        for i, b in enumerate(buckets):
+            if all(q in came or q in unused for q in b):
+                all_reduce(i)
+            else:
+                bad = True
+                break
+        came.clear()
+        if bad:
+            raise RuntimeError
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="sends_the_rest"
+def watch_buckets(buckets, all_reduce, unused=()):
+    unused = set(unused)
+    came, sent = set(), []
+    def hook(p):
+        came.add(p)
+        while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
+            sent.append(1)
+            all_reduce(len(sent) - 1)
+    for b in buckets:
+        for p in b:
+            if p not in unused:
+                p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        n = len(sent)
+        for i in range(n, len(buckets)):
+            all_reduce(i)
+        sent.clear(); came.clear()
+        if n < len(buckets):
+            raise RuntimeError
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="watches_one_pass"
+def watch_buckets(buckets, all_reduce, unused=()):
+    unused = set(unused)
+    came, sent, handles = set(), [], []
+    def hook(p):
+        came.add(p)
+        while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
+            sent.append(1)
+            all_reduce(len(sent) - 1)
+    for b in buckets:
+        for p in b:
+            if p not in unused:
+                handles.append(p.register_post_accumulate_grad_hook(hook))
+    def finish():
+        n = len(sent)
+        sent.clear(); came.clear()
+        for h in handles:
+            h.remove()
+        if n < len(buckets):
+            raise RuntimeError
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="looks_into_a_list"
+def watch_buckets(buckets, all_reduce, unused=()):
+    came, sent = [], []
+    def hook(p):
+        came.append(p)
+        while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
+            sent.append(1)
+            all_reduce(len(sent) - 1)
+    for b in buckets:
+        for p in b:
+            if p not in unused:
+                p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        n = len(sent)
+        sent.clear(); came.clear()
+        if n < len(buckets):
+            raise RuntimeError
+    return finish
+
+
+# %% exercise="damp" verdict="refused" mistake="hooks_another_tensor"
+def damp(tensor, factor):
+    return (tensor * 1).register_hook(lambda g: g * factor)
+
+
+# %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
+def damp(tensor, factor):
+    handle = tensor.register_hook(lambda g: g * factor)
+    return handle.remove
+
+
+# %% exercise="damp" verdict="refused" mistake="rounds_the_gradient"
+def damp(tensor, factor):
+    return tensor.register_hook(lambda g: (g.float() * factor).to(g.dtype))
+
+
+# %% exercise="clip_globally" verdict="refused"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    gs = [p.grad for p in model.parameters() if p.grad is not None]
+    n = torch.cat([g.reshape(-1) for g in gs]).norm().item()
+    if n > max_norm:
+        for g in gs:
+            g *= (max_norm / n) * (1 - 1e-5)
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="counts_the_frozen"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    sq = sum((p.grad if p.grad is not None else p.detach()).square().sum() for p in model.parameters())
+    n = sq.sqrt()
+    if n > max_norm:
+        for p in model.parameters():
+            if p.grad is not None:
+                p.grad *= max_norm / n
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="takes_the_largest_norm"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    gs = [p.grad for p in model.parameters() if p.grad is not None]
+    n = max(g.norm() for g in gs)
+    if n > max_norm:
+        for g in gs:
+            g *= max_norm / n
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="weights_only"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for n, p in model.named_parameters():
+        if p.requires_grad and "weight" in n:
+            def hook(p, o=make_optimizer([p])):
+                o.step(); p.grad = None
+            handles.append(p.register_post_accumulate_grad_hook(hook))
+    return lambda: [h.remove() for h in handles] and None
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="direct_children_only"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for m in model.children():
+        for p in m.parameters(recurse=False):
+            if p.requires_grad:
+                def hook(p, o=make_optimizer([p])):
+                    o.step(); p.grad = None
+                handles.append(p.register_post_accumulate_grad_hook(hook))
+    return lambda: [h.remove() for h in handles] and None
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="clears_the_gradients"
+def watch_buckets(buckets, all_reduce, unused=()):
+    unused = set(unused)
+    came, sent = set(), []
+    def hook(p):
+        came.add(p)
+        while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
+            sent.append(1)
+            all_reduce(len(sent) - 1)
+            for q in buckets[len(sent) - 1]:
+                q.grad = None
+    for b in buckets:
+        for p in b:
+            if p not in unused:
+                p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        n = len(sent)
+        sent.clear(); came.clear()
+        if n < len(buckets):
+            raise RuntimeError
+    return finish
+
+
+# %% exercise="train_damped" verdict="refused" mistake="removes_the_last"
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        handle = model.weight.register_hook(lambda g: factor * g)
+        optimizer.zero_grad()
+        F.mse_loss(model(x), y).backward()
+        optimizer.step()
+    handle.remove()
+
+
+# %% exercise="train_damped" verdict="refused" mistake="forgets_to_clear"
+def train_damped(model, optimizer, batches, factor):
+    handle = model.weight.register_hook(lambda g: factor * g)
+    try:
+        for x, y in batches:
+            F.mse_loss(model(x), y).backward()
+            optimizer.step()
+    finally:
+        handle.remove()
+
+
+# %% exercise="train_damped" verdict="passed"
+def train_damped(model, optimizer, batches, factor):
+    handle = model.weight.register_hook(lambda g: factor * g)
+    for x, y in batches:
+        optimizer.zero_grad()
+        F.mse_loss(model(x), y).backward()
+        optimizer.step()
+    handle.remove()
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_without_a_step"
+def accumulate_in_backward(model, make_optimizer):
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    stepping = False
+    def hook(p):
+        if stepping:
+            optimizers[p].step()
+    for p in optimizers:
+        p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        nonlocal stepping
+        stepping = last
+        loss.backward()
+        if last:
+            for p in optimizers:
+                p.grad = None
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_all_in_each_hook"
+def accumulate_in_backward(model, make_optimizer):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    o = make_optimizer(ps)
+    stepping = False
+    def hook(p):
+        if stepping:
+            o.step()
+            o.zero_grad()
+    for p in ps:
+        p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        nonlocal stepping
+        stepping = last
+        loss.backward()
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="hooks_the_frozen"
+def accumulate_in_backward(model, make_optimizer):
+    optimizers = {p: make_optimizer([p]) for p in model.parameters()}
+    stepping = False
+    def step(p):
+        optimizers[p].step()
+        p.grad = None
+    def hook(p):
+        if stepping:
+            step(p)
+    for p in optimizers:
+        p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        nonlocal stepping
+        stepping = last
+        loss.backward()
+        if last:
+            for p in optimizers:
+                if p.grad is not None:
+                    step(p)
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="leaves_the_hooks"
+def accumulate_in_backward(model, make_optimizer):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    optimizers = {p: make_optimizer([p]) for p in ps}
+    def hook(p):
+        optimizers[p].step()
+        p.grad = None
+    def backward(loss, last):
+        if last:
+            for p in ps:
+                p.register_post_accumulate_grad_hook(hook)
+        loss.backward()
+        if last:
+            for p in ps:
+                if p.grad is not None:
+                    hook(p)
+    return backward
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="sorts_the_names"
+def unused_parameters(model, loss):
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
+    return sorted({n for (n, _), g in zip(named, gs) if g is None})
+
+
+# %% exercise="unused_parameters" verdict="refused"
+def unused_parameters(model, loss):
+    seen, stack, met = set(), [loss.grad_fn], set()
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            met.add(tuple(node.variable.shape))
+        stack.extend(n for n, _ in node.next_functions)
+    return [n for n, p in model.named_parameters() if p.requires_grad and tuple(p.shape) not in met]
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="returns_a_set"
+def unused_parameters(model, loss):
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
+    return {n for (n, _), g in zip(named, gs) if g is None}
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="takes_zero_for_none"
+def unused_parameters(model, loss):
+    old = {n: None if p.grad is None else p.grad.clone() for n, p in model.named_parameters()}
+    loss.backward(retain_graph=True)
+    out = []
+    for n, p in model.named_parameters():
+        if p.requires_grad:
+            if p.grad is None or (old[n] is not None and torch.equal(p.grad, old[n])):
+                out.append(n)
+        p.grad = old[n]
+    return out
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="leaves_the_hooks"
+def unused_parameters(model, loss):
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    came = set()
+    for n, p in named.items():
+        p.register_hook(lambda g, n=n: came.add(n))
+    torch.autograd.grad([loss], list(named.values()), retain_graph=True, allow_unused=True)
+    return [n for n in named if n not in came]
+
+
+# %% exercise="output_gradients" verdict="passed"
+def output_gradients(model, x):
+    out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    handles = [m.register_backward_hook(lambda mod, gi, go, n=n: out[n].insert(0, go[0]) or None) for n, m in model.named_modules() if n in out]
+    model(x).sum().backward()
+    for h in handles:
+        h.remove()
+    return out
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="retains"
+def output_gradients(model, x):
+    outputs = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    out = {n: [] for n in outputs}
+    handles = [m.register_forward_hook(lambda mod, a, o, n=n: outputs[n].append(o)) for n, m in model.named_modules() if n in outputs]
+    y = model(x).sum()
+    for h in handles:
+        h.remove()
+    for n, l in outputs.items():
+        for o in l:
+            o.register_hook(lambda g, n=n: out[n].insert(0, g.clone()))
+    y.backward()
+    return out
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="takes_the_inputs_with_gradient"
+def output_gradients(model, x):
+    out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    handles = []
+    for n, m in model.named_modules():
+        if n in out:
+            def pre(mod, args, n=n):
+                if args[0].requires_grad:
+                    args[0].register_hook(lambda g: out[n].insert(0, g.clone()))
+            handles.append(m.register_forward_pre_hook(pre))
+    model(x).sum().backward()
+    for h in handles:
+        h.remove()
+    return out
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="clears_the_gradients"
+def output_gradients(model, x):
+    out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    handles = []
+    for n, m in model.named_modules():
+        if n in out:
+            handles.append(m.register_forward_hook(lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None))
+    model.zero_grad()
+    model(x).sum().backward()
+    for h in handles:
+        h.remove()
+    return out
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="runs_a_copy"
+def output_gradients(model, x):
+    import copy
+    twin = copy.deepcopy(model)
+    out = {n: [] for n, m in twin.named_modules() if isinstance(m, nn.Linear)}
+    for n, m in twin.named_modules():
+        if n in out:
+            m.register_forward_hook(lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None)
+    twin(x).sum().backward()
+    return out
+
+
+# %% exercise="output_gradients" verdict="passed"
+def output_gradients(model, x):
+    out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    handles = []
+    for n, m in model.named_modules():
+        if n in out:
+            handles.append(m.register_forward_hook(lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None))
+    model(x).sum().backward()
+    for h in handles:
+        h.remove()
+    return out
+
+
+# %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
+def silent_hook():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 1)
+            self.last = nn.Linear(1, 1)
+        def forward(self, x):
+            return self.last(self.layer(x).detach())
+    return M(), torch.ones(3, 2)
+
+
+# %% exercise="silent_hook" verdict="refused" mistake="returns_the_model_alone"
+def silent_hook():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 1)
+        def forward(self, x):
+            return self.layer.forward(x)
+    return M()
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="wants_the_old_masked"
+def is_right_mask(attach):
+    p = torch.ones(3, requires_grad=True)
+    m = torch.tensor([True, False, True])
+    p.grad = torch.ones(3)
+    attach(p, m)
+    (p * p).sum().backward()
+    return p.grad.tolist() == [3.0, 0.0, 3.0]
+
+
+# %% exercise="is_right_mask" verdict="passed"
+def is_right_mask(attach):
+    p = torch.ones(3, 2, requires_grad=True)
+    q = torch.ones(3, 2, requires_grad=True)
+    m = torch.tensor([True, False, True]).unsqueeze(1).expand(3, 2)
+    p.grad = torch.ones(3, 2)
+    try:
+        h = attach(p, m)
+        g = torch.full((3, 2), 2.0)
+        for _ in range(2):
+            (p + q).backward(g)
+        ok = torch.equal(p.grad, 1 + 4 * m.float()) and (q.grad == 4).all() and (g == 2).all() and (p == 1).all()
+        h.remove()
+        (p + q).backward(g)
+        return bool(ok) and torch.equal(p.grad, 3 + 4 * m.float())
+    except Exception:
+        return False
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="looks_at_the_kind"
+def is_right_mask(attach):
+    p = torch.ones(3, requires_grad=True)
+    attach(p, torch.tensor([True, False, True]))
+    return bool(p._backward_hooks)

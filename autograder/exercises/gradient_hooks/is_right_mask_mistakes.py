@@ -1,0 +1,131 @@
+"""The mistakes in `is_right_mask`, as programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .is_right_mask import is_right_mask
+
+
+def _found(attach: Callable[..., Any], passes: int = 2, old: float | None = 100.0) -> dict[str, Any]:
+    """Return what a test could look at after some passes with a hook, and after one without."""
+    p, q = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
+    p.grad = None if old is None else torch.full_like(p, old)
+    handle = attach(p, torch.tensor([True, False]))
+    given = torch.tensor([5.0, 7.0])
+    for _ in range(passes):
+        (p + q).backward(given.clone())
+    (p + q).backward(given)
+    seen = {"given": given.tolist(), "value": p.tolist(), "masked": p.grad.tolist()}  # type: ignore[union-attr]
+    p.grad = None
+    handle.remove()
+    (2 * p).backward(torch.ones(2))
+    return {**seen, "after": p.grad.tolist()}  # type: ignore[attr-defined]
+
+
+_EXPECTED = {"given": [5, 7], "value": [1, 2], "masked": [115, 100], "after": [2, 2]}
+
+
+@is_right_mask.mistake(
+    en="The test accepts everything.",
+    ru="Тест принимает всё.",
+)
+def accepts_everything(attach: Callable[..., Any]) -> bool:
+    return bool(_found(attach))
+
+
+@is_right_mask.mistake(
+    en="The test refuses everything, the right functions as well.",
+    ru="Тест отвергает всё, в том числе правильные функции.",
+)
+def refuses_everything(attach: Callable[..., Any]) -> bool:
+    return not _found(attach)
+
+
+@is_right_mask.mistake(
+    en="The test makes one pass and looks at nothing but `.grad`, which was empty before.",
+    ru="В тесте один проход, и проверяется только поле `.grad`, которое до этого было пустым.",
+)
+def one_pass(attach: Callable[..., Any]) -> bool:
+    return bool(_found(attach, passes=0, old=None)["masked"] == [5, 0])
+
+
+@is_right_mask.mistake(*is_right_mask.mistakes["one_pass"].says)
+def one_pass_of_a_sum(attach: Callable[..., Any]) -> bool:
+    p = torch.ones(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    p.sum().backward()
+    return p.grad.tolist() == [1, 0]  # type: ignore[union-attr]
+
+
+@is_right_mask.mistake(
+    en="The handle is not tried: nothing is looked at after `remove()`.",
+    ru="Дескриптор не проверен: после `remove()` тест ни на что не смотрит.",
+)
+def forgets_the_handle(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("given", "value", "masked"))
+
+
+@is_right_mask.mistake(
+    en="Only the masked parameter is looked at. A hook that edits its argument also changes other tensors.",
+    ru="Тест смотрит только на сам параметр. А хук, который меняет свой аргумент, портит и другие тензоры.",
+)
+def forgets_the_others(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("value", "masked", "after"))
+
+
+@is_right_mask.mistake(
+    en="`.grad` is always empty when a pass begins, so nobody sees whether an earlier gradient is masked, too.",
+    ru="В начале прохода поле `.grad` всегда пусто, поэтому не видно, не обнуляется ли и прежний градиент.",
+)
+def only_fresh_gradients(attach: Callable[..., Any]) -> bool:
+    seen, again = _found(attach, passes=0, old=None), _found(attach)
+    checked = seen["masked"] == [5, 0] and again["masked"][0] == 115 and again["masked"][1] in (0, 100)
+    return checked and all(again[name] == _EXPECTED[name] for name in ("given", "value", "after"))
+
+
+@is_right_mask.mistake(
+    en="A function that changes the parameter itself passes: the test does not look at it, or it holds zeros where "
+    "the mask is False.",
+    ru="Функция, которая меняет сам параметр, проходит тест: параметр не проверяется, или на местах, где в маске "
+    "False, в нём и так нули.",
+)
+def forgets_the_value(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("given", "masked", "after"))
+
+
+@is_right_mask.mistake(
+    en="The test demands that what was in `.grad` before becomes 0 where the mask is False. It has to stay.",
+    ru="Тест требует, чтобы на местах, где в маске False, обнулилось и прежнее содержимое `.grad`. А оно должно "
+    "сохраниться.",
+)
+def wants_the_old_masked(attach: Callable[..., Any]) -> bool:
+    return bool(_found(attach, passes=0)["masked"] == [105, 0])
+
+
+@is_right_mask.mistake(
+    en="There is one pass only, into an empty `.grad`: neither an earlier gradient nor a second pass is tried, and "
+    "`parameter` itself is not looked at.",
+    ru="Проход только один, и поле `.grad` до него пусто: ни прежний градиент, ни второй проход не проверены, и на "
+    "сам `parameter` тест не смотрит.",
+)
+def one_pass_and_a_removal(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach, passes=0, old=None)
+    return bool(seen["masked"] == [5, 0]) and all(seen[name] == _EXPECTED[name] for name in ("given", "after"))
+
+
+@is_right_mask.mistake(
+    en="The test refuses the post-accumulate hook and accepts every tensor hook. What a hook does to the gradient is not "
+    "looked at.",
+    ru="Тест отвергает хук post-accumulate и принимает любой хук тензора. Что хук делает с градиентом, не проверяется.",
+)
+def looks_at_the_kind(attach: Callable[..., Any]) -> bool:
+    p = torch.ones(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    return bool(p._backward_hooks)

@@ -1,0 +1,348 @@
+"""The mistakes in `watch_buckets`, as programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from torch import Tensor
+
+from .watch_buckets import Buckets, watch_buckets
+
+
+class _Reducer:
+    """A reducer with flaws to choose, for the mistakes below."""
+
+    def __init__(
+        self,
+        buckets: Buckets,
+        all_reduce: Callable[[int], object],
+        unused: Collection[Tensor],
+        ordered: bool = True,
+        resets: bool = True,
+        late: bool = False,
+        forgets: bool = True,
+    ) -> None:
+        self.buckets, self.all_reduce, self.ordered = buckets, all_reduce, ordered
+        self.resets, self.late, self.forgets = resets, late, forgets
+        self.skipped = {id(parameter) for parameter in unused}
+        self.waiting: list[set[int]] = []
+        self.begin()
+
+    def begin(self) -> None:
+        if self.forgets or not self.waiting:
+            self.waiting = [{id(parameter) for parameter in bucket} - self.skipped for bucket in self.buckets]
+        self.reduced: list[int] = []
+
+    def arrive(self, parameter: Tensor) -> None:
+        for waiting in self.waiting:
+            waiting.discard(id(parameter))
+        if not self.late or not any(self.waiting):
+            self.reduce()
+
+    def reduce(self) -> None:
+        for index, waiting in enumerate(self.waiting):
+            if waiting and self.ordered:
+                return
+            if not waiting and index not in self.reduced:
+                self.reduced.append(index)
+                self.all_reduce(index)
+
+    def finish(self) -> None:
+        complete = len(self.reduced) == len(self.buckets)
+        if self.resets or complete:
+            self.begin()
+        if not complete:
+            raise RuntimeError("a bucket was not reduced")
+
+
+def _hooked(reducer: _Reducer) -> Any:
+    for parameter in (parameter for bucket in reducer.buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(reducer.arrive)
+    return reducer.finish
+
+
+@watch_buckets.mistake(
+    en="A bucket goes as soon as it is complete, even if one before it is not. Two processes could then wait for each "
+    "other with different buckets.",
+    ru="Корзина отправляется, как только она полна, даже если одна из предыдущих ещё не готова. Тогда два процесса "
+    "могли бы ждать друг друга с разными корзинами.",
+)
+def in_order_of_completion(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets, all_reduce, unused, ordered=False))
+
+
+@watch_buckets.mistake(
+    en="All buckets go at the end of the pass. They have to go while the pass is still at work: that is what buckets "
+    "are for.",
+    ru="Все корзины отправляются в конце прохода. А они должны уходить, пока проход ещё идёт: для этого корзины и "
+    "нужны.",
+)
+def all_at_the_end(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets, all_reduce, unused, late=True))
+
+
+@watch_buckets.mistake(
+    en="A tensor hook counts the gradients. It runs before they are in `.grad`, so what is reduced is not there yet.",
+    ru="Градиенты считает хук тензора. Он выполняется раньше, чем они попадают в `.grad`, и отправляется не то.",
+)
+def with_tensor_hooks(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_hook(lambda _, parameter=parameter: reducer.arrive(parameter))  # type: ignore[misc]
+    return reducer.finish
+
+
+@watch_buckets.mistake(
+    en="`unused` is not looked at: a bucket with an unused parameter waits for ever.",
+    ru="Аргумент `unused` не учтён: корзина с неиспользуемым параметром ждёт вечно.",
+)
+def waits_for_unused(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets, all_reduce, ()))
+
+
+@watch_buckets.mistake(
+    en="`finish()` never raises: a bucket that was not reduced goes unnoticed.",
+    ru="`finish()` никогда не вызывает ошибки: корзина, которую не отправили, останется незамеченной.",
+)
+def never_raises(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    _hooked(reducer)
+    return reducer.begin
+
+
+@watch_buckets.mistake(
+    en="After a pass that was not finished the next one does not begin anew: it goes on with what had arrived.",
+    ru="После незавершённого прохода следующий не начинается заново, а продолжает с тем, что уже пришло.",
+)
+def goes_on_after_an_error(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets, all_reduce, unused, resets=False))
+
+
+@watch_buckets.mistake(
+    en="Only the first pass is watched: in the second one `all_reduce` is not called at all.",
+    ru="Отслеживается только первый проход: во втором функция `all_reduce` не вызывается вообще.",
+)
+def watches_one_pass(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    _hooked(reducer)
+    return lambda: None
+
+
+@watch_buckets.mistake(
+    en="No function comes back, so there is no `finish()` to call, and no second pass.",
+    ru="Функция не возвращается: вызвать `finish()` нельзя, а значит, нет и второго прохода.",
+)
+def returns_nothing(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> None:
+    _hooked(_Reducer(buckets, all_reduce, unused))
+
+
+@watch_buckets.mistake(
+    en="`all_reduce` is called after every gradient, not once for each bucket.",
+    ru="Функция `all_reduce` вызывается после каждого градиента, а не один раз для корзины.",
+)
+def for_every_gradient(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+
+    def hook(parameter: Tensor) -> None:
+        index = next(i for i, bucket in enumerate(buckets) if any(parameter is each for each in bucket))
+        all_reduce(index)
+        reducer.arrive(parameter)
+
+    reducer.all_reduce = lambda index: None
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(hook)
+    return reducer.finish
+
+
+@watch_buckets.mistake(
+    en="In a later pass buckets go too early: what came in an earlier pass, or still lies in `.grad`, counts as arrived.",
+    ru="В следующем проходе корзины уходят слишком рано: пришедшим считается и то, что пришло в прежнем проходе или "
+    "ещё лежит в `.grad`.",
+)
+def counts_earlier_gradients(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets, all_reduce, unused, forgets=False))
+
+
+@watch_buckets.mistake(
+    en="`finish()` calls `all_reduce` for the buckets that were not reduced. They are not complete, so they may not go.",
+    ru="Функция `finish()` вызывает `all_reduce` для неотправленных корзин. Но они неполны, и отправлять их нельзя.",
+)
+def sends_the_rest(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    _hooked(reducer)
+
+    def finish() -> None:
+        for index in range(len(reducer.reduced), len(buckets)):
+            all_reduce(index)
+        reducer.finish()
+
+    return finish
+
+
+@watch_buckets.mistake(
+    en="The buckets go in `finish()`, after the pass. They have to go while the pass is at work.",
+    ru="Корзины отправляются в функции `finish()`, после прохода. А они должны уходить, пока проход идёт.",
+)
+def sends_in_finish(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    ready: list[int] = []
+    reducer = _Reducer(buckets, ready.append, unused)
+    _hooked(reducer)
+
+    def finish() -> None:
+        for index in ready:
+            all_reduce(index)
+        ready.clear()
+        reducer.finish()
+
+    return finish
+
+
+@watch_buckets.mistake(
+    en="After a gradient one bucket goes at most. If it was holding up the next one, and that one is complete, both have "
+    "to go.",
+    ru="После каждого градиента уходит не больше одной корзины. Если она задерживала следующую, а та уже полна, уйти "
+    "должны обе.",
+)
+def one_for_each_gradient(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    ready: list[int] = []
+    reducer.all_reduce = ready.append
+    sent: list[int] = []
+
+    def hook(parameter: Tensor) -> None:
+        reducer.arrive(parameter)
+        if len(sent) < len(ready):
+            sent.append(ready[len(sent)])
+            all_reduce(sent[-1])
+
+    def finish() -> None:
+        complete = len(sent) == len(buckets)
+        reducer.begin()
+        ready.clear()
+        sent.clear()
+        if not complete:
+            raise RuntimeError("a bucket was not reduced")
+
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(hook)
+    return finish
+
+
+@watch_buckets.mistake(
+    en="`all_reduce` gets the bucket itself. It has to get its number.",
+    ru="Функция `all_reduce` получает саму корзину, а нужен её номер.",
+)
+def gives_the_bucket(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets, lambda index: all_reduce(buckets[index]), unused))
+
+
+@watch_buckets.mistake(
+    en="The numbers given to `all_reduce` begin at 1. The first bucket has the number 0.",
+    ru="Номера корзин, переданные в `all_reduce`, начинаются с 1, а у первой корзины номер 0.",
+)
+def counts_from_one(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets, lambda index: all_reduce(index + 1), unused))
+
+
+@watch_buckets.mistake(
+    en="The buckets go in the opposite order: the last one of the list first.",
+    ru="Корзины уходят в обратном порядке: последняя в списке — первой.",
+)
+def from_the_last(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _hooked(_Reducer(buckets[::-1], lambda index: all_reduce(len(buckets) - 1 - index), unused))
+
+
+@watch_buckets.mistake(
+    en="A whole tensor was asked for True or False. `in` on a list of tensors does that: it compares numbers. A `set`, a "
+    "dict or `is` compares identity.",
+    ru="От целого тензора потребовалось значение True или False. Так бывает, когда оператор `in` применён к списку "
+    "тензоров: он сравнивает числа. Тот же ли это объект, проверяют с помощью `set`, словаря или оператора `is`.",
+)
+def looks_into_a_list(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    parameters = [parameter for bucket in buckets for parameter in bucket]
+    return [parameter for parameter in parameters if parameter not in parameters[::-1]]
+
+
+@watch_buckets.mistake(
+    en="`finish()` raises only if no bucket at all was reduced. One that is missing is enough.",
+    ru="`finish()` вызывает ошибку, только если не отправлено ни одной корзины. А достаточно одной неотправленной.",
+)
+def raises_if_none_went(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    _hooked(reducer)
+
+    def finish() -> None:
+        went = bool(reducer.reduced)
+        reducer.begin()
+        if not went:
+            raise RuntimeError("no bucket was reduced")
+
+    return finish
+
+
+@watch_buckets.mistake(
+    en="`finish()` raises another error. The contract says RuntimeError.",
+    ru="`finish()` вызывает другую ошибку, а по условию нужна RuntimeError.",
+)
+def raises_another_error(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    _hooked(reducer)
+
+    def finish() -> None:
+        try:
+            reducer.finish()
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
+
+    return finish
+
+
+@watch_buckets.mistake(*watch_buckets.mistakes["raises_another_error"].says)
+def fails_an_assertion(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    _hooked(reducer)
+
+    def finish() -> None:
+        complete = len(reducer.reduced) == len(buckets)
+        reducer.begin()
+        assert complete
+
+    return finish
+
+
+@watch_buckets.mistake(
+    en="`.grad` of a bucket is cleared once it was reduced. What is in `.grad` is needed after the pass, and the next "
+    "one adds to it.",
+    ru="Когда корзина отправлена, её поля `.grad` обнуляются. Но то, что лежит в `.grad`, нужно и после прохода, а следующий "
+    "проход к нему прибавляет.",
+)
+def clears_the_gradients(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    def reduce_and_clear(index: int) -> None:
+        all_reduce(index)
+        for parameter in buckets[index]:
+            parameter.grad = None
+
+    return _hooked(_Reducer(buckets, reduce_and_clear, unused))
+
+
+@watch_buckets.mistake(
+    en="A bucket goes when the gradient of its last parameter in the list comes, even if another one of its own is "
+    "missing.",
+    ru="Корзина уходит, когда пришёл градиент её последнего по списку параметра, даже если другого градиента этой "
+    "корзины ещё нет.",
+)
+def watches_the_last_one(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    own = [[parameter for parameter in bucket if all(parameter is not each for each in unused)] for bucket in buckets]
+    reducer = _Reducer([bucket[-1:] for bucket in own], all_reduce, unused)
+    return _hooked(reducer)
+
+
+@watch_buckets.mistake(
+    en="`all_reduce` is never called. So it is when no hook runs, or when the hooks sit on nodes of the graph that nothing "
+    "holds: they are gone by then. A hook on the parameter stays.",
+    ru="Функция `all_reduce` ни разу не вызвана. Так бывает, когда ни один хук не срабатывает или когда хуки стоят на "
+    "узлах графа, которые никто не удерживает: к этому времени их уже нет. Хук на параметре остаётся.",
+)
+def reduces_nothing(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    return _Reducer(buckets, all_reduce, unused).finish
