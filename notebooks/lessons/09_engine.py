@@ -387,7 +387,7 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # ### Exercise `locked_accumulation`: many threads, one `.grad`
 # *design · ●●● · 14 minutes · 5 points*
 #
-# `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that nobody changes later.
+# `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once (for a copy of `w`, if you like) and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place.
 #
 # Your code may touch `w.grad`, by reading or writing, only while it holds `lock`, and has to release it afterwards. (`backward()` needs no lock.) `loss_of` and the backward pass must not run under the lock: otherwise the threads take turns.
 # %% [markdown] tags=["ru"] of="2b7fa6f0"
@@ -402,7 +402,7 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # ### Упражнение `locked_accumulation`: много потоков, одно поле `.grad`
 # *спроектировать · ●●● · 14 минут · 5 баллов*
 #
-# Функция `locked_accumulation(w, loss_of, lock)` выполняется сразу в нескольких потоках. Лист `w` и блокировка `lock` (такая же, как `threading.Lock()`) у них общие, функция `loss_of` у каждого своя. Вычислите `loss_of(w)` один раз и найдите градиент. Прибавьте его к `w.grad`: там может быть None или прежний градиент, и он должен войти в сумму. Верните градиент только этой функции потерь — тензор, который потом никто не изменит.
+# Функция `locked_accumulation(w, loss_of, lock)` выполняется сразу в нескольких потоках. Лист `w` и блокировка `lock` (такая же, как `threading.Lock()`) у них общие, функция `loss_of` у каждого своя. Вычислите `loss_of(w)` один раз (можно и для копии `w`) и найдите градиент. Прибавьте его к `w.grad`: там может быть None или прежний градиент, и он должен войти в сумму. Верните градиент только этой функции потерь — тензор, который больше не изменится, даже если какой-нибудь вызов `backward()` прибавит к `w.grad` на месте.
 #
 # Читать и менять `w.grad` ваш код может, только пока удерживает `lock`, а затем блокировку нужно освободить. (Для `backward()` блокировка не нужна.) Ни `loss_of`, ни обратный проход не должны выполняться, пока блокировка захвачена, иначе потоки будут работать по очереди.
 # %% answer="locked_accumulation"
@@ -662,12 +662,12 @@ torch.use_deterministic_algorithms(False)
 # ### Exercise `deterministic_sum`: a sum with the same bits
 # *design · ●●○ · 10 minutes · 4 points*
 #
-# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one or more float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, and magnitudes from 1 to $10^{20}$ may occur together. As long as the magnitudes stay below $10^{9}$, six digits are right, even if large numbers cancel.
+# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one or more float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Six digits of each sum are right, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers.
 # %% [markdown] tags=["ru"] of="1125cae1"
 # ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
 # *спроектировать · ●●○ · 10 минут · 4 балла*
 #
-# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из одного или нескольких тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: одни могут взаимно уничтожаться, другие — иметь величину от 1 до $10^{20}$. Пока величины не превышают $10^{9}$, должны быть верны шесть значащих цифр результата, даже если большие числа взаимно уничтожаются.
+# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из одного или нескольких тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. В каждой сумме должны быть верны шесть значащих цифр, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз.
 # %% answer="deterministic_sum"
 def deterministic_sum(gradients):
     """The sum of float32 tensors, with the same bits for every order of the list."""

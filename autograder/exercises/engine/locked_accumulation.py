@@ -25,17 +25,23 @@ _GETS, _SETS = _GRAD.__get__, (_GRAD.__set__, _GRAD.__delete__)
 class _Lock:
     """A lock that remembers its holder.
 
-    The probe starts no thread while the lock is held. A lock that is not free is therefore never released.
+    The probe starts no thread while the lock is held. A lock that is not free is therefore never released. The first
+    attempt of a thread that does not wait fails, as if another thread held the lock.
     """
 
     def __init__(self) -> None:
         self._holder: threading.Thread | None = None
+        self.refused: set[threading.Thread] = set()
+        self.released: Callable[[], object] = bool  # called after each release
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         if self._holder is threading.current_thread():
             raise RuntimeError("this thread holds the lock already: a second acquire would wait for ever")
         if self._holder is not None:
             raise RuntimeError("the lock is held and nobody will release it: this would wait for ever")
+        if (not blocking or timeout >= 0) and threading.current_thread() not in self.refused:
+            self.refused.add(threading.current_thread())
+            return False
         self._holder = threading.current_thread()
         return True
 
@@ -43,6 +49,7 @@ class _Lock:
         if self._holder is None:
             raise RuntimeError("release unlocked lock")
         self._holder = None
+        self.released()
 
     def locked(self) -> bool:
         return self._holder is not None
@@ -79,45 +86,69 @@ class _Accesses(TorchFunctionMode):
 class _Watched:
     """A loss function that notes passes under the lock.
 
-    Calls `interrupt()` in its backward pass if the lock is free then.
+    Calls `begins()` when a backward pass begins. Calls `ends()` near the end of a pass to all leaves, after the
+    gradient has reached `w`. Calls neither while the lock is held.
     """
 
-    def __init__(self, lock: _Lock, factor: Tensor, interrupt: Callable[[], object]) -> None:
-        self._lock, self._factor, self._interrupt = lock, factor, interrupt
+    def __init__(self, lock: _Lock, factor: Tensor, begins: Callable[[], object], ends: Callable[[], object]) -> None:
+        self._lock, self._factor, self._begins, self._ends = lock, factor, begins, ends
         self.calls, self.under_lock = 0, set[str]()
 
     def loss_of(self, w: Tensor) -> Tensor:
         self.calls += 1
         self._note("forward")
-        loss = (self._factor * w**2).sum()
+        nothing = 0 * torch.zeros_like(self._factor, requires_grad=True)  # the oldest node: it runs last
+        nothing.register_hook(lambda _: self._call(self._ends))
+        loss = (self._factor * w**2).sum() + nothing.sum()
         loss.register_hook(self._look)
         return loss
 
     def _look(self, _: Tensor) -> None:
         self._note("backward")
+        self._call(self._begins)
+
+    def _call(self, interrupt: Callable[[], object]) -> None:
         if not self._lock.locked():
-            self._interrupt()
+            interrupt()
 
     def _note(self, what: str) -> None:
         if self._lock.locked():
             self.under_lock.add(what)
 
 
-class _Threads:
-    """Calls in threads, each interrupted by the next one."""
+def _add_hundred(w: Tensor) -> None:
+    (100 * w).sum().backward()  # in place, if `w.grad` is a tensor already
 
-    def __init__(self, call: Callable[[Any], object], lock: _Lock, factors: list[Tensor]) -> None:
-        self._call = call
+
+class _Threads:
+    """Calls in three threads, each interrupted by the next one.
+
+    The first call is interrupted when its backward pass begins. The second one is interrupted near the end of its pass,
+    or when it first releases the lock. Before the third call begins, an ordinary `backward()` adds 100 to `w.grad`.
+    """
+
+    def __init__(self, call: Callable[[Any], object], lock: _Lock, w: Tensor, factors: list[Tensor]) -> None:
+        self._call, self._w = call, w
         self.results: dict[int, object] = {}
         self._started = 0
         self._errors: list[Exception] = []
-        self.watched = [_Watched(lock, factor, self._start_next) for factor in factors]
+        self.watched = [
+            _Watched(lock, factor, self._starter(0, index), self._starter(1, index))
+            for index, factor in enumerate(factors)
+        ]
+        lock.released = self._starter(1, 1)
+
+    def _starter(self, interrupted: int, index: int) -> Callable[[], object]:
+        """Return a function that starts the next call, if call `index` is the one that is `interrupted` here."""
+        return lambda: self._start_next() if self._started == index + 1 == interrupted + 1 else None
 
     def _start_next(self) -> None:
         if self._started == len(self.watched):
             return
         index = self._started
         self._started += 1
+        if index == 2:
+            run_in_thread(lambda: _add_hundred(self._w))
         try:
             self.results[index] = run_in_thread(lambda: self._call(self.watched[index].loss_of))
         except Exception as error:
@@ -150,8 +181,8 @@ class _Threads:
         aspect(
             "own",
             1,
-            en="Each call returns the gradient of its own loss, and it stays as it is when other threads go on.",
-            ru="Каждый вызов возвращает градиент своей функции потерь, и он не меняется, пока работают другие потоки.",
+            en="Each call returns the gradient of its own loss, and no later addition to `w.grad` changes it.",
+            ru="Каждый вызов возвращает градиент своей функции потерь, и последующие прибавления к `w.grad` его не меняют.",
         ),
         aspect(
             "locked",
@@ -196,17 +227,20 @@ def locked_accumulation(answer: Any, case: Case) -> dict[str, object]:
         with _Accesses(w, lock, seen):
             return learners(w, loss_of, lock)
 
-    threads = _Threads(call, lock, case.factors)
+    threads = _Threads(call, lock, w, case.factors)
     with using_answer():
         own = threads.run()
+    total = None if w.grad is None else w.grad.detach().clone()
+    _add_hundred(w)
     calls = {watched.calls for watched in threads.watched}
     under_lock = {name for watched in threads.watched for name in watched.under_lock}
     return {
-        "sum": w.grad,
+        "sum": total,
         "own": own,
-        "locked": {name: name in seen for name in ("read", "written")},
+        "locked": {f"{name} without the lock": name in seen for name in ("read", "written")},
         "outside": {"calls": sorted(calls), **{name: name in under_lock for name in ("forward", "backward")}},
         "released": not lock.locked(),
+        "refused": bool(lock.refused),
     }
 
 
@@ -243,10 +277,8 @@ def adds_without_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
 
 
 @locked_accumulation.mistake(
-    en="What comes back is read from `w.grad` after `backward()`: the sum over all threads so far, not this thread's "
-    "gradient.",
-    ru="Возвращается то, что лежит в `w.grad` после `backward()`, а это сумма по всем потокам, а не градиент этого "
-    "потока.",
+    en="What comes back is what `w.grad` holds: the sum over all threads so far, not this thread's gradient.",
+    ru="Возвращается то, что лежит в `w.grad`: сумма по всем потокам, а не градиент этого потока.",
 )
 def returns_the_shared_sum(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     loss_of(w).backward()
@@ -255,10 +287,10 @@ def returns_the_shared_sum(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
 
 
 @locked_accumulation.mistake(
-    en="One tensor is both returned and put into `w.grad`. The next thread adds to it in place, and the returned gradient "
+    en="What is returned shares its memory with `w.grad`. The next thread adds there in place, and the returned gradient "
     "changes.",
-    ru="Один и тот же тензор и возвращён, и положен в `w.grad`. Следующий поток прибавит к нему на месте, и "
-    "возвращённый градиент изменится.",
+    ru="У возвращённого тензора и у `w.grad` общая память. Следующий поток прибавит туда на месте, и возвращённый "
+    "градиент изменится.",
 )
 def shares_the_tensor(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     gradient = _gradient(w, loss_of)
@@ -267,6 +299,92 @@ def shares_the_tensor(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
             w.grad = gradient
         else:
             w.grad += gradient
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="The gradient that is put into an empty `w.grad` shares its memory with the returned one. The next `backward()` "
+    "adds there in place, and the returned gradient changes.",
+    ru="У градиента, который положен в пустое поле `w.grad`, и у возвращённого общая память. Следующий вызов `backward()` "
+    "прибавит туда на месте, и возвращённый градиент изменится.",
+)
+def shares_the_first(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        w.grad = gradient if w.grad is None else w.grad + gradient
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="`w.grad` itself comes back: the sum over all threads so far, which every later `backward()` changes.",
+    ru="Возвращается само поле `w.grad`: сумма по всем потокам, которую изменит любой следующий вызов `backward()`.",
+)
+def returns_the_field(w: Tensor, loss_of: Any, lock: Any) -> Tensor | None:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        _add(w, gradient)
+        return w.grad
+
+
+@locked_accumulation.mistake(
+    en="What comes back is all that `w.grad` has gained during the pass. Meanwhile other threads have added theirs.",
+    ru="Возвращается всё, что прибавилось в `w.grad` за время прохода. Но за это время прибавляли и другие потоки.",
+)
+def returns_the_difference(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    with lock:
+        before = torch.zeros_like(w) if w.grad is None else w.grad.clone()
+    loss_of(w).backward()
+    with lock:
+        return w.grad - before  # type: ignore[operator, return-value]
+
+
+@locked_accumulation.mistake(
+    en="`w.grad` is None before the first gradient, and nothing can be added to None.",
+    ru="До первого градиента в `w.grad` лежит None, а прибавить к None ничего нельзя.",
+)
+def expects_a_gradient(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        w.grad += gradient
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="`w.grad` is written after the lock was released.",
+    ru="Запись в `w.grad` происходит уже после того, как блокировка освобождена.",
+)
+def writes_after_releasing(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        total = gradient.clone() if w.grad is None else w.grad + gradient
+    w.grad = total
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="The lock is released between reading `w.grad` and writing it. What another thread adds in between is lost.",
+    ru="Между чтением `w.grad` и записью блокировка освобождается. То, что прибавит в это время другой поток, пропадёт.",
+)
+def releases_in_between(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        before = w.grad
+    total = gradient.clone() if before is None else before + gradient
+    with lock:
+        w.grad = total
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="`acquire` may return False: another thread has the lock, and here `w.grad` is read and written all the same.",
+    ru="Метод `acquire` может вернуть False: блокировка у другого потока, а к `w.grad` здесь всё равно обращаются.",
+)
+def tries_once(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    acquired = lock.acquire(blocking=False)
+    _add(w, gradient)
+    if acquired:
+        lock.release()
     return gradient
 
 
@@ -321,11 +439,24 @@ def locks_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     ru="Градиент взят из хука на `w`. Но `w` у всех потоков общий, и хук видит также градиенты других потоков.",
 )
 def hooks_the_shared_leaf(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    return _hooked(w, loss_of)[0]
+
+
+@locked_accumulation.mistake(
+    en="The last gradient that a hook on `w` has seen is returned. All threads share `w`: it may be that of another.",
+    ru="Возвращён последний градиент, который видел хук на `w`. Но `w` у всех потоков общий, и это может быть градиент "
+    "другого потока.",
+)
+def keeps_the_last_hooked(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    return _hooked(w, loss_of)[-1]
+
+
+def _hooked(w: Tensor, loss_of: Callable[[Tensor], Tensor]) -> list[Tensor]:
     seen: list[Tensor] = []
     handle = w.register_hook(lambda gradient: seen.append(gradient.clone()))
     loss_of(w).backward()
     handle.remove()
-    return seen[0]
+    return seen
 
 
 @locked_accumulation.mistake(
