@@ -89,6 +89,8 @@ NAMES: dict[str, Text] = {
     "in the caller's thread": Text("the model ran in the caller's thread", "модель вызвана в потоке вызывающего кода"),
     "ended": Text("all threads have ended", "все потоки завершены"),
     "outputs": Text("outputs", "выходы"),
+    "numbers read": Text("a number of an ordinary tensor was read", "число прочитано из обычного тензора"),
+    "runs on fake": Text("the function runs on a fake tensor", "функция выполняется на фиктивном тензоре"),
     "three": Text("three numbers", "три числа"),
     "from 0.1 to 10": Text("each from 0.1 to 10", "каждое от 0.1 до 10"),
     "requires grad": Text("the result requires grad", "результат требует градиента"),

@@ -1317,14 +1317,14 @@ torch.compiler.reset()
 # ### Exercise `one_graph`: a graph in two pieces
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number. The norm is never exactly the limit.
+# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. The norm is never exactly the limit.
 #
-# No number may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
+# No number of a tensor may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
 # %% [markdown] tags=["ru"] of="03765c0e"
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число. В точности равной пределу норма не бывает.
+# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. В точности равной пределу норма не бывает.
 #
 # Читать числа из тензоров нельзя. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка.
 # %% answer="one_graph"

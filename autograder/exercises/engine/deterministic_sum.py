@@ -185,7 +185,7 @@ def sorts_by_the_sum(gradients: list[Tensor]) -> Tensor:
     ru="Одинаковые числа прибавлены только один раз. В множестве они превращаются в одно.",
 )
 def loses_equal_numbers(gradients: list[Tensor]) -> Tensor:
-    columns = torch.stack(gradients).flatten(1).T.tolist()
+    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
     return torch.tensor([math.fsum(set(column)) for column in columns]).reshape(gradients[0].shape)
 
 
