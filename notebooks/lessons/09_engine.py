@@ -453,19 +453,19 @@ check("locked_accumulation")
 
 
 # %% [markdown] tags=["en"]
-# ## A bug that no gradient shows
+# ## Bugs that no gradient shows
 #
 # ### Extra exercise `fix_threads`: evaluation in threads
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's. No graph may be recorded, and the caller's mode is afterwards what it was. If the model raises an error in a thread, the function raises that error. When the function ends, by returning or by an error, all its threads have ended.
+# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object. When the function ends, by returning or by an error, all its threads have ended.
 # %% [markdown] tags=["ru"] of="713e05c2"
-# ## Ошибка, которой по градиентам не видно
+# ## Ошибки, которых по градиентам не видно
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию. Граф не записывается, а режим в вызывающем потоке остаётся таким, каким был. Если в потоке модель завершилась исключением, тем же исключением должна завершиться и функция. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Батчей не меньше одного. Граф не записывается, а режим в вызывающем потоке, каким бы он ни был, остаётся прежним. Если в потоке модель завершилась исключением (класса `Exception`), функция должна завершиться тем же самым объектом исключения. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
 # %% answer="fix_threads"
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
@@ -721,7 +721,7 @@ check("deterministic_sum")
 # ### Extra exercise `recompute`: a pass inside the pass
 # *complete · ●●● · 14 minutes · 4 points · extra*
 #
-# Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations. `f` itself gets no gradient.
+# Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations, whose gradients come from the outer pass alone. `f` is a function or a module, and `Recompute` may be used several times in one graph. `f` itself gets no gradient.
 # %% [markdown] tags=["ru"] of="39503550"
 # ## Обратный проход внутри обратного прохода
 #
@@ -732,7 +732,7 @@ check("deterministic_sum")
 # ### Дополнительное упражнение `recompute`: проход внутри прохода
 # *дописать · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Допишите класс `Recompute`. Вызов `Recompute.apply(f, x)` возвращает `f(x)`; функция `f` принимает тензор и может использовать параметры. Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. Результат дифференцируется так же, как `f(x)`: градиент по `x` верен при любом `grad_output`, а градиенты параметров функции `f` прибавляются к их `.grad`. Тензор `x` может быть результатом других операций. По самой `f` градиента нет.
+# Допишите класс `Recompute`. Вызов `Recompute.apply(f, x)` возвращает `f(x)`; функция `f` принимает тензор и может использовать параметры. Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. Результат дифференцируется так же, как `f(x)`: градиент по `x` верен при любом `grad_output`, а градиенты параметров функции `f` прибавляются к их `.grad`. Тензор `x` может быть результатом других операций; их градиенты даёт только внешний проход. Вместо функции `f` может быть и модуль, а `Recompute` можно применить в одном графе несколько раз. По самой `f` градиента нет.
 # %% answer="recompute"
 class Recompute(torch.autograd.Function):
     @staticmethod
