@@ -889,23 +889,24 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 # ### Extra exercise `fix_anomaly`: no forward line
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. Anomaly mode is afterwards what it was before the call, on or off. The `.grad` of `x` does not matter.
+# The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN. An error that `f` itself raises reaches the caller; the backward pass fails only for a NaN. Anomaly mode is afterwards what it was before the call, on or off, also after an error. The `.grad` of `x` does not matter.
 # %% [markdown] tags=["ru"] of="d5d76631"
 # На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. Добавьте сюда строки кода, которые запоминаются для каждого узла. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция должна один раз вычислить `f(x)` (это скаляр) и выполнить обратный проход. Если в обратном проходе появился NaN, она возвращает текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Режим обнаружения аномалий после вызова такой же, каким был до него, включён он или выключен. Что окажется в поле `.grad` у `x`, не важно.
+# Функция должна один раз вычислить `f(x)` (это скаляр) и выполнить обратный проход. Если в обратном проходе появился NaN, она возвращает текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Бесконечное число само по себе — ещё не NaN. Исключение, которое вызвала сама `f`, доходит до вызывающего кода; в обратном проходе ошибка возможна только из-за NaN. Режим обнаружения аномалий после вызова, в том числе после исключения, такой же, каким был до него: включён или выключен. Что окажется в поле `.grad` у `x`, не важно.
 # %% answer="fix_anomaly"
 def fix_anomaly(f, x):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            with torch.autograd.detect_anomaly():
-                f(x).backward()
-        except RuntimeError:
-            return str(caught[-1].message)
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
     return None
 
 
@@ -944,11 +945,12 @@ def fix_anomaly(f, x):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_: texts.append(str(message))
-        try:
-            with torch.autograd.set_detect_anomaly(True):
-                torch.autograd.grad(f(x), x)
-        except RuntimeError:
-            pass
+        with torch.autograd.set_detect_anomaly(True):
+            loss = f(x)
+            try:
+                torch.autograd.grad(loss, x)
+            except RuntimeError:
+                pass
     return next((text for text in texts if "Traceback of forward call" in text), None)
 
 
@@ -956,12 +958,12 @@ def fix_anomaly(f, x):
 def fix_anomaly(f, x):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        try:
-            with torch.autograd.detect_anomaly():
-                loss = f(x)
+        with torch.autograd.detect_anomaly():
+            loss = f(x)
+            try:
                 loss.backward()
-        except RuntimeError as error:
-            assert "nan" in str(error)
+            except RuntimeError as error:
+                assert "nan" in str(error)
     reports = [str(each.message) for each in said if "Error detected" in str(each.message)]
     return reports[0] if reports else None
 
@@ -1031,7 +1033,7 @@ assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product 
 # ### Exercise `costly_node`: the costly node
 # *complete · ●●○ · 12 minutes · 3 points*
 #
-# `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
+# `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
 # %% [markdown] tags=["ru"] of="45559131"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
