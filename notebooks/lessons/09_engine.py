@@ -390,7 +390,7 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once (for a copy of `w`, if you like) and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place.
 #
 # Your code may touch `w.grad`, by reading or writing, only while it holds `lock`, and has to release it afterwards. (`backward()` needs no lock.) `loss_of` and the backward pass must not run under the lock: otherwise the threads take turns.
-# %% [markdown] tags=["ru"] of="2b7fa6f0"
+# %% [markdown] tags=["ru"] of="58e5208e"
 # С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет из той тетради ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
@@ -459,7 +459,7 @@ check("locked_accumulation")
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
 # The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object. When the function ends, by returning or by an error, all its threads have ended.
-# %% [markdown] tags=["ru"] of="713e05c2"
+# %% [markdown] tags=["ru"] of="0487bf86"
 # ## Ошибки, которых по градиентам не видно
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
@@ -663,7 +663,7 @@ torch.use_deterministic_algorithms(False)
 # *design · ●●○ · 10 minutes · 4 points*
 #
 # Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one or more float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Six digits of each sum are right, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers.
-# %% [markdown] tags=["ru"] of="1125cae1"
+# %% [markdown] tags=["ru"] of="af30f288"
 # ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
 # *спроектировать · ●●○ · 10 минут · 4 балла*
 #
@@ -722,7 +722,7 @@ check("deterministic_sum")
 # *complete · ●●● · 14 minutes · 4 points · extra*
 #
 # Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations, whose gradients come from the outer pass alone. `f` is a function or a module, and `Recompute` may be used several times in one graph. `f` itself gets no gradient.
-# %% [markdown] tags=["ru"] of="39503550"
+# %% [markdown] tags=["ru"] of="7d9ea75e"
 # ## Обратный проход внутри обратного прохода
 #
 # Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроены контрольные точки первого поколения: в них хранится только вход, а в обратном проходе функция `f`, к которой применена контрольная точка, вычисляется ещё раз, и дифференцируется это второе вычисление.
@@ -890,7 +890,7 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
 # The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN. An error that `f` itself raises reaches the caller; the backward pass fails only for a NaN. Anomaly mode is afterwards what it was before the call, on or off, also after an error. The `.grad` of `x` does not matter.
-# %% [markdown] tags=["ru"] of="d5d76631"
+# %% [markdown] tags=["ru"] of="3825c7fe"
 # На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. Добавьте сюда строки кода, которые запоминаются для каждого узла. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
@@ -949,8 +949,8 @@ def fix_anomaly(f, x):
             loss = f(x)
             try:
                 torch.autograd.grad(loss, x)
-            except RuntimeError:
-                pass
+            except RuntimeError as error:
+                texts.append(str(error))
     return next((text for text in texts if "Traceback of forward call" in text), None)
 
 
@@ -1034,7 +1034,7 @@ assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product 
 # *complete · ●●○ · 12 minutes · 3 points*
 #
 # `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
-# %% [markdown] tags=["ru"] of="45559131"
+# %% [markdown] tags=["ru"] of="1215d666"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
@@ -1322,7 +1322,7 @@ torch.compiler.reset()
 # The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. The norm is never exactly the limit.
 #
 # No number of a tensor may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
-# %% [markdown] tags=["ru"] of="03765c0e"
+# %% [markdown] tags=["ru"] of="97889720"
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #

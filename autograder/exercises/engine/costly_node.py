@@ -127,7 +127,7 @@ def most_frequent(loss: Tensor) -> str:
 )
 def most_frequent_inside(loss: Tensor) -> str:
     nodes = [node for node, _, _ in _by_node(loss, loss.backward) if not hasattr(node, "variable")]
-    return _most(Counter(node.name() for node in nodes[::-1]))
+    return _most(Counter(node.name() for node in nodes))
 
 
 @costly_node.mistake(

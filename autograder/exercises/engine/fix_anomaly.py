@@ -107,7 +107,13 @@ def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
     if isinstance(report, str) and report != "RuntimeError":
         line, node = case.f.__name__, _NODES.get(case.f, "nothing")
         seen = {"names the node": node in report, "names the line": f"in {line}" in report}
-    return {"report": seen, "mode": after == case.on, "once": counted.times, "left on": after, "notice": "has been enabled" in str(report)}
+    return {
+        "report": seen,
+        "mode": after == case.on,
+        "once": counted.times,
+        "left on": after,
+        "notice": "has been enabled" in str(report),
+    }
 
 
 @fix_anomaly.cases

@@ -116,15 +116,15 @@ class _Watched:
             self.under_lock.add(what)
 
 
-def _add_hundred(w: Tensor) -> None:
-    (100 * w).sum().backward()  # in place, if `w.grad` is a tensor already
+def _add_one(w: Tensor) -> None:
+    w.sum().backward()  # in place, if `w.grad` is a tensor already
 
 
 class _Threads:
     """Calls in three threads, each interrupted by the next one.
 
     The first call is interrupted when its backward pass begins. The second one is interrupted near the end of its pass,
-    or when it first releases the lock. Before the third call begins, an ordinary `backward()` adds 100 to `w.grad`.
+    or when it first releases the lock. Before the third call begins, an ordinary `backward()` adds 1 to `w.grad`.
     """
 
     def __init__(self, call: Callable[[Any], object], lock: _Lock, w: Tensor, factors: list[Tensor]) -> None:
@@ -148,7 +148,7 @@ class _Threads:
         index = self._started
         self._started += 1
         if index == 2:
-            run_in_thread(lambda: _add_hundred(self._w))
+            run_in_thread(lambda: _add_one(self._w))
         try:
             self.results[index] = run_in_thread(lambda: self._call(self.watched[index].loss_of))
         except Exception as error:
@@ -231,7 +231,7 @@ def locked_accumulation(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         own = threads.run()
     total = None if w.grad is None else w.grad.detach().clone()
-    _add_hundred(w)
+    _add_one(w)
     calls = {watched.calls for watched in threads.watched}
     under_lock = {name for watched in threads.watched for name in watched.under_lock}
     return {
