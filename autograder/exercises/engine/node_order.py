@@ -96,7 +96,7 @@ def node_order(answer: Any, case: Case) -> dict[str, object]:
         returned = answer.node_order(case.loss)
         if not isinstance(returned, (list, tuple)):
             raise TypeError(f"a list of names is asked for, not {type(returned).__name__}")
-        order = [re.sub("0x[0-9a-f]+", "0x…", name) if isinstance(name, str) else name for name in returned]
+        order = [re.sub(" object at 0x[0-9a-f]+", " …", name) if isinstance(name, str) else name for name in returned]
     grad = None if case.x.grad is None else case.x.grad.clone()
     left = _has_hooks(case.loss, case.x)
     case.x.grad = None

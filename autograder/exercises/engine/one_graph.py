@@ -66,7 +66,7 @@ from .common import unmarked
 )
 def one_graph(answer: Any, case: Case) -> dict[str, object]:
     x = case.x.clone().requires_grad_()
-    with using_answer(), _NumbersRead() as numbers:
+    with using_answer(), _NumbersRead() as numbers:  # type: ignore[no-untyped-call]
         y = answer.one_graph(x, case.limit)
     with using_answer():
         if any("CondAutograd" in node.name() for node in graph_nodes(y)):  # it cannot be differentiated in the sandbox
@@ -77,7 +77,7 @@ def one_graph(answer: Any, case: Case) -> dict[str, object]:
 
 
 class _NumbersRead(TorchDispatchMode):
-    """A mode that notes whether a number of a tensor was read, as `bool(x)` and `x.item()` do."""
+    """A mode that notes whether a number of a tensor was read."""
 
     any = False
 
@@ -202,7 +202,7 @@ def norm_of_columns(x: Tensor, limit: float) -> Tensor:
     ru="К норме прибавлено малое число. Для малого тензора оно уже не мало, и значение получается другим.",
 )
 def adds_to_the_norm(x: Tensor, limit: float) -> Tensor:
-    return x * (limit / (x.norm() + 1e-6)).clamp(max=1)
+    return x * (limit / (x.norm() + 1e-6)).clamp(max=1)  # type: ignore[no-any-return]
 
 
 @one_graph.mistake(
@@ -229,7 +229,7 @@ def changes_x(x: Tensor, limit: float) -> Tensor:
     ru="Результат всегда имеет dtype float32, а нужен dtype тензора `x`.",
 )
 def returns_float32(x: Tensor, limit: float) -> Tensor:
-    return (x * (limit / x.norm().clamp(min=limit))).float()
+    return (x * (limit / x.norm().clamp(min=limit))).float()  # type: ignore[no-any-return]
 
 
 @one_graph.mistake(

@@ -323,7 +323,7 @@ class RecordsTwice(_Recompute):
     ru="В обратном проходе функция `f` выполняется дважды. Все градиенты даёт один раз.",
 )
 class RunsTwice(_Recompute):
-    """A Function with a run of `f` for `x` and one for the parameters."""
+    """A Function with two runs of `f`, for `x` and for parameters."""
 
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
