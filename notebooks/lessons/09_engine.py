@@ -387,10 +387,10 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # ### Exercise `locked_accumulation`: many threads, one `.grad`
 # *design · ●●● · 14 minutes · 5 points*
 #
-# `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that nobody changes later.
+# `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once (for a copy of `w`, if you like) and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place.
 #
 # Your code may touch `w.grad`, by reading or writing, only while it holds `lock`, and has to release it afterwards. (`backward()` needs no lock.) `loss_of` and the backward pass must not run under the lock: otherwise the threads take turns.
-# %% [markdown] tags=["ru"] of="2b7fa6f0"
+# %% [markdown] tags=["ru"] of="58e5208e"
 # С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет из той тетради ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
@@ -402,7 +402,7 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # ### Упражнение `locked_accumulation`: много потоков, одно поле `.grad`
 # *спроектировать · ●●● · 14 минут · 5 баллов*
 #
-# Функция `locked_accumulation(w, loss_of, lock)` выполняется сразу в нескольких потоках. Лист `w` и блокировка `lock` (такая же, как `threading.Lock()`) у них общие, функция `loss_of` у каждого своя. Вычислите `loss_of(w)` один раз и найдите градиент. Прибавьте его к `w.grad`: там может быть None или прежний градиент, и он должен войти в сумму. Верните градиент только этой функции потерь — тензор, который потом никто не изменит.
+# Функция `locked_accumulation(w, loss_of, lock)` выполняется сразу в нескольких потоках. Лист `w` и блокировка `lock` (такая же, как `threading.Lock()`) у них общие, функция `loss_of` у каждого своя. Вычислите `loss_of(w)` один раз (можно и для копии `w`) и найдите градиент. Прибавьте его к `w.grad`: там может быть None или прежний градиент, и он должен войти в сумму. Верните градиент только этой функции потерь — тензор, который больше не изменится, даже если какой-нибудь вызов `backward()` прибавит к `w.grad` на месте.
 #
 # Читать и менять `w.grad` ваш код может, только пока удерживает `lock`, а затем блокировку нужно освободить. (Для `backward()` блокировка не нужна.) Ни `loss_of`, ни обратный проход не должны выполняться, пока блокировка захвачена, иначе потоки будут работать по очереди.
 # %% answer="locked_accumulation"
@@ -453,19 +453,19 @@ check("locked_accumulation")
 
 
 # %% [markdown] tags=["en"]
-# ## A bug that no gradient shows
+# ## Bugs that no gradient shows
 #
 # ### Extra exercise `fix_threads`: evaluation in threads
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's. No graph may be recorded, and the caller's mode is afterwards what it was. If the model raises an error in a thread, the function raises that error. When the function ends, by returning or by an error, all its threads have ended.
-# %% [markdown] tags=["ru"] of="713e05c2"
-# ## Ошибка, которой по градиентам не видно
+# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object. When the function ends, by returning or by an error, all its threads have ended.
+# %% [markdown] tags=["ru"] of="0487bf86"
+# ## Ошибки, которых по градиентам не видно
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию. Граф не записывается, а режим в вызывающем потоке остаётся таким, каким был. Если в потоке модель завершилась исключением, тем же исключением должна завершиться и функция. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Батчей не меньше одного. Граф не записывается, а режим в вызывающем потоке, каким бы он ни был, остаётся прежним. Если в потоке модель завершилась исключением (класса `Exception`), функция должна завершиться тем же самым объектом исключения. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
 # %% answer="fix_threads"
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
@@ -662,12 +662,12 @@ torch.use_deterministic_algorithms(False)
 # ### Exercise `deterministic_sum`: a sum with the same bits
 # *design · ●●○ · 10 minutes · 4 points*
 #
-# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one or more float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, and magnitudes from 1 to $10^{20}$ may occur together. As long as the magnitudes stay below $10^{9}$, six digits are right, even if large numbers cancel.
-# %% [markdown] tags=["ru"] of="1125cae1"
+# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one or more float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Six digits of each sum are right, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers.
+# %% [markdown] tags=["ru"] of="af30f288"
 # ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
 # *спроектировать · ●●○ · 10 минут · 4 балла*
 #
-# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из одного или нескольких тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: одни могут взаимно уничтожаться, другие — иметь величину от 1 до $10^{20}$. Пока величины не превышают $10^{9}$, должны быть верны шесть значащих цифр результата, даже если большие числа взаимно уничтожаются.
+# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из одного или нескольких тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. В каждой сумме должны быть верны шесть значащих цифр, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз.
 # %% answer="deterministic_sum"
 def deterministic_sum(gradients):
     """The sum of float32 tensors, with the same bits for every order of the list."""
@@ -721,8 +721,8 @@ check("deterministic_sum")
 # ### Extra exercise `recompute`: a pass inside the pass
 # *complete · ●●● · 14 minutes · 4 points · extra*
 #
-# Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations. `f` itself gets no gradient.
-# %% [markdown] tags=["ru"] of="39503550"
+# Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations, whose gradients come from the outer pass alone. `f` is a function or a module, and `Recompute` may be used several times in one graph. `f` itself gets no gradient.
+# %% [markdown] tags=["ru"] of="7d9ea75e"
 # ## Обратный проход внутри обратного прохода
 #
 # Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроены контрольные точки первого поколения: в них хранится только вход, а в обратном проходе функция `f`, к которой применена контрольная точка, вычисляется ещё раз, и дифференцируется это второе вычисление.
@@ -732,7 +732,7 @@ check("deterministic_sum")
 # ### Дополнительное упражнение `recompute`: проход внутри прохода
 # *дописать · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Допишите класс `Recompute`. Вызов `Recompute.apply(f, x)` возвращает `f(x)`; функция `f` принимает тензор и может использовать параметры. Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. Результат дифференцируется так же, как `f(x)`: градиент по `x` верен при любом `grad_output`, а градиенты параметров функции `f` прибавляются к их `.grad`. Тензор `x` может быть результатом других операций. По самой `f` градиента нет.
+# Допишите класс `Recompute`. Вызов `Recompute.apply(f, x)` возвращает `f(x)`; функция `f` принимает тензор и может использовать параметры. Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. Результат дифференцируется так же, как `f(x)`: градиент по `x` верен при любом `grad_output`, а градиенты параметров функции `f` прибавляются к их `.grad`. Тензор `x` может быть результатом других операций; их градиенты даёт только внешний проход. Вместо функции `f` может быть и модуль, а `Recompute` можно применить в одном графе несколько раз. По самой `f` градиента нет.
 # %% answer="recompute"
 class Recompute(torch.autograd.Function):
     @staticmethod
@@ -889,23 +889,24 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 # ### Extra exercise `fix_anomaly`: no forward line
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. Anomaly mode is afterwards what it was before the call, on or off. The `.grad` of `x` does not matter.
-# %% [markdown] tags=["ru"] of="d5d76631"
+# The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN. An error that `f` itself raises reaches the caller; the backward pass fails only for a NaN. Anomaly mode is afterwards what it was before the call, on or off, also after an error. The `.grad` of `x` does not matter.
+# %% [markdown] tags=["ru"] of="3825c7fe"
 # На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. Добавьте сюда строки кода, которые запоминаются для каждого узла. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция должна один раз вычислить `f(x)` (это скаляр) и выполнить обратный проход. Если в обратном проходе появился NaN, она возвращает текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Режим обнаружения аномалий после вызова такой же, каким был до него, включён он или выключен. Что окажется в поле `.grad` у `x`, не важно.
+# Функция должна один раз вычислить `f(x)` (это скаляр) и выполнить обратный проход. Если в обратном проходе появился NaN, она возвращает текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Бесконечное число само по себе — ещё не NaN. Исключение, которое вызвала сама `f`, доходит до вызывающего кода; в обратном проходе ошибка возможна только из-за NaN. Режим обнаружения аномалий после вызова, в том числе после исключения, такой же, каким был до него: включён или выключен. Что окажется в поле `.grad` у `x`, не важно.
 # %% answer="fix_anomaly"
 def fix_anomaly(f, x):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            with torch.autograd.detect_anomaly():
-                f(x).backward()
-        except RuntimeError:
-            return str(caught[-1].message)
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
     return None
 
 
@@ -944,11 +945,12 @@ def fix_anomaly(f, x):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_: texts.append(str(message))
-        try:
-            with torch.autograd.set_detect_anomaly(True):
-                torch.autograd.grad(f(x), x)
-        except RuntimeError:
-            pass
+        with torch.autograd.set_detect_anomaly(True):
+            loss = f(x)
+            try:
+                torch.autograd.grad(loss, x)
+            except RuntimeError as error:
+                texts.append(str(error))
     return next((text for text in texts if "Traceback of forward call" in text), None)
 
 
@@ -956,12 +958,12 @@ def fix_anomaly(f, x):
 def fix_anomaly(f, x):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        try:
-            with torch.autograd.detect_anomaly():
-                loss = f(x)
+        with torch.autograd.detect_anomaly():
+            loss = f(x)
+            try:
                 loss.backward()
-        except RuntimeError as error:
-            assert "nan" in str(error)
+            except RuntimeError as error:
+                assert "nan" in str(error)
     reports = [str(each.message) for each in said if "Error detected" in str(each.message)]
     return reports[0] if reports else None
 
@@ -1031,8 +1033,8 @@ assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product 
 # ### Exercise `costly_node`: the costly node
 # *complete · ●●○ · 12 minutes · 3 points*
 #
-# `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
-# %% [markdown] tags=["ru"] of="45559131"
+# `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
+# %% [markdown] tags=["ru"] of="1215d666"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
@@ -1317,14 +1319,14 @@ torch.compiler.reset()
 # ### Exercise `one_graph`: a graph in two pieces
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number. The norm is never exactly the limit.
+# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. The norm is never exactly the limit.
 #
-# No number may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
-# %% [markdown] tags=["ru"] of="03765c0e"
+# No number of a tensor may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
+# %% [markdown] tags=["ru"] of="97889720"
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число. В точности равной пределу норма не бывает.
+# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. В точности равной пределу норма не бывает.
 #
 # Читать числа из тензоров нельзя. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка.
 # %% answer="one_graph"

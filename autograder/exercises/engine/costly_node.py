@@ -28,8 +28,8 @@ from autograder.measure import graph_nodes
         aspect(
             "name",
             2,
-            en="It is the name of the nodes whose products cost most in the backward pass.",
-            ru="Это имя узлов, чьи произведения в обратном проходе обходятся дороже всего.",
+            en="It is the name of the nodes whose matrix products cost most in the backward pass.",
+            ru="Это имя узлов, чьи матричные произведения в обратном проходе обходятся дороже всего.",
         ),
         aspect(
             "gradients",
@@ -106,8 +106,8 @@ def _most(counts: Counter[str]) -> str:
 
 
 @costly_node.mistake(
-    en="The single most expensive node was found. Several nodes of one name cost more together.",
-    ru="Найден один самый дорогой узел. А несколько узлов с одним именем вместе обходятся дороже.",
+    en="The nodes of one name were not added up. Several of them together cost more than a single expensive one.",
+    ru="Стоимость узлов с одним именем не сложена. Вместе несколько таких узлов обходятся дороже, чем один дорогой.",
 )
 def largest_single(loss: Tensor) -> str:
     return max(_by_node(loss, loss.backward), key=lambda each: each[1])[0].name()  # type: ignore[no-any-return]
@@ -119,6 +119,35 @@ def largest_single(loss: Tensor) -> str:
 )
 def most_frequent(loss: Tensor) -> str:
     return _most(Counter(node.name() for node, _, _ in _by_node(loss, loss.backward)))
+
+
+@costly_node.mistake(
+    en="The node that runs most often was taken, leaves left out. A node that runs once can cost more than three others.",
+    ru="Взят узел, который выполняется чаще всего, не считая листьев. Но один узел может стоить больше, чем три других.",
+)
+def most_frequent_inside(loss: Tensor) -> str:
+    nodes = [node for node, _, _ in _by_node(loss, loss.backward) if not hasattr(node, "variable")]
+    return _most(Counter(node.name() for node in nodes))
+
+
+@costly_node.mistake(
+    en="It is the first node of the pass, as if all costs were 0. The row of a node has no FLOPs of its own: they are in the "
+    "operations below, and only with `with_flops=True`.",
+    ru="Это первый узел прохода, как если бы вся стоимость была равна 0. У строки узла собственных FLOP нет: они у операций "
+    "под ней, и только при `with_flops=True`.",
+)
+def counts_nothing(loss: Tensor) -> str:
+    loss.backward()
+    return loss.grad_fn.name()  # type: ignore[union-attr]
+
+
+@costly_node.mistake(
+    en="It is `MmBackward0` for every graph. In one of them another node costs more.",
+    ru="Для любого графа это `MmBackward0`. Но в одном из них дороже другой узел.",
+)
+def always_the_same(loss: Tensor) -> str:
+    loss.backward()
+    return "MmBackward0"
 
 
 @costly_node.mistake(

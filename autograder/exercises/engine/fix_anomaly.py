@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 from autograder.measure import CountedCalls
 
@@ -30,6 +30,15 @@ def healthy(x: Tensor) -> Tensor:
     return (x + 1).sqrt().sum()
 
 
+def steep(x: Tensor) -> Tensor:
+    """Compute logarithms. Of a zero entry value and gradient are infinite, but no NaN."""
+    return x.log().sum()
+
+
+def broken(x: Tensor) -> Tensor:
+    raise RuntimeError("this input cannot be used")
+
+
 _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
 
 
@@ -42,8 +51,10 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
         aspect(
             "report",
             1,
-            en="For a NaN the report is torch's warning, with the node and the forward line; without a NaN it is None.",
-            ru="При NaN отчёт — это предупреждение torch с узлом и строкой прямого прохода; если NaN нет, возвращается None.",
+            en="For a NaN the report is torch's warning, with the node and the forward line; without a NaN it is None. An error "
+            "of `f` reaches the caller.",
+            ru="При NaN отчёт — это предупреждение torch с узлом и строкой прямого прохода; если NaN нет, возвращается None. "
+            "Исключение из `f` доходит до вызывающего кода.",
         ),
         aspect(
             "mode",
@@ -71,27 +82,38 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
             "должны быть внутри.",
         ),
         Text(
-            "try:\n    with torch.autograd.detect_anomaly():\n        ...\nexcept RuntimeError:\n"
-            "    return str(caught[-1].message)",
-            "try:\n    with torch.autograd.detect_anomaly():\n        ...\nexcept RuntimeError:\n"
-            "    return str(caught[-1].message)",
+            "with torch.autograd.detect_anomaly():\n    loss = ...\n    try:\n        ...\n    except RuntimeError:\n"
+            "        return str(caught[-1].message)",
+            "with torch.autograd.detect_anomaly():\n    loss = ...\n    try:\n        ...\n    except RuntimeError:\n"
+            "        return str(caught[-1].message)",
         ),
     ],
 )
 def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
     counted = CountedCalls(case.f)
     torch.autograd.set_detect_anomaly(case.on)
+    report: object = None
     try:
         with using_answer():
             report = answer.fix_anomaly(counted.function, case.x.clone().requires_grad_())
-        after = torch.is_anomaly_enabled()
+    except AnswerRaised as error:
+        if case.f is not broken or "this input" not in str(error.__cause__):
+            raise
+        report = "RuntimeError"
     finally:
+        after = torch.is_anomaly_enabled()
         torch.autograd.set_detect_anomaly(False)
     seen: object = report
-    if isinstance(report, str):
+    if isinstance(report, str) and report != "RuntimeError":
         line, node = case.f.__name__, _NODES.get(case.f, "nothing")
         seen = {"names the node": node in report, "names the line": f"in {line}" in report}
-    return {"report": seen, "mode": after == case.on, "once": counted.times, "left on": after}
+    return {
+        "report": seen,
+        "mode": after == case.on,
+        "once": counted.times,
+        "left on": after,
+        "notice": "has been enabled" in str(report),
+    }
 
 
 @fix_anomaly.cases
@@ -102,21 +124,23 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         return Case(f=f, x=x, on=on)
 
     yield case(masked_root, on=False)
-    yield case(healthy, on=False)
+    yield case(steep, on=False)
     yield case(masked_logarithm, on=True)
     yield case(healthy, on=True)
+    yield case(broken, on=False)
 
 
 def _caught(f: Callable[[Tensor], Tensor], x: Tensor, *, forward_inside: bool = True) -> tuple[list[str], str]:
     """Run both passes, the backward pass in anomaly mode; return the warnings and the error's text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            loss = None if forward_inside else f(x)
-            with torch.autograd.detect_anomaly():
-                (f(x) if loss is None else loss).backward()
-        except RuntimeError as error:
-            return [str(warning.message) for warning in caught], str(error)
+        loss = None if forward_inside else f(x)
+        with torch.autograd.detect_anomaly():
+            loss = f(x) if loss is None else loss
+            try:
+                loss.backward()
+            except RuntimeError as error:
+                return [str(warning.message) for warning in caught], str(error)
     return [str(warning.message) for warning in caught], ""
 
 
@@ -135,8 +159,8 @@ def forward_outside(f: Any, x: Tensor) -> str | None:
     ru="Режим обнаружения аномалий остаётся включённым. Каждый следующий обратный проход процесса будет медленнее.",
 )
 def leaves_it_on(f: Any, x: Tensor) -> str | None:
-    said, error = _caught(f, x)
     torch.autograd.set_detect_anomaly(True)
+    said, error = _caught(f, x)
     return said[-1] if error else None
 
 
@@ -182,3 +206,121 @@ def calls_twice(f: Any, x: Tensor) -> str | None:
 )
 def reports_nothing(f: Any, x: Tensor) -> None:
     _caught(f, x)
+
+
+@fix_anomaly.mistake(
+    en="An infinite value is reported as well. Asked for is a NaN in the backward pass alone.",
+    ru="Отчёт приходит и о бесконечном значении, а нужен он только о NaN в обратном проходе.",
+)
+def reports_infinity(f: Any, x: Tensor) -> str | None:
+    said, error = _caught(f, x)
+    infinite = x.grad is not None and bool(x.grad.isinf().any())
+    return said[-1] if error else "infinite" if infinite else None
+
+
+@fix_anomaly.mistake(
+    en="An error that `f` raises is lost. It should reach the caller.",
+    ru="Исключение, которое вызвала `f`, пропадает, а должно дойти до вызывающего кода.",
+)
+def swallows_errors(f: Any, x: Tensor) -> str | None:
+    try:
+        said, error = _caught(f, x)
+        return said[-1] if error else None
+    except RuntimeError:
+        return None
+
+
+@fix_anomaly.mistake(
+    en="An error that `f` raises is taken for a NaN: the function returns a text. The error should reach the caller.",
+    ru="Исключение, которое вызвала `f`, принято за NaN: функция возвращает текст. Исключение должно дойти до вызывающего "
+    "кода.",
+)
+def takes_errors_for_nan(f: Any, x: Tensor) -> str | None:
+    try:
+        said, error = _caught(f, x)
+        return said[-1] if error else None
+    except RuntimeError as raised:
+        return str(raised)
+
+
+@fix_anomaly.mistake(
+    en="If `f` raises an error, anomaly mode stays on. `finally`, or the context manager, restores it then, too.",
+    ru="Если `f` завершилась исключением, режим обнаружения аномалий остаётся включённым. Блок `finally` или контекстный "
+    "менеджер вернёт его и тогда.",
+)
+def restores_without_errors(f: Any, x: Tensor) -> str | None:
+    before = torch.is_anomaly_enabled()
+    torch.autograd.set_detect_anomaly(True)
+    said, error = _caught(f, x)
+    torch.autograd.set_detect_anomaly(before)
+    return said[-1] if error else None
+
+
+@fix_anomaly.mistake(
+    en="If there was a NaN, anomaly mode stays on: the function returns before the mode is restored.",
+    ru="Если NaN нашёлся, режим обнаружения аномалий остаётся включённым: функция завершается раньше, чем он восстановлен.",
+)
+def restores_without_nan(f: Any, x: Tensor) -> str | None:
+    before = torch.is_anomaly_enabled()
+    torch.autograd.set_detect_anomaly(True)
+    said, error = _caught(f, x)
+    if error:
+        return said[-1]
+    torch.autograd.set_detect_anomaly(before)
+    return None
+
+
+@fix_anomaly.mistake(
+    en="The first warning is returned. It only says that the mode is on; the line is in the last one.",
+    ru="Возвращено первое предупреждение. В нём сказано лишь, что режим включён; строка — в последнем.",
+)
+def returns_the_notice(f: Any, x: Tensor) -> str | None:
+    said, error = _caught(f, x)
+    return said[0] if error else None
+
+
+@fix_anomaly.mistake(
+    en="The warning itself is returned. Asked for is its text.",
+    ru="Возвращено само предупреждение, а нужен его текст.",
+)
+def returns_the_warning(f: Any, x: Tensor) -> UserWarning | None:
+    said, error = _caught(f, x)
+    return UserWarning(said[-1]) if error else None
+
+
+@fix_anomaly.mistake(
+    en="Without a NaN a text comes back as well. It should be None.",
+    ru="Если NaN нет, тоже возвращается текст, а должно быть None.",
+)
+def never_none(f: Any, x: Tensor) -> str:
+    said, error = _caught(f, x)
+    return said[-1] if error else ""
+
+
+@fix_anomaly.mistake(
+    en="Anomaly mode is not switched on. There is a report only if it was on before.",
+    ru="Режим обнаружения аномалий не включается. Отчёт есть, только если он был включён раньше.",
+)
+def keeps_the_mode(f: Any, x: Tensor) -> str | None:
+    if torch.is_anomaly_enabled():
+        said, error = _caught(f, x)
+        return said[-1] if error else None
+    f(x).backward()
+    return None
+
+
+@fix_anomaly.mistake(
+    en="The report lacks the node. It is in the first line of torch's warning.",
+    ru="В отчёте не назван узел. Он стоит в первой строке предупреждения torch.",
+)
+def cuts_the_report(f: Any, x: Tensor) -> str | None:
+    said, error = _caught(f, x)
+    return said[-1].split("\n", 1)[1] if error else None
+
+
+@fix_anomaly.mistake(
+    en="The report is a text of your own. It should be torch's warning, with the node and the forward line.",
+    ru="Отчёт — ваш собственный текст, а нужно предупреждение torch, с узлом и строкой прямого прохода.",
+)
+def writes_its_own(f: Any, x: Tensor) -> str | None:
+    return "NaN" if _caught(f, x)[1] else None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,24 +19,90 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 _BAD = "this batch cannot be used"
+_PATIENCE = 0.3  # seconds for an answer that waits for its threads otherwise than by `join()`
+
+
+class _Turns:
+    """The order in which calls of a model end.
+
+    A call ends once the answer joins a thread. If each call has a thread of its own, the calls then end in reverse. If
+    one batch fails, the last call ends once the answer joins that very thread. A result that is not waited for is thus
+    never there.
+    """
+
+    def __init__(self, calls: int, failing: bool) -> None:
+        self._calls, self._failing, self._reverse = calls, failing, False
+        self._before = set(threading.enumerate())
+        self._joined, self._joins = threading.Event(), defaultdict[threading.Thread, threading.Event](threading.Event)
+        self._ended = [threading.Event() for _ in range(calls)]
+
+    def started(self) -> list[threading.Thread]:
+        """Return the threads that the answer has started and that have not ended."""
+        return [thread for thread in threading.enumerate() if thread not in self._before]
+
+    def end(self, index: int) -> None:
+        """Wait until call number `index` may end. A call in the caller's thread may end at once."""
+        if threading.current_thread() in self._before:
+            return
+        if not self._failing:
+            self._joined.wait(_PATIENCE)
+            if self._reverse and index + 1 < self._calls:
+                self._ended[index + 1].wait(_PATIENCE)
+            self._ended[index].set()
+        elif index + 1 == self._calls:
+            self._joins[threading.current_thread()].wait(_PATIENCE)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Watch joins in the `with` block. A running thread keeps the interpreter until it waits or ends."""
+        join, interval = threading.Thread.join, sys.getswitchinterval()
+
+        def joining(thread: threading.Thread, timeout: float | None = None) -> None:
+            if timeout is None and thread not in self._before:
+                self._reverse = self._reverse or (not self._joined.is_set() and len(self.started()) == self._calls)
+                self._joined.set()
+                self._joins[thread].set()
+            join(thread, timeout)
+
+        threading.Thread.join = joining  # type: ignore[method-assign, assignment]
+        sys.setswitchinterval(0.03)
+        try:
+            yield
+        finally:
+            threading.Thread.join = join  # type: ignore[method-assign]
+            sys.setswitchinterval(interval)
+
+    def finish(self) -> None:
+        """Let all threads end, and wait for them."""
+        for event in (self._joined, *self._ended, *self._joins.values()):
+            event.set()
+        for thread in self.started():
+            thread.join(_PATIENCE)
 
 
 class _Model(torch.nn.Module):
     """A linear model that notes thread and recording of each call.
 
-    Raises ValueError for a batch with a NaN.
+    Raises ValueError for a batch with a NaN. If `turns` is set, a call for one of `batches` waits for its turn to end.
     """
 
-    def __init__(self, weight: Tensor) -> None:
+    def __init__(self, weight: Tensor, batches: list[Tensor]) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(weight)
         self.seen: list[tuple[int, bool]] = []
+        self.raised: list[ValueError] = []
+        self._lasts = [x.flatten()[-1].item() for x in batches]
+        self.turns: _Turns | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         self.seen.append((threading.get_ident(), torch.is_grad_enabled()))
         if x.isnan().any():
-            raise ValueError(_BAD)
-        return x @ self.weight
+            self.raised.append(ValueError(_BAD))
+            raise self.raised[-1]
+        y, last = x @ self.weight, x.flatten()[-1].item()
+        if self.turns is not None and last in self._lasts:
+            self.turns.end(self._lasts.index(last))
+        return y  # type: ignore[no-any-return]
 
 
 @exercise(
@@ -62,8 +132,8 @@ class _Model(torch.nn.Module):
         aspect(
             "error",
             1,
-            en="An error that the model raises in a thread is raised by the function.",
-            ru="Исключение, которое модель вызвала в потоке, вызывает и сама функция.",
+            en="The very exception that the model raises in a thread is raised by the function.",
+            ru="Функция завершается тем самым исключением, которое модель вызвала в потоке.",
         ),
     ],
     hints=[
@@ -85,118 +155,60 @@ class _Model(torch.nn.Module):
     ],
 )
 def fix_threads(answer: Any, case: Case) -> dict[str, object]:
-    model, before = case.model, torch.is_grad_enabled()
-    threads, me = set(threading.enumerate()), threading.get_ident()
+    model, me = case.model, threading.get_ident()
+    model.turns = turns = _Turns(len(case.batches), case.failing)
     hook, threading.excepthook = threading.excepthook, lambda _: None  # a thread's traceback would be printed
-    try:
-        with using_answer():
-            outputs = answer.fix_threads(model, case.batches)
-        error = ""
-    except Exception as raised:
-        cause = raised.__cause__ or raised
-        if not case.broken or not isinstance(cause, ValueError) or _BAD not in str(cause):
-            raise
-        error, outputs = "ValueError", []
-    finally:
-        threading.excepthook = hook
-    ended = all(not thread.is_alive() for thread in set(threading.enumerate()) - threads)
-    with using_answer():
-        graphs = [bool(y.requires_grad) for y in outputs if y is not None]
+    outputs: list[Any] = []
+    error = {"raised": False, "own": False}
+    with torch.set_grad_enabled(case.recording):
+        try:
+            with using_answer(), turns.taken():
+                outputs = list(itertools.islice(answer.fix_threads(model, case.batches), len(case.batches) + 1))
+                ended = not turns.started()
+        except Exception as raised:
+            ended, cause = not turns.started(), raised.__cause__ or raised
+            own = any(cause is each for each in model.raised)
+            if not own and _BAD not in str(cause):
+                raise
+            error = {"raised": True, "own": own}
+        finally:
+            threading.excepthook = hook
+            for each in model.raised:
+                each.__traceback__ = None  # it keeps a pool alive
+            turns.finish()
+        mode = torch.is_grad_enabled() == case.recording
+    ordinary = not case.failing
     return {
-        "outputs": None if case.broken else {"outputs": list(outputs), "calls": len(model.seen)},
-        "no_graph": None
-        if case.broken
-        else {
-            "results require grad": any(graphs),
+        "outputs": {"outputs": outputs, "calls": len(model.seen)} if ordinary else None,
+        "no_graph": {
+            "results require grad": any(y.requires_grad for y in outputs if isinstance(y, Tensor)),
             "recording in the model": any(recording for _, recording in model.seen),
-            "caller's mode": torch.is_grad_enabled() == before,
-        },
+            "caller's mode": mode,
+        }
+        if ordinary
+        else None,
         "in_threads": {"in the caller's thread": any(thread == me for thread, _ in model.seen), "ended": ended},
-        "error": error,
+        "error": None if ordinary else error,
+        "frozen": not model.weight.requires_grad,
+        "instead": None if ordinary or error["raised"] else _kind(outputs, len(case.batches)),
     }
+
+
+def _kind(outputs: list[Any], batches: int) -> str:
+    """Return what stands in place of the result that batch 1 does not have."""
+    if len(outputs) != batches:
+        return "nothing"
+    return "an exception" if isinstance(outputs[1], BaseException) else str(outputs[1])[:20]
 
 
 @fix_threads.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    def case(count: int, broken: bool) -> Case:
-        batches = [uniform(rng, 2, 3) for _ in range(count)]
-        if broken:
+    def case(count: int, recording: bool = True, failing: bool = False) -> Case:
+        weight, batches = uniform(rng, 3), [uniform(rng, 2, 3) for _ in range(count)]
+        if failing:
             batches[1][0, 0] = float("nan")
-        return Case(model=_Model(uniform(rng, 3)), batches=batches, broken=broken)
+        return Case(model=_Model(weight, batches), batches=batches, recording=recording, failing=failing)
 
-    yield case(3, broken=False)
-    yield case(1, broken=False)
-    yield case(3, broken=True)
-
-
-def _in_threads(model: Any, batches: list[Tensor], *, inside: bool, outside: bool, report: bool) -> list[Any]:
-    """Call the model in threads. `inside` and `outside` tell where recording is off, `report` raises errors."""
-    outputs: list[Any] = [None] * len(batches)
-    errors: list[Exception] = []
-
-    def work(i: int) -> None:
-        try:
-            with torch.set_grad_enabled(not inside):
-                outputs[i] = model(batches[i])
-        except Exception as error:
-            errors.append(error)
-
-    with torch.set_grad_enabled(not outside):
-        threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    if errors and report:
-        raise errors[0]
-    return outputs
-
-
-@fix_threads.mistake(
-    en="`no_grad` is entered in the calling thread only. In the threads that run the model, recording is on.",
-    ru="В `no_grad` входит только вызывающий поток. В потоках, где работает модель, запись включена.",
-)
-def modes_stay_outside(model: Any, batches: list[Tensor]) -> list[Any]:
-    return _in_threads(model, batches, inside=False, outside=True, report=True)
-
-
-@fix_threads.mistake(
-    en="The results are detached afterwards. The graph was recorded all the same, and took its time and memory.",
-    ru="Результаты отсоединяются от графа потом. Граф всё равно был записан и занял время и память.",
-)
-def detaches_afterwards(model: Any, batches: list[Tensor]) -> list[Any]:
-    return [y.detach() for y in _in_threads(model, batches, inside=False, outside=True, report=True)]
-
-
-@fix_threads.mistake(
-    en="An error in a thread is lost: the function returns as if all was well, with None for that batch.",
-    ru="Исключение в потоке пропадает: функция возвращает результат как ни в чём не бывало, и для этого батча в нём None.",
-)
-def loses_errors(model: Any, batches: list[Tensor]) -> list[Any]:
-    return _in_threads(model, batches, inside=True, outside=False, report=False)
-
-
-@fix_threads.mistake(
-    en="The model runs in the calling thread, without threads. That avoids both bugs and the exercise.",
-    ru="Модель работает в вызывающем потоке, новых потоков нет. Обе ошибки исчезли, но вместе с ними и сама задача.",
-)
-def uses_no_threads(model: Any, batches: list[Tensor]) -> list[Any]:
-    with torch.no_grad():
-        return [model(x) for x in batches]
-
-
-@fix_threads.mistake(
-    en="Recording is switched off by `torch.set_grad_enabled(False)` and not switched on again in the calling thread.",
-    ru="Запись выключена вызовом `torch.set_grad_enabled(False)` и в вызывающем потоке не включена снова.",
-)
-def leaves_recording_off(model: Any, batches: list[Tensor]) -> list[Any]:
-    torch.set_grad_enabled(False)
-    return _in_threads(model, batches, inside=True, outside=True, report=True)
-
-
-@fix_threads.mistake(
-    en="The outputs are in the wrong order: they have to stand as the batches do, not as the threads end.",
-    ru="Результаты стоят не в том порядке: они должны идти как батчи, а не как завершаются потоки.",
-)
-def loses_the_order(model: Any, batches: list[Tensor]) -> list[Any]:
-    return _in_threads(model, batches, inside=True, outside=False, report=True)[::-1]
+    yield case(3)
+    yield case(1, recording=False)
+    yield case(3, failing=True)

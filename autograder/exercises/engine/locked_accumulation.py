@@ -25,17 +25,23 @@ _GETS, _SETS = _GRAD.__get__, (_GRAD.__set__, _GRAD.__delete__)
 class _Lock:
     """A lock that remembers its holder.
 
-    The probe starts no thread while the lock is held. A lock that is not free is therefore never released.
+    The probe starts no thread while the lock is held. A lock that is not free is therefore never released. The first
+    attempt of a thread that does not wait fails, as if another thread held the lock.
     """
 
     def __init__(self) -> None:
         self._holder: threading.Thread | None = None
+        self.refused: set[threading.Thread] = set()
+        self.released: Callable[[], object] = bool  # called after each release
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         if self._holder is threading.current_thread():
             raise RuntimeError("this thread holds the lock already: a second acquire would wait for ever")
         if self._holder is not None:
             raise RuntimeError("the lock is held and nobody will release it: this would wait for ever")
+        if (not blocking or timeout >= 0) and threading.current_thread() not in self.refused:
+            self.refused.add(threading.current_thread())
+            return False
         self._holder = threading.current_thread()
         return True
 
@@ -43,6 +49,7 @@ class _Lock:
         if self._holder is None:
             raise RuntimeError("release unlocked lock")
         self._holder = None
+        self.released()
 
     def locked(self) -> bool:
         return self._holder is not None
@@ -79,45 +86,69 @@ class _Accesses(TorchFunctionMode):
 class _Watched:
     """A loss function that notes passes under the lock.
 
-    Calls `interrupt()` in its backward pass if the lock is free then.
+    Calls `begins()` when a backward pass begins. Calls `ends()` near the end of a pass to all leaves, after the
+    gradient has reached `w`. Calls neither while the lock is held.
     """
 
-    def __init__(self, lock: _Lock, factor: Tensor, interrupt: Callable[[], object]) -> None:
-        self._lock, self._factor, self._interrupt = lock, factor, interrupt
+    def __init__(self, lock: _Lock, factor: Tensor, begins: Callable[[], object], ends: Callable[[], object]) -> None:
+        self._lock, self._factor, self._begins, self._ends = lock, factor, begins, ends
         self.calls, self.under_lock = 0, set[str]()
 
     def loss_of(self, w: Tensor) -> Tensor:
         self.calls += 1
         self._note("forward")
-        loss = (self._factor * w**2).sum()
+        nothing = 0 * torch.zeros_like(self._factor, requires_grad=True)  # the oldest node: it runs last
+        nothing.register_hook(lambda _: self._call(self._ends))
+        loss = (self._factor * w**2).sum() + nothing.sum()
         loss.register_hook(self._look)
         return loss
 
     def _look(self, _: Tensor) -> None:
         self._note("backward")
+        self._call(self._begins)
+
+    def _call(self, interrupt: Callable[[], object]) -> None:
         if not self._lock.locked():
-            self._interrupt()
+            interrupt()
 
     def _note(self, what: str) -> None:
         if self._lock.locked():
             self.under_lock.add(what)
 
 
-class _Threads:
-    """Calls in threads, each interrupted by the next one."""
+def _add_one(w: Tensor) -> None:
+    w.sum().backward()  # in place, if `w.grad` is a tensor already
 
-    def __init__(self, call: Callable[[Any], object], lock: _Lock, factors: list[Tensor]) -> None:
-        self._call = call
+
+class _Threads:
+    """Calls in three threads, each interrupted by the next one.
+
+    The first call is interrupted when its backward pass begins. The second one is interrupted near the end of its pass,
+    or when it first releases the lock. Before the third call begins, an ordinary `backward()` adds 1 to `w.grad`.
+    """
+
+    def __init__(self, call: Callable[[Any], object], lock: _Lock, w: Tensor, factors: list[Tensor]) -> None:
+        self._call, self._w = call, w
         self.results: dict[int, object] = {}
         self._started = 0
         self._errors: list[Exception] = []
-        self.watched = [_Watched(lock, factor, self._start_next) for factor in factors]
+        self.watched = [
+            _Watched(lock, factor, self._starter(0, index), self._starter(1, index))
+            for index, factor in enumerate(factors)
+        ]
+        lock.released = self._starter(1, 1)
+
+    def _starter(self, interrupted: int, index: int) -> Callable[[], object]:
+        """Return a function that starts the next call, if call `index` is the one that is `interrupted` here."""
+        return lambda: self._start_next() if self._started == index + 1 == interrupted + 1 else None
 
     def _start_next(self) -> None:
         if self._started == len(self.watched):
             return
         index = self._started
         self._started += 1
+        if index == 2:
+            run_in_thread(lambda: _add_one(self._w))
         try:
             self.results[index] = run_in_thread(lambda: self._call(self.watched[index].loss_of))
         except Exception as error:
@@ -150,8 +181,8 @@ class _Threads:
         aspect(
             "own",
             1,
-            en="Each call returns the gradient of its own loss, and it stays as it is when other threads go on.",
-            ru="Каждый вызов возвращает градиент своей функции потерь, и он не меняется, пока работают другие потоки.",
+            en="Each call returns the gradient of its own loss, and no later addition to `w.grad` changes it.",
+            ru="Каждый вызов возвращает градиент своей функции потерь, и последующие прибавления к `w.grad` его не меняют.",
         ),
         aspect(
             "locked",
@@ -196,17 +227,20 @@ def locked_accumulation(answer: Any, case: Case) -> dict[str, object]:
         with _Accesses(w, lock, seen):
             return learners(w, loss_of, lock)
 
-    threads = _Threads(call, lock, case.factors)
+    threads = _Threads(call, lock, w, case.factors)
     with using_answer():
         own = threads.run()
+    total = None if w.grad is None else w.grad.detach().clone()
+    _add_one(w)
     calls = {watched.calls for watched in threads.watched}
     under_lock = {name for watched in threads.watched for name in watched.under_lock}
     return {
-        "sum": w.grad,
+        "sum": total,
         "own": own,
-        "locked": {name: name in seen for name in ("read", "written")},
+        "locked": {f"{name} without the lock": name in seen for name in ("read", "written")},
         "outside": {"calls": sorted(calls), **{name: name in under_lock for name in ("forward", "backward")}},
         "released": not lock.locked(),
+        "refused": bool(lock.refused),
     }
 
 
@@ -219,164 +253,3 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield case(leaf(rng, 2))
     yield case(with_old_gradient(leaf(rng, 2, 3)))
     yield case(leaf(rng).detach().float().requires_grad_())
-
-
-def _gradient(w: Tensor, loss_of: Callable[[Tensor], Tensor]) -> Tensor:
-    (gradient,) = torch.autograd.grad(loss_of(w), w)
-    return gradient
-
-
-def _add(w: Tensor, gradient: Tensor) -> None:
-    w.grad = gradient.clone() if w.grad is None else w.grad + gradient
-
-
-@locked_accumulation.mistake(
-    en="`w.grad` is read and written without the lock. Two threads can read the same old value, and then one of the two "
-    "gradients is lost.",
-    ru="К `w.grad` обращаются без блокировки, и при чтении, и при записи. Два потока могут прочесть одно и то же старое "
-    "значение, и тогда один из двух градиентов пропадёт.",
-)
-def adds_without_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    gradient = _gradient(w, loss_of)
-    _add(w, gradient)
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="What comes back is read from `w.grad` after `backward()`: the sum over all threads so far, not this thread's "
-    "gradient.",
-    ru="Возвращается то, что лежит в `w.grad` после `backward()`, а это сумма по всем потокам, а не градиент этого "
-    "потока.",
-)
-def returns_the_shared_sum(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    loss_of(w).backward()
-    with lock:
-        return w.grad.clone()  # type: ignore[union-attr]
-
-
-@locked_accumulation.mistake(
-    en="One tensor is both returned and put into `w.grad`. The next thread adds to it in place, and the returned gradient "
-    "changes.",
-    ru="Один и тот же тензор и возвращён, и положен в `w.grad`. Следующий поток прибавит к нему на месте, и "
-    "возвращённый градиент изменится.",
-)
-def shares_the_tensor(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    gradient = _gradient(w, loss_of)
-    with lock:
-        if w.grad is None:
-            w.grad = gradient
-        else:
-            w.grad += gradient
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="Forward and backward pass run under the lock. The threads then take turns, and there is no gain over one thread.",
-    ru="Прямой и обратный проходы выполняются, пока захвачена блокировка. Тогда потоки работают по очереди, и выигрыша перед одним "
-    "потоком нет.",
-)
-def computes_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    with lock:
-        gradient = _gradient(w, loss_of)
-        _add(w, gradient)
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="The backward pass runs under the lock, though it needs only the thread's own graph.",
-    ru="Обратный проход выполняется, пока захвачена блокировка, хотя ему нужен только граф этого потока.",
-)
-def differentiates_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    loss = loss_of(w)
-    with lock:
-        (gradient,) = torch.autograd.grad(loss, w)
-        _add(w, gradient)
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="`lock` is acquired and never released: the next thread would wait for ever. `with lock:` releases it.",
-    ru="Замок `lock` захвачен, но не освобождён: следующий поток ждал бы вечно. Блок `with lock:` освобождает его сам.",
-)
-def never_releases(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    gradient = _gradient(w, loss_of)
-    lock.acquire()
-    _add(w, gradient)
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="`lock` is acquired twice by one thread, which then waits for itself for ever.",
-    ru="Один и тот же поток захватывает `lock` дважды и будет вечно ждать самого себя.",
-)
-def locks_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    gradient = _gradient(w, loss_of)
-    with lock, lock:
-        _add(w, gradient)
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="The gradient is taken from a hook on `w`. All threads share `w`: the hook sees the gradients of the others as well.",
-    ru="Градиент взят из хука на `w`. Но `w` у всех потоков общий, и хук видит также градиенты других потоков.",
-)
-def hooks_the_shared_leaf(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    seen: list[Tensor] = []
-    handle = w.register_hook(lambda gradient: seen.append(gradient.clone()))
-    loss_of(w).backward()
-    handle.remove()
-    return seen[0]
-
-
-@locked_accumulation.mistake(
-    en="`w.grad` is looked at before the lock is held. Until it is held, another thread may change what was read.",
-    ru="На `w.grad` смотрят ещё до того, как захвачена блокировка. За это время другой поток может изменить прочитанное.",
-)
-def reads_before_locking(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    gradient = _gradient(w, loss_of)
-    total = gradient.clone() if w.grad is None else w.grad + gradient
-    with lock:
-        w.grad = total
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="`w.grad` is replaced, and what the other threads put there is gone.",
-    ru="Содержимое `w.grad` заменено, и то, что положили туда другие потоки, пропало.",
-)
-def replaces_the_sum(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    gradient = _gradient(w, loss_of)
-    with lock:
-        w.grad = gradient.clone()
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="Nothing is added to `w.grad`: `torch.autograd.grad` only returns the gradient.",
-    ru="К `w.grad` ничего не прибавлено: функция `torch.autograd.grad` только возвращает градиент.",
-)
-def adds_nothing(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    return _gradient(w, loss_of)
-
-
-@locked_accumulation.mistake(
-    en="The gradient is added twice: `backward()` has put it into `w.grad` already.",
-    ru="Градиент прибавлен дважды: метод `backward()` уже положил его в `w.grad`.",
-)
-def adds_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    loss = loss_of(w)
-    (gradient,) = torch.autograd.grad(loss, w, retain_graph=True)
-    loss.backward()
-    with lock:
-        _add(w, gradient)
-    return gradient
-
-
-@locked_accumulation.mistake(
-    en="`loss_of` is called twice, once for `backward()` and once for the returned gradient. One graph is enough.",
-    ru="Функция `loss_of` вызвана дважды: один раз для `backward()`, другой — для возвращаемого градиента. Хватит одного "
-    "графа.",
-)
-def computes_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
-    loss_of(w).backward()
-    return _gradient(w, loss_of)

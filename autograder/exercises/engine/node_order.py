@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
+from autograder.measure import graph_nodes
 
 _UNARY: tuple[Callable[[Tensor], Tensor], ...] = (
     torch.sin,
@@ -28,7 +30,7 @@ _UNARY: tuple[Callable[[Tensor], Tensor], ...] = (
 def _random_graph(x: Tensor, rng: torch.Generator) -> Tensor:
     """Return a scalar behind which each of `_UNARY` was applied once, to randomly chosen earlier tensors.
 
-    The order of creation, and the order of use, say nothing of each other.
+    The order of creation, and the order of use, say nothing of each other. The name of one node occurs twice.
     """
     pool, unused = [x], [x]
     for index in torch.randperm(len(_UNARY), generator=rng).tolist():
@@ -39,7 +41,7 @@ def _random_graph(x: Tensor, rng: torch.Generator) -> Tensor:
     first, *others = [unused[i] for i in torch.randperm(len(unused), generator=rng).tolist()]
     for other in others:
         first = first * other
-    return first.sum()  # type: ignore[no-any-return]
+    return first.sin().sum()  # type: ignore[no-any-return]
 
 
 @exercise(
@@ -49,6 +51,12 @@ def _random_graph(x: Tensor, rng: torch.Generator) -> Tensor:
     difficulty=2,
     minutes=12,
     aspects=[
+        aspect(
+            "nodes",
+            0,
+            en="The list has one name for each node behind `loss`, without those of leaves.",
+            ru="В списке по одному имени на каждый узел графа `loss`, кроме узлов листьев.",
+        ),
         aspect(
             "order",
             2,
@@ -60,6 +68,7 @@ def _random_graph(x: Tensor, rng: torch.Generator) -> Tensor:
             1,
             en="No `.grad` changes, a later backward pass works, and it calls none of your code.",
             ru="Ни одно поле `.grad` не меняется, следующий обратный проход возможен, и ваш код в нём не вызывается.",
+            after=("nodes", "order"),
         ),
     ],
     hints=[
@@ -83,13 +92,13 @@ def _random_graph(x: Tensor, rng: torch.Generator) -> Tensor:
     ],
 )
 def node_order(answer: Any, case: Case) -> dict[str, object]:
-    before = case.x.grad
     with using_answer():
         returned = answer.node_order(case.loss)
         if not isinstance(returned, (list, tuple)):
             raise TypeError(f"a list of names is asked for, not {type(returned).__name__}")
-        order = list(returned)
-    kept = case.x.grad is before and (before is None or bool((before == 100).all()))
+        order = [re.sub(" object at 0x[0-9a-f]+", " …", name) if isinstance(name, str) else name for name in returned]
+    grad = None if case.x.grad is None else case.x.grad.clone()
+    left = _has_hooks(case.loss, case.x)
     case.x.grad = None
     try:
         case.loss.backward()
@@ -97,9 +106,21 @@ def node_order(answer: Any, case: Case) -> dict[str, object]:
     except RuntimeError:
         later = "RuntimeError"
     return {
+        "nodes": sorted(order, key=lambda name: name if isinstance(name, str) else type(name).__name__),
         "order": order,
-        "untouched": {"`.grad` unchanged": kept, "later backward": later, "later calls": len(returned) - len(order)},
+        "untouched": {"x.grad": grad, "later backward": later, "hooks": left},
     }
+
+
+def _has_hooks(loss: Tensor, x: Tensor) -> bool:
+    """Return whether a hook is registered on a node behind `loss`, on `loss` or on the leaf `x`."""
+    kept = [loss._backward_hooks, x._backward_hooks, x._post_accumulate_grad_hooks]  # type: ignore[attr-defined]
+    for node in graph_nodes(loss):
+        for register in (node.register_prehook, node.register_hook):
+            handle = register(lambda *_: None)
+            kept.append(handle.hooks_dict_ref())  # the dict of all hooks of the node
+            handle.remove()
+    return any(kept)
 
 
 @node_order.cases
@@ -213,8 +234,8 @@ def oldest_first(loss: Tensor) -> list[str]:
 
 
 @node_order.mistake(
-    en="The hooks stay on the nodes: the list goes on growing in the next backward pass.",
-    ru="Хуки остались на узлах: в следующем обратном проходе список продолжает расти.",
+    en="The hooks stay on the nodes: each later backward pass calls them again.",
+    ru="Хуки остались на узлах: они вызываются и в каждом следующем обратном проходе.",
 )
 def leaves_hooks(loss: Tensor) -> list[str]:
     return _by_hooks(loss, lambda: _to_leaf(loss), remove=False)
@@ -250,3 +271,55 @@ def frees_the_graph(loss: Tensor) -> list[str]:
 )
 def runs_backward(loss: Tensor) -> list[str]:
     return _by_hooks(loss, loss.backward)
+
+
+def _leaf(loss: Tensor) -> Tensor:
+    (leaf,) = (node.variable for node in graph_nodes(loss) if hasattr(node, "variable"))
+    return leaf  # type: ignore[no-any-return]
+
+
+@node_order.mistake(
+    en="`.grad` of the leaf is None afterwards. An earlier gradient that stood there is gone.",
+    ru="Поле `.grad` листа потом равно None. Если там лежал прежний градиент, он пропал.",
+)
+def clears_grad(loss: Tensor) -> list[str]:
+    order = fills_grad(loss)
+    _leaf(loss).grad = None
+    return order  # type: ignore[no-any-return]
+
+
+@node_order.mistake(
+    en="`.grad` of the leaf was None, and now it holds zeros.",
+    ru="Поле `.grad` листа было равно None, а теперь в нём нули.",
+)
+def leaves_zeros(loss: Tensor) -> list[str]:
+    leaf = _leaf(loss)
+    before = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad.clone()
+    order = fills_grad(loss)
+    leaf.grad = before
+    return order  # type: ignore[no-any-return]
+
+
+@node_order.mistake(
+    en="Nodes of one name stand in the list only once. Each of them is run, so each has an entry.",
+    ru="Узлы с одинаковым именем попали в список только один раз. Движок выполняет каждый из них, и записей должно быть "
+    "столько же.",
+)
+def each_name_once(loss: Tensor) -> list[str]:
+    return list(dict.fromkeys(forward_order(loss)[::-1]))
+
+
+@node_order.mistake(
+    en="The nodes themselves are in the list. Asked for are their names, `node.name()`.",
+    ru="В списке сами узлы, а нужны их имена, `node.name()`.",
+)
+def returns_nodes(loss: Tensor) -> list[Any]:
+    return sorted(_reachable(loss), key=lambda node: -node._sequence_nr())
+
+
+@node_order.mistake(
+    en="The list holds `str(node)`, with the address of an object. The name of a node is `node.name()`.",
+    ru="В списке строки `str(node)` с адресами объектов. Имя узла — это `node.name()`.",
+)
+def prints_nodes(loss: Tensor) -> list[str]:
+    return [str(node) for node in returns_nodes(loss)]

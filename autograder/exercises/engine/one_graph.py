@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
@@ -41,8 +42,8 @@ from .common import unmarked
         aspect(
             "no_numbers",
             2,
-            en="The function runs on fake tensors, which have no numbers to look at.",
-            ru="Функция выполняется на фиктивных тензорах, в которых нет чисел.",
+            en="The function looks at no number, and runs on fake tensors, which have none.",
+            ru="Функция не читает чисел и выполняется на фиктивных тензорах, в которых их нет.",
             after=("value",),
         ),
     ],
@@ -65,12 +66,24 @@ from .common import unmarked
 )
 def one_graph(answer: Any, case: Case) -> dict[str, object]:
     x = case.x.clone().requires_grad_()
-    with using_answer():
+    with using_answer(), _NumbersRead() as numbers:  # type: ignore[no-untyped-call]
         y = answer.one_graph(x, case.limit)
+    with using_answer():
         if any("CondAutograd" in node.name() for node in graph_nodes(y)):  # it cannot be differentiated in the sandbox
             raise TypeError("torch.cond, a prototype, is not accepted here: choose by operations on tensors")
         (gradient,) = torch.autograd.grad((y * case.v).sum(), x, allow_unused=True)
-    return {"value": y, "gradient": gradient, "no_numbers": _runs_without_numbers(answer.one_graph, case)}
+    no_numbers = {"numbers read": numbers.any, "runs on fake": _runs_without_numbers(answer.one_graph, case)}
+    return {"value": y, "gradient": gradient, "no_numbers": no_numbers}
+
+
+class _NumbersRead(TorchDispatchMode):
+    """A mode that notes whether a number of a tensor was read."""
+
+    any = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.any = self.any or func.overloadpacket in (torch.ops.aten._local_scalar_dense, torch.ops.aten.equal)
+        return func(*args, **(kwargs or {}))
 
 
 def _runs_without_numbers(function: Any, case: Case) -> bool:
@@ -88,12 +101,12 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     def case(x: Tensor, limit: float) -> Case:
         return Case(x=x, limit=limit, v=signed(rng, *x.shape))
 
-    long = signed(rng, 4)
+    long = signed(rng, 2, 3)
     yield case(long, long.norm().item() / 3)
-    short = signed(rng, 2, 3)
+    short = signed(rng, 4)
     yield case(short, short.norm().item() * 2)
     yield case(torch.zeros(3, dtype=torch.float64), 1.5)
-    yield case(signed(rng, 3).float(), 0.25)
+    yield case(signed(rng, 3).float() * 1e-4, 2.5e-5)
     yield case(signed(rng), 4.0)
 
 
@@ -105,10 +118,10 @@ def _original(x: Tensor, limit: float) -> Tensor:
 
 
 @one_graph.mistake(
-    en="For a vector of zeros the gradient is NaN: `limit / norm` is infinite there, and is computed even if `where` or "
-    "`clamp` does not choose it.",
-    ru="Для нулевого вектора градиент равен NaN: `limit / norm` там бесконечно и вычисляется, даже если `where` или `clamp` "
-    "это значение не выбирает.",
+    en="For a vector of zeros the gradient is NaN. Something infinite, such as `limit / norm` or the derivative of a root at "
+    "0, is computed even where `where` or `clamp` does not choose it.",
+    ru="Для нулевого вектора градиент равен NaN. Где-то получается бесконечность (`limit / norm` или производная корня в "
+    "нуле): она вычисляется, даже если `where` или `clamp` это значение не выбирает.",
 )
 def where_at_the_end(x: Tensor, limit: float) -> Tensor:
     norm = x.norm()
@@ -146,6 +159,109 @@ def detached_norm(x: Tensor, limit: float) -> Tensor:
 )
 def scales_always(x: Tensor, limit: float) -> Tensor:
     return x * (limit / x.norm().clamp(min=1e-12))  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="Every vector is divided by its norm, the short ones as well. For a vector of zeros this is 0 divided by 0.",
+    ru="На свою норму делится любой вектор, в том числе короткий. Для нулевого вектора это 0, делённый на 0.",
+)
+def divides_always(x: Tensor, limit: float) -> Tensor:
+    return x * (limit / x.norm())  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="For a vector of zeros even the value is NaN: an infinite number, or 0 divided by 0, is multiplied by 0 to leave it "
+    "out.",
+    ru="Для нулевого вектора NaN получается даже в значении: бесконечность или частное 0 и 0 умножается на 0, чтобы её "
+    "исключить.",
+)
+def multiplies_by_the_condition(x: Tensor, limit: float) -> Tensor:
+    norm = x.norm()
+    long = (norm > limit).to(x.dtype)
+    return x * (long * limit / norm + (1 - long))  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="The norm is taken for each row. It is that of the whole tensor.",
+    ru="Норма взята по каждой строке, а нужна норма всего тензора.",
+)
+def norm_of_rows(x: Tensor, limit: float) -> Tensor:
+    return x * (limit / x.norm(dim=-1, keepdim=True).clamp(min=limit))  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="The norm is taken for each column. It is that of the whole tensor.",
+    ru="Норма взята по каждому столбцу, а нужна норма всего тензора.",
+)
+def norm_of_columns(x: Tensor, limit: float) -> Tensor:
+    return x * (limit / x.norm(dim=0, keepdim=True).clamp(min=limit))  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="Something small is added to the norm. For a small tensor it is not small, and the value is another.",
+    ru="К норме прибавлено малое число. Для малого тензора оно уже не мало, и значение получается другим.",
+)
+def adds_to_the_norm(x: Tensor, limit: float) -> Tensor:
+    return x * (limit / (x.norm() + 1e-6)).clamp(max=1)  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="On an ordinary tensor a number is still read. Only on a fake one the function goes another way.",
+    ru="На обычном тензоре число по-прежнему читается. Иначе функция работает только на фиктивном.",
+)
+def reads_if_it_can(x: Tensor, limit: float) -> Tensor:
+    try:
+        return still_branches(x, limit)  # type: ignore[no-any-return]
+    except Exception:
+        return x * (limit / x.norm().clamp(min=limit))  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="`x` is changed in place. The function should return a new tensor.",
+    ru="Тензор `x` изменён на месте, а функция должна возвращать новый.",
+)
+def changes_x(x: Tensor, limit: float) -> Tensor:
+    return x.mul_(limit / x.detach().norm().clamp(min=limit))
+
+
+@one_graph.mistake(
+    en="The result is always float32. It should have the dtype of `x`.",
+    ru="Результат всегда имеет dtype float32, а нужен dtype тензора `x`.",
+)
+def returns_float32(x: Tensor, limit: float) -> Tensor:
+    return (x * (limit / x.norm().clamp(min=limit))).float()  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="The largest magnitude is taken for the norm. The norm is the root of the sum of squares.",
+    ru="За норму принят наибольший модуль, а норма — это корень из суммы квадратов.",
+)
+def takes_the_maximum(x: Tensor, limit: float) -> Tensor:
+    return x * (limit / x.abs().max().clamp(min=limit))
+
+
+@one_graph.mistake(
+    en="The sum of the magnitudes is taken for the norm. The norm is the root of the sum of squares.",
+    ru="За норму принята сумма модулей, а норма — это корень из суммы квадратов.",
+)
+def sums_magnitudes(x: Tensor, limit: float) -> Tensor:
+    return x * (limit / x.abs().sum().clamp(min=limit))
+
+
+@one_graph.mistake(
+    en="A long vector gets the norm 1. It should get the norm `limit`.",
+    ru="Длинный вектор получает норму 1, а должен получить норму `limit`.",
+)
+def scales_to_one(x: Tensor, limit: float) -> Tensor:
+    return x / x.norm().clamp(min=limit)  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="The norm is compared with 1. It should be compared with `limit`.",
+    ru="Норма сравнивается с единицей, а нужно сравнивать её с `limit`.",
+)
+def compares_with_one(x: Tensor, limit: float) -> Tensor:
+    return x * limit / x.norm().clamp(min=1)  # type: ignore[no-any-return]
 
 
 @one_graph.mistake(

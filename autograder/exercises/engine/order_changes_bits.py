@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -15,7 +17,7 @@ from autograder.language import Text
 LEAST, MOST = 0.1, 10.0
 
 
-def _accumulated(numbers: list[float], dtype: torch.dtype) -> Tensor:
+def _accumulated(numbers: Sequence[float], dtype: torch.dtype) -> Tensor:
     w = torch.ones((), dtype=dtype, requires_grad=True)
     for number in numbers:
         (w * number).backward()
@@ -68,15 +70,24 @@ def order_changes_bits(answer: Any, case: Case) -> dict[str, object]:
         numbers = [float(number) for number in returned[:4]]
         inside = all(LEAST <= number <= MOST for number in numbers)
 
-        def differs(dtype: torch.dtype) -> bool:
-            return bool(_accumulated(numbers, dtype) != _accumulated(numbers[::-1], dtype))
+        count = min(len(numbers), 4)
+        differs = _differs(numbers, numbers[::-1], torch.float32)
+        allowed = {"numbers": count, "from 0.1 to 10": inside}
+        return {"allowed": allowed, "differs": differs, "why": "" if count > 3 else _why(numbers)}
 
-        return {
-            "allowed": {"three": len(numbers) == 3, "from 0.1 to 10": inside},
-            "differs": differs(torch.float32),
-            "in float64": differs(torch.float64),
-            "exact": all(number * 2**20 == int(number * 2**20) for number in numbers),
-        }
+
+def _differs(numbers: Sequence[float], others: Sequence[float], dtype: torch.dtype) -> bool:
+    return bool(_accumulated(numbers, dtype) != _accumulated(others, dtype))
+
+
+def _why(numbers: list[float]) -> str:
+    """Return what is known of numbers whose reverse order gives the same."""
+    if all(number * 2**20 == int(number * 2**20) for number in numbers if math.isfinite(number)):
+        return "exact"
+    if _differs(numbers, numbers[::-1], torch.float64):
+        return "in float64"
+    others = itertools.permutations(numbers)
+    return "in another order" if any(_differs(numbers, other, torch.float32) for other in others) else "nowhere"
 
 
 @order_changes_bits.cases
@@ -109,16 +120,48 @@ def differs_in_float64() -> list[float]:
 
 
 @order_changes_bits.mistake(
-    en="The numbers have very different magnitudes. It happens with ordinary ones as well, from 0.1 to 10.",
-    ru="Порядки чисел слишком разные. То же бывает и с обычными числами, от 0.1 до 10.",
+    en="Not every number is from 0.1 to 10. The order changes the bits for such ordinary numbers as well.",
+    ru="Не все числа лежат от 0.1 до 10. Порядок меняет биты и у таких обычных чисел.",
 )
 def huge_numbers() -> list[float]:
     return [1e8, 1.0, -1e8]
 
 
 @order_changes_bits.mistake(
-    en="Neither in float32 nor in float64 does the order of these numbers matter.",
-    ru="Порядок этих чисел не важен ни в float32, ни в float64.",
+    en="There are more than three numbers.",
+    ru="Чисел больше трёх.",
+)
+def four_numbers() -> list[float]:
+    return [0.1, 0.3, 0.4, 0.7]
+
+
+@order_changes_bits.mistake(
+    en="There are two numbers, and not both are from 0.1 to 10.",
+    ru="Чисел всего два, и не оба лежат от 0.1 до 10.",
+)
+def two_small_numbers() -> list[float]:
+    return [0.01, 0.02]
+
+
+@order_changes_bits.mistake(
+    en="A tensor came back. Asked for is a list of three numbers.",
+    ru="Возвращён тензор, а нужен список из трёх чисел.",
+)
+def returns_a_tensor() -> Tensor:
+    return torch.tensor([0.1, 0.3, 0.4])
+
+
+@order_changes_bits.mistake(
+    en="Some other order of these numbers gives other bits, but the reverse one does not.",
+    ru="Другие биты даёт какой-то иной порядок этих чисел, но не обратный.",
+)
+def another_order() -> list[float]:
+    return [0.1, 0.7, 0.1]
+
+
+@order_changes_bits.mistake(
+    en="No order of these numbers changes the bits in float32.",
+    ru="Никакой порядок этих чисел битов в float32 не меняет.",
 )
 def no_difference() -> list[float]:
     return [0.1, 0.1, 0.1]

@@ -129,3 +129,43 @@ predict_compiled.wrong(
     en="You expected the backend `eager` to fail as well. It runs the traced operations under ordinary autograd.",
     ru="Вы ожидали, что и с `eager` будет ошибка. Но этот вариант выполняет записанные операции под обычным autograd.",
 )
+
+
+predict_compiled.wrong(
+    "both_branches",
+    {"graphs of branching": 3},
+    en="You expected a graph for each branch. Only the branch that is taken is compiled: one graph before the `if`, one after.",
+    ru="Вы ожидали граф для каждой ветви. Но компилируется только та, которая выбрана: один граф до `if` и один после.",
+)
+
+
+predict_compiled.wrong(
+    "wave_saves_one",
+    {"saved by wave": 1},
+    en="You expected one saved tensor. The sine saves its input `x`, and the cosine saves its own input, the sine of `x`.",
+    ru="Вы ожидали один сохранённый тензор. Но синус хранит свой вход `x`, а косинус — свой, то есть синус от `x`.",
+)
+
+
+predict_compiled.wrong(
+    "sum_saves_too",
+    {"saved by wave": 3},
+    en="You expected the sum to save a tensor as well. Its backward pass needs only the shape.",
+    ru="Вы ожидали, что тензор хранит и сумма. Но для её обратного прохода нужна только форма.",
+)
+
+
+predict_compiled.wrong(
+    "saves_nothing",
+    {"saved by compiled wave": 0},
+    en="You expected the compiled function to save nothing. Its backward pass needs `x` to compute the rest anew.",
+    ru="Вы ожидали, что скомпилированная функция ничего не хранит. Но чтобы вычислить остальное заново, нужен `x`.",
+)
+
+
+predict_compiled.wrong(
+    "create_graph_fails",
+    {"wave: create_graph": "RuntimeError"},
+    en="You expected `create_graph=True` alone to raise. The error comes when the second derivative is computed.",
+    ru="Вы ожидали ошибку уже при `create_graph=True`. Но она возникает, только когда вычисляют вторую производную.",
+)

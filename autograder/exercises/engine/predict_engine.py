@@ -108,3 +108,21 @@ predict_engine.wrong(
     ru="Вы ожидали, что узлы выполняются в том порядке, в каком стоят слагаемые. Но из готовых узлов первым выполняется "
     "созданный последним.",
 )
+
+
+predict_engine.wrong(
+    "last_thread_wins",
+    {"w.grad read by thread 1": 2.0, "w.grad read by thread 2": 2.0},
+    en="You expected the gradient of one thread to replace that of the other. Both are added: 1 + 2.",
+    ru="Вы ожидали, что градиент одного потока заменит градиент другого. Но оба складываются: 1 + 2.",
+)
+
+
+predict_engine.wrong(
+    "nearest_first",
+    {"order of a, b, c": "acb"},
+    en="You expected `a` first, as it is added last. Of the nodes that are ready, the one created last runs first, and that "
+    "is `c`.",
+    ru="Вы ожидали, что первым будет `a`: его прибавляют последним. Но из готовых узлов первым выполняется созданный "
+    "последним, а это `c`.",
+)

@@ -69,20 +69,44 @@ Function: Any = torch.autograd.Function  # Any, as each subclass has its own sig
     ],
 )
 def recompute(answer: Any, case: Case) -> dict[str, object]:
-    calls: list[bool] = []
-    w, x = case.w, case.x.clone().requires_grad_()
-
-    def f(t: Tensor) -> Tensor:
-        calls.append(torch.is_grad_enabled())
-        return (t @ w).tanh() + w.sum()  # type: ignore[no-any-return]
-
+    f, x = _Layer(case.w), case.x.clone().requires_grad_()
     with using_answer():
         if not issubclass(answer.Recompute, torch.autograd.Function):
             raise TypeError("the class does not derive from torch.autograd.Function")
-        y = answer.Recompute.apply(f, x.exp())
+        y = answer.Recompute.apply(f if case.module else f.forward, x.exp())
         value = {"value": y, "requires grad": y.requires_grad}
-        (y * case.v).sum().backward()
-    return {"value": value, "calls": calls, "gradient": x.grad, "parameters": w.grad}
+        loss = (answer.Recompute.apply(f.wave, y) * case.v).sum()
+    return {"value": value, "gradient": _differentiate(loss, x, case.module), "calls": f.calls, "parameters": f.w.grad}
+
+
+def _differentiate(loss: Tensor, x: Tensor, alone: bool) -> object:
+    """Return the gradient of `x`, or the error of the backward pass. If `alone` is true, `x` gets no `.grad`."""
+    try:
+        if alone:
+            return torch.autograd.grad(loss, x, allow_unused=True)[0]
+        loss.backward()
+        return x.grad
+    except RuntimeError as error:
+        return f"RuntimeError: {error}"
+
+
+class _Layer(torch.nn.Module):
+    """A layer that notes for each call whether recording is on."""
+
+    def __init__(self, w: Tensor) -> None:
+        super().__init__()
+        self.w = torch.nn.Parameter(w.detach().clone())
+        self.w.grad = w.grad
+        self.calls: list[bool] = []
+
+    def forward(self, t: Tensor) -> Tensor:
+        self.calls.append(torch.is_grad_enabled())
+        return (t @ self.w).tanh() + self.w.sum()  # type: ignore[no-any-return]
+
+    def wave(self, t: Tensor) -> Tensor:
+        """Compute another function, for a second use of `Recompute`."""
+        self.calls.append(torch.is_grad_enabled())
+        return (1.5 * t).sin() * self.w.mean()  # type: ignore[no-any-return]
 
 
 @recompute.cases
@@ -90,7 +114,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for filled in (False, True):
         w = signed(rng, 3, 2).requires_grad_()
         w.grad = uniform(rng, 3, 2) if filled else None
-        yield Case(x=signed(rng, 4, 3), w=w, v=signed(rng, 4, 2))
+        yield Case(x=signed(rng, 4, 3), w=w, v=signed(rng, 4, 2), module=filled)
 
 
 class _Recompute(Function):
@@ -196,3 +220,151 @@ class PassesThrough(_Recompute):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         (x,) = ctx.saved_tensors
         return None, grad_output.sum(-1, keepdim=True).expand_as(x)
+
+
+@recompute.mistake(
+    en="`x` is not detached, so the inner pass goes on through the graph before `x`. Leaves there get gradients of it; the "
+    "outer pass finds no gradient of `x` to go on with.",
+    ru="Тензор `x` не отсоединён от графа, и внутренний проход идёт дальше, по графу перед `x`. Листья там получают градиенты "
+    "от него, а внешнему проходу по `x` продолжать не с чем.",
+)
+class PassesUpstream(_Recompute):
+    """A Function without `detach` that keeps the graph."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        with torch.enable_grad():
+            ctx.f(ctx.saved_tensors[0]).backward(grad_output, retain_graph=True)
+        return None, None
+
+
+@recompute.mistake(
+    en="`f` is kept on the class, where the next use of `Recompute` replaces it. Each use has a `ctx` of its own.",
+    ru="Функция `f` хранится в самом классе, и следующее применение `Recompute` её заменяет. Свой у каждого применения только "
+    "`ctx`.",
+)
+class KeepsFOnTheClass(Function):
+    """A Function whose uses share `f`."""
+
+    f: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        KeepsFOnTheClass.f = staticmethod(f)
+        ctx.save_for_backward(x)
+        return f(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        with torch.enable_grad():
+            copy = ctx.saved_tensors[0].detach().requires_grad_()
+            KeepsFOnTheClass.f(copy).backward(grad_output)
+        return None, copy.grad
+
+
+@recompute.mistake(
+    en="The earlier `.grad` of a parameter is gone. The new gradient should be added to it.",
+    ru="Прежний градиент в `.grad` у параметра пропал, а новый должен был к нему прибавиться.",
+)
+class ClearsParameters(_Recompute):
+    """A Function that empties `.grad` of the parameters of a module."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        if isinstance(ctx.f, torch.nn.Module):
+            ctx.f.zero_grad()
+        with torch.enable_grad():
+            copy = ctx.saved_tensors[0].detach().requires_grad_()
+            ctx.f(copy).backward(grad_output)
+        return None, copy.grad
+
+
+@recompute.mistake(
+    en="Recording is on for `f` alone. What follows in `backward`, such as `y.sum()`, is not recorded and has no graph.",
+    ru="Запись включена только для самой `f`. То, что следует за ней в методе `backward`, например `y.sum()`, не записано, и "
+    "графа у него нет.",
+)
+class RecordsFAlone(_Recompute):
+    """A Function that leaves `enable_grad` too early."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        copy = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(copy)
+        (y * grad_output).sum().backward()
+        return None, copy.grad
+
+
+@recompute.mistake(
+    en="`f` is recorded in the forward pass as well. That graph is built for nothing.",
+    ru="Функция `f` записана и в прямом проходе. Этот граф построен напрасно.",
+)
+class RecordsTwice(_Recompute):
+    """A Function that records both runs of `f`."""
+
+    @staticmethod
+    def forward(ctx: Any, f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        ctx.f = f
+        ctx.save_for_backward(x)
+        with torch.enable_grad():
+            return f(x.detach().requires_grad_()).detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        with torch.enable_grad():
+            copy = ctx.saved_tensors[0].detach().requires_grad_()
+            ctx.f(copy).backward(grad_output)
+        return None, copy.grad
+
+
+@recompute.mistake(
+    en="`f` runs twice in the backward pass. One run gives all gradients.",
+    ru="В обратном проходе функция `f` выполняется дважды. Все градиенты даёт один раз.",
+)
+class RunsTwice(_Recompute):
+    """A Function with two runs of `f`, for `x` and for parameters."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            copy = x.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(ctx.f(copy), copy, grad_output)
+            ctx.f(x.detach()).backward(grad_output)
+        return None, gradient
+
+
+@recompute.mistake(
+    en="The gradient of `x` stands in the place of `f`. `backward` returns one value for each argument of `forward`, in "
+    "order.",
+    ru="Градиент по `x` стоит на месте `f`. Метод `backward` возвращает по значению на каждый аргумент `forward`, в том же "
+    "порядке.",
+)
+class SwapsGradients(_Recompute):
+    """A Function that returns its gradients in the wrong order."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        with torch.enable_grad():
+            copy = ctx.saved_tensors[0].detach().requires_grad_()
+            ctx.f(copy).backward(grad_output)
+        return copy.grad, None
+
+
+@recompute.mistake(
+    en="There are two inner passes, and each adds to `.grad` of the parameters: they get their gradient twice.",
+    ru="Внутренних проходов два, и каждый прибавляет к `.grad` параметров: они получают свой градиент дважды.",
+)
+class PassesTwice(_Recompute):
+    """A Function with a second inner pass."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        with torch.enable_grad():
+            copy = ctx.saved_tensors[0].detach().requires_grad_()
+            y = ctx.f(copy)
+        y.backward(grad_output, retain_graph=True)
+        gradient = copy.grad.clone()
+        y.backward(grad_output)
+        return None, gradient

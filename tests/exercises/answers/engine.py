@@ -1,4 +1,5 @@
 # %%
+import math
 import threading
 import warnings
 from collections import Counter
@@ -12,6 +13,13 @@ ENGINE = "autograd::engine::evaluate_function: "
 
 def flops_of(event):
     return event.flops + sum(flops_of(child) for child in event.cpu_children)
+
+
+def accumulated(numbers):
+    w = torch.tensor(1.0, requires_grad=True)
+    for number in numbers:
+        (w * number).backward()
+    return w.grad.item()
 
 
 # %% exercise="locked_accumulation" verdict="passed"
@@ -72,7 +80,8 @@ def locked_accumulation(w, loss_of, lock):
     return own
 
 
-# %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_shared_sum"
+# %% exercise="locked_accumulation" verdict="refused"
+# the lock is released once before the pass
 def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = None if w.grad is None else w.grad
@@ -438,8 +447,8 @@ class Recompute(torch.autograd.Function):
         return None, x.grad
 
 
-# %% exercise="fix_anomaly" verdict="passed"
-# the mode switched by hand
+# %% exercise="fix_anomaly" verdict="refused"
+# the mode switched by hand, and an error of `f` lost
 def fix_anomaly(f, x):
     was = torch.is_anomaly_enabled()
     torch.autograd.set_detect_anomaly(True)
@@ -596,3 +605,854 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad += own
     return own
+
+
+# %% exercise="node_order" verdict="passed"
+# profiler reads the engine's rows
+def node_order(loss):
+    from torch.profiler import profile, ProfilerActivity
+    seen, todo, leaves = set(), [loss.grad_fn], []
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+        todo.extend(n for n, _ in node.next_functions)
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
+    rows = [e for e in prof.events() if e.name.startswith("autograd::engine::evaluate_function: ")]
+    rows.sort(key=lambda e: e.time_range.start)
+    names = [e.name.split(": ", 1)[1] for e in rows]
+    return [n for n in names if "AccumulateGrad" not in n]
+
+
+# %% exercise="node_order" verdict="refused" mistake="leaves_hooks"
+# hooks stay
+def node_order(loss):
+    order, leaves = [], []
+    seen, todo = set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+            continue
+        node.register_prehook(lambda g, name=node.name(): order.append(name))
+        todo.extend(n for n, _ in node.next_functions)
+    torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
+    return list(order)
+
+
+# %% exercise="node_order" verdict="refused" mistake="clears_grad"
+# .grad cleared to None afterwards
+def node_order(loss):
+    order, handles, leaves = [], [], []
+    seen, todo = set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+            continue
+        handles.append(node.register_prehook(lambda g, name=node.name(): order.append(name)))
+        todo.extend(n for n, _ in node.next_functions)
+    loss.backward(retain_graph=True)
+    for h in handles:
+        h.remove()
+    for v in leaves:
+        v.grad = None
+    return order
+
+
+# %% exercise="node_order" verdict="refused" mistake="each_name_once"
+# each name once
+def node_order(loss):
+    seen, todo = set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            todo.extend(n for n, _ in node.next_functions)
+    inner = [n for n in seen if not hasattr(n, "variable")]
+    return list(dict.fromkeys(n.name() for n in sorted(inner, key=lambda n: -n._sequence_nr())))
+
+
+# %% exercise="node_order" verdict="refused" mistake="returns_nodes"
+# the nodes, not the names
+def node_order(loss):
+    seen, todo = set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            todo.extend(n for n, _ in node.next_functions)
+    return sorted((n for n in seen if not hasattr(n, "variable")), key=lambda n: -n._sequence_nr())
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_difference"
+# difference of .grad before and after
+def locked_accumulation(w, loss_of, lock):
+    with lock:
+        before = torch.zeros_like(w) if w.grad is None else w.grad.clone()
+    loss_of(w).backward()
+    with lock:
+        return w.grad - before
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="keeps_the_last_hooked"
+# hook on the shared leaf notes the gradient
+def locked_accumulation(w, loss_of, lock):
+    mine = []
+    handle = w.register_hook(lambda g: mine.append(g.clone()))
+    loss_of(w).backward()
+    handle.remove()
+    return mine[-1]
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_field"
+# returns the sum
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        w.grad = g.clone() if w.grad is None else w.grad + g
+        return w.grad
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="expects_a_gradient"
+# None not expected
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        w.grad += g
+    return g
+
+
+# %% exercise="locked_accumulation" verdict="passed"
+# detached copy: loss_of gets another tensor
+def locked_accumulation(w, loss_of, lock):
+    v = w.detach().clone().requires_grad_()
+    loss_of(v).backward()
+    with lock:
+        w.grad = v.grad.clone() if w.grad is None else w.grad + v.grad
+    return v.grad
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="sorts_in_single"
+# sorted, added in float32
+def deterministic_sum(gradients):
+    return torch.stack(gradients).sort(dim=0).values.sum(0)
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="sorts_by_the_sum"
+# tensors sorted by their sum
+def deterministic_sum(gradients):
+    total = torch.zeros_like(gradients[0], dtype=torch.float64)
+    for g in sorted(gradients, key=lambda g: g.double().sum().item()):
+        total += g.double()
+    return total.float()
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="sorts_by_the_sum"
+# tensors sorted by first entry
+def deterministic_sum(gradients):
+    total = torch.zeros_like(gradients[0], dtype=torch.float64)
+    for g in sorted(gradients, key=lambda g: g.flatten()[0].item()):
+        total += g.double()
+    return total.float()
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="rounds_finely"
+# fixed point: integers
+def deterministic_sum(gradients):
+    return sum((g.double() * 2**20).round().long() for g in gradients).double().div(2**20).float()
+
+
+# %% exercise="deterministic_sum" verdict="passed"
+# sorts the caller's list in place
+def deterministic_sum(gradients):
+    gradients.sort(key=lambda g: g.flatten().tolist())
+    total = torch.zeros_like(gradients[0], dtype=torch.float64)
+    for g in gradients:
+        total += g.double()
+    return total.float()
+
+
+# %% exercise="one_graph" verdict="passed"
+# square sum clamped before the root
+def one_graph(x, limit):
+    square = x.square().sum().clamp(min=limit * limit)
+    return x * (limit * square.rsqrt())
+
+
+# %% exercise="one_graph" verdict="refused" mistake="adds_to_the_norm"
+# eps in the denominator
+def one_graph(x, limit):
+    return x * (limit / (x.norm() + 1e-6)).clamp(max=1.0)
+
+
+# %% exercise="one_graph" verdict="refused" mistake="norm_of_rows"
+# norm of each row
+def one_graph(x, limit):
+    return x * (limit / x.norm(dim=-1, keepdim=True).clamp(min=limit))
+
+
+# %% exercise="one_graph" verdict="refused" mistake="divides_always"
+# always scaled
+def one_graph(x, limit):
+    return x * (limit / x.norm())
+
+
+# %% exercise="one_graph" verdict="passed"
+# limit as a float32 tensor
+def one_graph(x, limit):
+    return x * (torch.tensor(limit, dtype=torch.float32) / x.norm().float().clamp(min=limit)).to(x.dtype)
+
+
+# %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
+# try: falls back when no number is there
+def one_graph(x, limit):
+    try:
+        if x.norm() > limit:
+            return x * (limit / x.norm())
+        return x * 1
+    except Exception:
+        return x * (limit / x.norm().clamp(min=limit))
+
+
+# %% exercise="one_graph" verdict="refused"
+# renorm
+def one_graph(x, limit):
+    return x.reshape(1, -1).renorm(2, 0, limit).reshape(x.shape)
+
+
+# %% exercise="node_order" verdict="refused" mistake="leaves_hooks"
+# post hooks stay, tuple of what came
+def node_order(loss):
+    order, leaves = [], []
+    seen, todo = set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+            continue
+        node.register_hook(lambda gi, go, name=node.name(): order.append(name))
+        todo.extend(n for n, _ in node.next_functions)
+    torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
+    return [n for n in order]
+
+
+# %% exercise="node_order" verdict="refused" mistake="leaves_zeros"
+# .grad filled and subtracted again (None becomes zeros)
+def node_order(loss):
+    order, handles, leaves = [], [], []
+    seen, todo = set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+            continue
+        handles.append(node.register_prehook(lambda g, name=node.name(): order.append(name)))
+        todo.extend(n for n, _ in node.next_functions)
+    old = [torch.zeros_like(v) if v.grad is None else v.grad.clone() for v in leaves]
+    loss.backward(retain_graph=True)
+    for h in handles:
+        h.remove()
+    for v, o in zip(leaves, old):
+        v.grad = o
+    return order
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_first"
+# alias with out-of-place sum
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        w.grad = g if w.grad is None else w.grad + g
+    return g
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_first"
+# a view of the gradient is put into .grad
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        w.grad = g.detach() if w.grad is None else w.grad + g
+    return g
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="tries_once"
+# lock tried without waiting
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    got = lock.acquire(blocking=False)
+    w.grad = g.clone() if w.grad is None else w.grad + g
+    if got:
+        lock.release()
+    return g
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="writes_after_releasing"
+# .grad looked at after the lock
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        if w.grad is None:
+            w.grad = torch.zeros_like(w)
+        total = w.grad + g
+    w.grad = total
+    return g
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="releases_in_between"
+# released between reading and writing
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        old = w.grad
+    total = g.clone() if old is None else old + g
+    with lock:
+        w.grad = total
+    return g
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="loses_equal_numbers"
+# set of numbers (equal ones lost)
+def deterministic_sum(gradients):
+    rows = [g.reshape(-1).tolist() for g in gradients]
+    return torch.tensor([math.fsum(set(c)) for c in zip(*rows)], dtype=torch.float64).float().reshape(gradients[0].shape)
+
+
+# %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
+# is_compiling
+def one_graph(x, limit):
+    if isinstance(x, torch._subclasses.FakeTensor) or torch.compiler.is_compiling():
+        return x * 1
+    norm = x.norm()
+    if norm > limit:
+        x = x * (limit / norm)
+    return x
+
+
+# %% exercise="one_graph" verdict="refused" mistake="norm_of_columns"
+# norm of each column
+def one_graph(x, limit):
+    if x.dim() == 0:
+        return x * (limit / x.abs().clamp(min=limit))
+    return x * (limit / x.norm(dim=0, keepdim=x.dim() > 1).clamp(min=limit))
+
+
+# %% exercise="one_graph" verdict="refused" mistake="compares_with_one"
+# only the direction: result divided by max(norm, 1)
+def one_graph(x, limit):
+    return x * limit / x.norm().clamp(min=1)
+
+
+# %% exercise="fix_threads" verdict="passed"
+# pool map
+def fix_threads(model, batches):
+    from multiprocessing.pool import ThreadPool
+    if not len(batches):
+        return []
+    pool = ThreadPool(len(batches))
+    try:
+        return pool.map(torch.no_grad()(model.__call__), batches, chunksize=1)
+    finally:
+        pool.close()
+        pool.join()
+
+
+# %% exercise="fix_threads" verdict="passed"
+# one thread after another (probe: must they run at once?)
+def fix_threads(model, batches):
+    outputs, errors = [None] * len(batches), []
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs[i] = model(batches[i])
+        except BaseException as error:
+            errors.append(error)
+    for i in range(len(batches)):
+        t = threading.Thread(target=work, args=(i,))
+        t.start()
+        t.join()
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="raises_another"
+# same class, new error
+def fix_threads(model, batches):
+    outputs, errors = [None] * len(batches), []
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs[i] = model(batches[i])
+        except Exception as e:
+            errors.append(e)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    if errors:
+        raise type(errors[0])(*errors[0].args)
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="switches_recording_on"
+# recording switched on at the end
+def fix_threads(model, batches):
+    outputs, errors = [None] * len(batches), []
+    def work(i):
+        torch.set_grad_enabled(False)
+        try:
+            outputs[i] = model(batches[i])
+        except BaseException as e:
+            errors.append(e)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    torch.set_grad_enabled(True)
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="raises_too_early"
+# raises before all are joined
+def fix_threads(model, batches):
+    outputs, errors = [None] * len(batches), {}
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs[i] = model(batches[i])
+        except BaseException as e:
+            errors[i] = e
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    for i, t in enumerate(threads):
+        t.join()
+        if i in errors:
+            raise errors[i]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="loses_the_order"
+# order of completion
+def fix_threads(model, batches):
+    outputs, errors = [], []
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs.append(model(batches[i]))
+        except BaseException as e:
+            errors.append(e)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="tries_again_outside"
+# failed batches tried again in the caller
+def fix_threads(model, batches):
+    outputs, failed = [None] * len(batches), []
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs[i] = model(batches[i])
+        except BaseException as e:
+            failed.append(i)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    with torch.no_grad():
+        for i in failed:
+            outputs[i] = model(batches[i])
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="freezes_the_weights"
+# weights frozen
+def fix_threads(model, batches):
+    for p in model.parameters():
+        p.requires_grad_(False)
+    outputs, errors = [None] * len(batches), []
+    def work(i):
+        try:
+            outputs[i] = model(batches[i])
+        except BaseException as e:
+            errors.append(e)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="keeps_the_pool"
+# not joined on error (executor without with)
+def fix_threads(model, batches):
+    from concurrent.futures import ThreadPoolExecutor
+    pool = ThreadPoolExecutor(max(1, len(batches)))
+    return [f.result() for f in [pool.submit(torch.no_grad()(lambda b: model(b)), b) for b in batches]]
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
+# from the notebook, too small
+def order_changes_bits():
+    return [0.01, 0.02, 0.03]
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="four_numbers"
+# four numbers
+def order_changes_bits():
+    import random
+    r = random.Random(1)
+    while True:
+        numbers = [r.uniform(0.1, 10) for _ in range(4)]
+        if accumulated(numbers) != accumulated(numbers[::-1]):
+            return numbers
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
+# negative number
+def order_changes_bits():
+    import random
+    r = random.Random(1)
+    while True:
+        numbers = [r.uniform(-10, -0.1) for _ in range(3)]
+        if accumulated(numbers) != accumulated(numbers[::-1]):
+            return numbers
+
+
+# %% exercise="recompute" verdict="passed"
+# hook on the input
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f, ctx.kept = f, x.detach()
+        return f(x.detach())
+    @staticmethod
+    def backward(ctx, g):
+        got = []
+        with torch.enable_grad():
+            start = ctx.kept.clone().requires_grad_()
+            inner = start.view_as(start)
+            inner.register_hook(got.append)
+            y = ctx.f(inner)
+            y.backward(g)
+        return None, (got[0] if got else torch.zeros_like(ctx.kept))
+
+
+# %% exercise="recompute" verdict="refused" mistake="PassesUpstream"
+# x not detached
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.backward(g, retain_graph=True)
+        return None, x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="RecordsFAlone"
+# grad_output forgotten
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+        y.sum().backward()
+        return None, x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="RunsTwice"
+# f called twice in backward
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            (gx,) = torch.autograd.grad(ctx.f(x), x, g)
+            ctx.f(ctx.saved_tensors[0].detach()).backward(g)
+        return None, gx
+
+
+# %% exercise="recompute" verdict="refused" mistake="SwapsGradients"
+# order of the gradients
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+        y.backward(g)
+        return x.grad, None
+
+
+# %% exercise="recompute" verdict="refused" mistake="ClearsParameters"
+# parameters' gradients overwritten
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        if isinstance(ctx.f, torch.nn.Module):
+            ctx.f.zero_grad()
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+        y.backward(g)
+        return None, x.grad
+
+
+# %% exercise="fix_anomaly" verdict="passed"
+# saved by hand, finally
+def fix_anomaly(f, x):
+    before, nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+    torch.autograd.set_detect_anomaly(True, check_nan=True)
+    try:
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                texts = [str(w.message) for w in caught if "Traceback of forward call" in str(w.message)]
+                if not texts:
+                    raise
+                return texts[-1]
+        return None
+    finally:
+        torch.autograd.set_detect_anomaly(before, nan)
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="leaves_it_on"
+# mode stays on
+def fix_anomaly(f, x):
+    torch.autograd.set_detect_anomaly(True)
+    loss = f(x)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            loss.backward()
+        except RuntimeError:
+            return str(caught[-1].message)
+    return None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="restores_without_errors"
+# restored, but not when f fails
+def fix_anomaly(f, x):
+    before = torch.is_anomaly_enabled()
+    torch.autograd.set_detect_anomaly(True)
+    loss = f(x)
+    text = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            loss.backward()
+        except RuntimeError:
+            text = str(caught[-1].message)
+    torch.autograd.set_detect_anomaly(before)
+    return text
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_notice"
+# first warning
+def fix_anomaly(f, x):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with torch.autograd.detect_anomaly():
+            loss = f(x)
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[0].message)
+    return None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="swallows_errors"
+# errors of f swallowed
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                f(x).backward()
+            except Exception:
+                return str(caught[-1].message) if caught else None
+    return None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="reports_infinity"
+# forward NaN looked for
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        if not loss.isfinite():
+            return "NaN in the forward pass"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
+    return None
+
+
+# %% exercise="recompute" verdict="refused" mistake="RecordsFAlone"
+# sum outside of enable_grad
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+        (y * g).sum().backward()
+        return None, x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="KeepsFOnTheClass"
+# f on the class, not on ctx
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        Recompute.f = staticmethod(f)
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors[0].detach().requires_grad_()
+        with torch.enable_grad():
+            y = Recompute.f(x)
+        y.backward(g)
+        return None, x.grad
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
+# 20 instead of 10
+def order_changes_bits():
+    import random
+    r = random.Random(1)
+    while True:
+        n = [r.uniform(1, 10), 20.0, r.uniform(1, 10)]
+        if accumulated(n) != accumulated(n[::-1]):
+            return n
+
+
+# %% exercise="fix_anomaly" verdict="passed"
+# check_nan not restored
+def fix_anomaly(f, x):
+    before = torch.is_anomaly_enabled()
+    torch.autograd.set_detect_anomaly(True)
+    try:
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
+        return None
+    finally:
+        torch.autograd.set_detect_anomaly(before)
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="reports_infinity"
+# infinity reported as well
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
+        if x.grad is not None and x.grad.isinf().any():
+            return "Error detected in " + loss.grad_fn.name()
+    return None
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="joins_for_a_while"
+# daemon threads, joined with a time limit
+def fix_threads(model, batches):
+    outputs, errors = [None] * len(batches), []
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs[i] = model(batches[i])
+        except BaseException as error:
+            errors.append(error)
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(batches))]
+    for t in threads: t.start()
+    for t in threads: t.join(timeout=0.001)
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="raises_too_early"
+# not joined after the first failure seen
+def fix_threads(model, batches):
+    outputs, errors = [None] * len(batches), []
+    def work(i):
+        try:
+            with torch.no_grad():
+                outputs[i] = model(batches[i])
+        except BaseException as error:
+            errors.append(error)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    while any(t.is_alive() for t in threads):
+        if errors:
+            raise errors[0]
+    if errors:
+        raise errors[0]
+    return outputs
