@@ -242,6 +242,7 @@ w = torch.tensor(2.0, requires_grad=True)
 w.register_hook(lambda g: 7 * g)
 h = 3 * w
 h.register_hook(lambda g: 7 * g)
+assert torch.autograd.grad(2 * h, h, retain_graph=True)[0].item() == 2 * 7
 assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 * 7]
 # %% [markdown] tags=["en"]
 # Now call it.
@@ -254,18 +255,18 @@ hook_table()
 #
 # * Hooks of one tensor run in the order of their registration, and each gets what the one before it returned. `h.grad` holds what is left after all of them, even though `retain_grad()` was called first.
 # * A tensor hook runs before the addition to `.grad`, a post-accumulate hook after it. The first gets the gradient of this pass, the second finds the sum in `.grad`.
-# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. For an intermediate tensor, however, `autograd.grad` returns the gradient from before its hooks: `autograd.grad(2 * h, h)` gives 2, whatever a hook on `h` returns.
+# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. What it returns for an intermediate tensor depends on the call. With a hook on `h` that multiplies by 7, `autograd.grad(2 * h, h)` gives 14, but `autograd.grad(2 * h, [h, w])` gives 2 for `h`, the gradient from before its hooks.
 # * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
 #
 # ## Handles, and hooks that stay
 #
 # A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] of="4c473912"
+# %% [markdown] tags=["ru"] of="6f554738"
 # Из этой таблицы следуют четыре правила.
 #
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
 # * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
-# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Однако для промежуточного тензора `autograd.grad` возвращает градиент, каким он был до хуков этого тензора: `autograd.grad(2 * h, h)` даст 2, что бы ни вернул хук на `h`.
+# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Что будет возвращено для промежуточного тензора, зависит от вызова. Если хук на тензоре `h` умножает градиент на 7, то `autograd.grad(2 * h, h)` даст 14, а `autograd.grad(2 * h, [h, w])` для тензора `h` — 2, то есть градиент, каким он был до хуков.
 # * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
 #
 # ## Дескрипторы и забытые хуки
@@ -444,7 +445,7 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # ### Упражнение `damp`: хук, который меняет свой аргумент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который идёт дальше от тензора `tensor`, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если тензор `tensor` — лист, то и содержимое его поля `.grad`, оставшееся от прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
+# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который тензор `tensor` передаёт дальше, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если тензор `tensor` — лист, то не меняется и содержимое его поля `.grad`, оставшееся от прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
 # %% answer="damp"
 def damp(tensor, factor):
     def hook(gradient):
@@ -540,7 +541,7 @@ check("damp")
 # ### Упражнение `clip_globally`: хук, который отсекает градиент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она должна выполнять один обратный проход от `loss` и оставлять в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. Норма, которую приходится отсекать, здесь больше 1, и допускается относительная погрешность до $10^{-6}$. Модули бывают вложенные, а один вес может входить в два модуля.
+# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она должна выполнять один обратный проход от `loss` и оставлять в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$. Модули бывают вложенные, а один вес может входить в два модуля.
 #
 # Вначале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся. Что возвращает функция, не важно.
 # %% answer="clip_globally"
@@ -1196,7 +1197,7 @@ check("train_damped")
 # * Если `last` равно True, окно закончено. Шаг по каждому параметру делается внутри этого прохода, как только его градиент готов: когда проход доходит до первого слоя, последний уже изменён.
 # * После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз, а во всех полях `.grad` лежит None. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем.
 #
-# Длина окон бывает разной, а параметры — такими же, как перечислено в упражнении `step_in_backward`. Вначале во всех полях `.grad` лежит None.
+# Окна бывают разной длины, а параметры — тех же видов, что перечислены в упражнении `step_in_backward`. Вначале во всех полях `.grad` лежит None.
 # %% answer="accumulate_in_backward"
 def accumulate_in_backward(model, make_optimizer):
     """Return `backward(loss, last)`, which steps inside the last pass of a window."""
@@ -1337,7 +1338,7 @@ check("accumulate_in_backward")
 #
 # Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
 #
-# Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, ваших хуков не остаётся, а после неё можно вызвать `loss.backward()`. Модель вычисляет только с помощью операций самого torch.
+# Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, ваших хуков не остаётся, а после неё можно вызвать `loss.backward()`. В модели используются только операции самого torch.
 # %% answer="unused_parameters"
 def unused_parameters(model, loss):
     """The names of the trainable parameters to which `loss` brings no gradient."""
@@ -1512,7 +1513,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
 # * Если модуль возвращает словарь, хук вообще не срабатывает, появляется только предупреждение.
 #
-# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть одно своё: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает со слоем `nn.Linear` со смещением, если у его входа три измерения.
+# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть у него и своё ограничение: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает со слоем `nn.Linear` со смещением, если у его входа три измерения.
 #
 # ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
 # *дописать · ●●● · 12 минут · 3 балла · дополнительно*

@@ -54,7 +54,7 @@ def _in_threads(
 
 @fix_threads.mistake(
     en="`no_grad` is entered in the calling thread only. In the threads that run the model, recording is on.",
-    ru="В `no_grad` входит только вызывающий поток. В потоках, где работает модель, запись включена.",
+    ru="Блок `no_grad` действует только в вызывающем потоке. В потоках, где работает модель, запись включена.",
 )
 def modes_stay_outside(model: Any, batches: list[Tensor]) -> list[Any]:
     return _in_threads(model, batches, inside=False, outside=True)
@@ -123,7 +123,7 @@ def freezes_the_weights(model: Any, batches: list[Tensor]) -> list[Any]:
 
 @fix_threads.mistake(
     en="Another exception is raised. It should be the model's own, with its traceback.",
-    ru="Возникает другое исключение. Оно должно быть тем же объектом, что и у модели, со своей трассировкой.",
+    ru="Возникает другое исключение, а нужен тот же самый объект, что и у модели, с его трассировкой.",
 )
 def raises_another(model: Any, batches: list[Tensor]) -> list[Any]:
     try:
@@ -160,7 +160,7 @@ def tries_again_outside(model: Any, batches: list[Tensor]) -> list[Any]:
 
 @fix_threads.mistake(
     en="The exception is raised while another thread is still running. Join all threads first.",
-    ru="Исключение поднимается, пока другой поток ещё работает. Сначала дождитесь всех потоков.",
+    ru="Функция завершается исключением, пока другой поток ещё работает. Сначала дождитесь всех потоков.",
 )
 def raises_too_early(model: Any, batches: list[Tensor]) -> list[Any]:
     return _in_threads(model, batches, early=True)

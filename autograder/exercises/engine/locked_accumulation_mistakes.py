@@ -170,7 +170,7 @@ def differentiates_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
 
 @locked_accumulation.mistake(
     en="`lock` is acquired and never released: the next thread would wait for ever. `with lock:` releases it.",
-    ru="Замок `lock` захвачен, но не освобождён: следующий поток ждал бы вечно. Блок `with lock:` освобождает его сам.",
+    ru="Блокировка `lock` захвачена, но не освобождена: следующий поток ждал бы вечно. Блок `with lock:` освобождает её сам.",
 )
 def never_releases(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     gradient = _gradient(w, loss_of)
@@ -217,7 +217,7 @@ def _hooked(w: Tensor, loss_of: Callable[[Tensor], Tensor]) -> list[Tensor]:
 
 @locked_accumulation.mistake(
     en="`w.grad` is looked at before the lock is held. Until it is held, another thread may change what was read.",
-    ru="На `w.grad` смотрят ещё до того, как захвачена блокировка. За это время другой поток может изменить прочитанное.",
+    ru="Поле `w.grad` читают ещё до того, как захвачена блокировка. За это время другой поток может изменить прочитанное.",
 )
 def reads_before_locking(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     gradient = _gradient(w, loss_of)

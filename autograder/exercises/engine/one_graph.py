@@ -172,7 +172,7 @@ def divides_always(x: Tensor, limit: float) -> Tensor:
 @one_graph.mistake(
     en="For a vector of zeros even the value is NaN: an infinite number, or 0 divided by 0, is multiplied by 0 to leave it "
     "out.",
-    ru="Для нулевого вектора NaN получается даже в значении: бесконечность или частное 0 и 0 умножается на 0, чтобы её "
+    ru="Для нулевого вектора NaN получается даже в значении: бесконечность или частное 0 и 0 умножают на 0, чтобы это значение "
     "исключить.",
 )
 def multiplies_by_the_condition(x: Tensor, limit: float) -> Tensor:
@@ -207,7 +207,7 @@ def adds_to_the_norm(x: Tensor, limit: float) -> Tensor:
 
 @one_graph.mistake(
     en="On an ordinary tensor a number is still read. Only on a fake one the function goes another way.",
-    ru="На обычном тензоре число по-прежнему читается. Иначе функция работает только на фиктивном.",
+    ru="На обычном тензоре число по-прежнему читается. По-другому функция работает только на фиктивном.",
 )
 def reads_if_it_can(x: Tensor, limit: float) -> Tensor:
     try:

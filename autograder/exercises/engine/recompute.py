@@ -320,7 +320,7 @@ class RecordsTwice(_Recompute):
 
 @recompute.mistake(
     en="`f` runs twice in the backward pass. One run gives all gradients.",
-    ru="В обратном проходе функция `f` выполняется дважды. Все градиенты даёт один раз.",
+    ru="В обратном проходе функция `f` выполняется дважды. Чтобы получить все градиенты, достаточно одного раза.",
 )
 class RunsTwice(_Recompute):
     """A Function with two runs of `f`, for `x` and for parameters."""

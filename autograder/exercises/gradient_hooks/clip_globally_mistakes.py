@@ -277,7 +277,7 @@ def adds_too_much(model: nn.Module, loss: Tensor, max_norm: float) -> None:
 
 @clip_globally.mistake(
     en="`.grad` of some parameters is None, and the answer computes with it.",
-    ru="У части параметров в `.grad` лежит None, а ответ с этим полем вычисляет.",
+    ru="У части параметров в `.grad` лежит None, а в ответе это поле участвует в вычислениях.",
 )
 def expects_every_gradient(model: nn.Module, loss: Tensor, max_norm: float) -> None:
     loss.backward()

@@ -63,7 +63,7 @@ def one_pass_of_a_sum(attach: Callable[..., Any]) -> bool:
 
 @is_right_mask.mistake(
     en="The handle is not tried: nothing is looked at after `remove()`.",
-    ru="Дескриптор не проверен: после `remove()` тест ни на что не смотрит.",
+    ru="Дескриптор не проверен: после `remove()` тест ничего не проверяет.",
 )
 def forgets_the_handle(attach: Callable[..., Any]) -> bool:
     seen = _found(attach)
@@ -72,7 +72,7 @@ def forgets_the_handle(attach: Callable[..., Any]) -> bool:
 
 @is_right_mask.mistake(
     en="Only the masked parameter is looked at. A hook that edits its argument also changes other tensors.",
-    ru="Тест смотрит только на сам параметр. А хук, который меняет свой аргумент, портит и другие тензоры.",
+    ru="Тест проверяет только сам параметр. А хук, который меняет свой аргумент, портит и другие тензоры.",
 )
 def forgets_the_others(attach: Callable[..., Any]) -> bool:
     seen = _found(attach)
@@ -112,8 +112,8 @@ def wants_the_old_masked(attach: Callable[..., Any]) -> bool:
 @is_right_mask.mistake(
     en="There is one pass only, into an empty `.grad`: neither an earlier gradient nor a second pass is tried, and "
     "`parameter` itself is not looked at.",
-    ru="Проход только один, и поле `.grad` до него пусто: ни прежний градиент, ни второй проход не проверены, и на "
-    "сам `parameter` тест не смотрит.",
+    ru="Проход только один, и поле `.grad` до него пусто: ни прежний градиент, ни второй проход не проверены, как и "
+    "сам `parameter`.",
 )
 def one_pass_and_a_removal(attach: Callable[..., Any]) -> bool:
     seen = _found(attach, passes=0, old=None)

@@ -36,7 +36,7 @@ def _watched(model: nn.Module, x: Tensor, watch: Callable[[list[Any], Tensor], o
     en="For an output that the next layer edits in place, the list holds the gradient with respect to the edited value. "
     "After the edit the tensor stands for that one, also for `retain_grad()`.",
     ru="Для выхода, который следующий слой меняет на месте, в списке стоит градиент по изменённому значению. После "
-    "изменения тензор означает уже его, в том числе для `retain_grad()`.",
+    "изменения градиент тензора относится уже к новому значению, в том числе для `retain_grad()`.",
 )
 def retains(model: nn.Module, x: Tensor) -> Found:
     outputs: Found = {}
@@ -74,7 +74,7 @@ def keeps_one(model: nn.Module, x: Tensor) -> Found:
 
 @output_gradients.mistake(
     en="A layer that was not called is missing. Its list is empty, but it is there.",
-    ru="Слоя, который не вызывался, в словаре нет. Его список пуст, но быть должен.",
+    ru="Слоя, который не вызывался, в словаре нет. Для него там должен быть пустой список.",
 )
 def leaves_out_idle_layers(model: nn.Module, x: Tensor) -> Found:
     found: Found = {}

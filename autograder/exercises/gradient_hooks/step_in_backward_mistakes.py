@@ -82,7 +82,7 @@ def new_optimizer_each_time(model: nn.Module, make_optimizer: MakeOptimizer) -> 
 
 @step_in_backward.mistake(
     en="A tensor hook steps before this gradient is in `.grad`: there is nothing there to step with.",
-    ru="Шаг делается в хуке тензора, когда этого градиента в `.grad` ещё нет: шагать не по чему.",
+    ru="Шаг делается в хуке тензора, когда этого градиента в `.grad` ещё нет: делать шаг ещё не по чему.",
 )
 def steps_too_early(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
     handles = []

@@ -109,7 +109,7 @@ class _Watched:
             1,
             en="`finish()` raises RuntimeError exactly if a bucket was not reduced, sends none itself, and the next pass "
             "begins anew.",
-            ru="`finish()` вызывает ошибку RuntimeError ровно тогда, когда какая-то корзина не отправлена, сама их не "
+            ru="`finish()` вызывает ошибку RuntimeError ровно тогда, когда какая-то корзина не отправлена, сама корзин не "
             "отправляет, а следующий проход начинается заново.",
         ),
     ],

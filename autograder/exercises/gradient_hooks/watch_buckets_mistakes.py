@@ -84,7 +84,7 @@ def all_at_the_end(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor]
 
 @watch_buckets.mistake(
     en="A tensor hook counts the gradients. It runs before they are in `.grad`, so what is reduced is not there yet.",
-    ru="Градиенты считает хук тензора. Он выполняется раньше, чем они попадают в `.grad`, и отправляется не то.",
+    ru="Градиенты подсчитывает хук тензора. Он выполняется раньше, чем они попадают в `.grad`, и отправляется не то.",
 )
 def with_tensor_hooks(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
     reducer = _Reducer(buckets, all_reduce, unused)
@@ -131,7 +131,7 @@ def watches_one_pass(buckets: Buckets, all_reduce: Any, unused: Collection[Tenso
 
 @watch_buckets.mistake(
     en="No function comes back, so there is no `finish()` to call, and no second pass.",
-    ru="Функция не возвращается: вызвать `finish()` нельзя, а значит, нет и второго прохода.",
+    ru="Функция не возвращена: вызвать `finish()` нельзя, а значит, нет и второго прохода.",
 )
 def returns_nothing(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> None:
     _hooked(_Reducer(buckets, all_reduce, unused))
@@ -314,7 +314,7 @@ def fails_an_assertion(buckets: Buckets, all_reduce: Any, unused: Collection[Ten
 @watch_buckets.mistake(
     en="`.grad` of a bucket is cleared once it was reduced. What is in `.grad` is needed after the pass, and the next "
     "one adds to it.",
-    ru="Когда корзина отправлена, её поля `.grad` обнуляются. Но то, что лежит в `.grad`, нужно и после прохода, а следующий "
+    ru="Когда корзина отправлена, поля `.grad` её параметров обнуляются. Но то, что лежит в `.grad`, нужно и после прохода, а следующий "
     "проход к нему прибавляет.",
 )
 def clears_the_gradients(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:

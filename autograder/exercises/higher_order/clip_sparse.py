@@ -249,7 +249,7 @@ def shortens_the_sparse_twice(parameters: Parameters, max_norm: float) -> Any:
 
 @clip_sparse.mistake(
     en="The length is that of the sparse gradient alone. The dense ones belong to it.",
-    ru="Взята длина одного разреженного градиента. Плотные тоже в неё входят.",
+    ru="Взята длина одного разреженного градиента. Плотные тоже входят в общую длину.",
 )
 def measures_the_sparse_alone(parameters: Parameters, max_norm: float) -> Any:
     norm = _length([p for p in _with_gradient(parameters) if p.grad.is_sparse])  # type: ignore[union-attr]
@@ -279,7 +279,7 @@ def returns_the_square(parameters: Parameters, max_norm: float) -> Any:
 
 @clip_sparse.mistake(
     en="Each entry was limited to `max_norm`. The gradients are multiplied by one number, so that their direction stays.",
-    ru="Каждый элемент ограничен числом `max_norm`. Градиенты умножаются на одно число, чтобы направление не менялось.",
+    ru="Каждый элемент ограничен числом `max_norm`. Градиенты нужно умножать на одно и то же число, чтобы направление не менялось.",
 )
 def limits_the_entries(parameters: Parameters, max_norm: float) -> Any:
     norm = _length(parameters)

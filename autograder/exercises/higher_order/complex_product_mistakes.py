@@ -120,7 +120,7 @@ class conjugates_in_forward(Function):
 
 @complex_product.mistake(
     en="The product was conjugated as a whole. Only the factor is, the gradient that arrives stays as it is.",
-    ru="Сопряжено всё произведение. Сопрягается только множитель, а пришедший градиент берётся как есть.",
+    ru="Сопряжено всё произведение. Сопрягать нужно только множитель, а пришедший градиент брать как есть.",
 )
 class conjugates_the_whole(_Product):
     @staticmethod
@@ -165,7 +165,7 @@ class twice_too_large(_Product):
 @complex_product.mistake(
     en="For a real input the real parts were multiplied. The real part is taken of the product, after the "
     "multiplication.",
-    ru="Для вещественного входа перемножены вещественные части. Вещественная часть берётся от произведения, после умножения.",
+    ru="Для вещественного входа перемножены вещественные части. Нужна вещественная часть произведения.",
 )
 class product_of_real_parts(_Product):
     @staticmethod

@@ -218,7 +218,7 @@ def fused_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
 
 @fix_attention.mistake(
     en="A row that sees nothing is NaN in the output. A product with 0 does not remove a NaN.",
-    ru="Строка, которой ничего не видно, в выходе равна NaN. Умножение на 0 его не убирает.",
+    ru="Если запросу не виден ни один ключ, строка выхода равна NaN. Умножение на 0 его не убирает.",
 )
 def leaves_the_nan(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return (_scores(q, k).masked_fill(~mask, -torch.inf).softmax(-1) * mask) @ v
@@ -281,7 +281,7 @@ def without_the_largest(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor
 
 @fix_attention.mistake(
     en="The softmax runs over the queries. The weights of one query add up to 1 over the keys, the last dimension.",
-    ru="Операция softmax выполнена по запросам. Сумма весов одного запроса равна 1 по ключам, то есть по последнему "
+    ru="Операция softmax выполнена по запросам. Сумма весов одного запроса должна быть равна 1 по ключам, то есть по последнему "
     "измерению.",
 )
 def over_the_queries(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:

@@ -188,7 +188,7 @@ def flat_at_zero(w: Tensor, x: Tensor) -> Tensor:
 
 @fix_vmap.mistake(
     en="Each term above 2 was replaced. It is the sum that is replaced, once.",
-    ru="Заменено каждое слагаемое больше 2. Заменяется только сумма, один раз.",
+    ru="Заменено каждое слагаемое больше 2. Заменить нужно только сумму, один раз.",
 )
 def limits_each_term(w: Tensor, x: Tensor) -> Tensor:
     return _limited(_safe_roots(w * x)).sum()

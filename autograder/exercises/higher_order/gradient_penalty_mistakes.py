@@ -72,7 +72,7 @@ def towards_zero(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor
 @gradient_penalty.mistake(
     en="The 1 was subtracted from the squared length. It is subtracted from the length, and then the difference is "
     "squared.",
-    ru="Единица вычтена из квадрата длины. Сначала она вычитается из длины, а затем разность возводится в квадрат.",
+    ru="Единица вычтена из квадрата длины. Сначала её нужно вычесть из длины, а затем возвести разность в квадрат.",
 )
 def squared_too_early(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
     return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) ** 2 - 1) ** 2).mean()
@@ -88,7 +88,7 @@ def gradient_of_the_mean(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -
 
 @gradient_penalty.mistake(
     en="The gradient was taken at `real`. The penalty is taken between the samples, at `mix * real + (1 - mix) * fake`.",
-    ru="Градиент взят в точках `real`. Штраф берётся между примерами, в точках `mix * real + (1 - mix) * fake`.",
+    ru="Градиент взят в точках `real`. А нужен градиент между примерами, в точках `mix * real + (1 - mix) * fake`.",
 )
 def at_the_real_samples(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
     return ((_lengths(_gradient(critic, real)) - 1) ** 2).mean()
@@ -106,7 +106,7 @@ def mixed_the_other_way(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) ->
     en="The length was computed as a root of a sum of squares. Where the gradient is 0, the root has an infinite "
     "derivative, and $\\infty \\cdot 0$ is NaN. `norm` takes 0 there.",
     ru="Длина вычислена как корень из суммы квадратов. Там, где градиент равен 0, производная корня бесконечна, а "
-    "$\\infty \\cdot 0$ — это NaN. Функция `norm` берёт там 0.",
+    "$\\infty \\cdot 0$ — это NaN. Производная функции `norm` там равна 0.",
 )
 def root_of_squares(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
     g = _gradient(critic, _mixed(real, fake, mix))

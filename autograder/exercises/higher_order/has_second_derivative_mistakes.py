@@ -37,7 +37,7 @@ def waits_for_an_error(f: Any, x: Tensor) -> bool:
 
 @has_second_derivative.mistake(
     en="`gradcheck` compares the first derivative with numbers. The second one needs `gradgradcheck`.",
-    ru="Функция `gradcheck` сравнивает с числами первую производную. Для второй нужна `gradgradcheck`.",
+    ru="Функция `gradcheck` сверяет с конечными разностями только первую производную. Для второй нужна `gradgradcheck`.",
 )
 def checks_the_first(f: Any, x: Tensor) -> bool:
     return torch.autograd.gradcheck(f, (x.requires_grad_(),))

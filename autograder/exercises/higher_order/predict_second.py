@@ -140,5 +140,5 @@ predict_second.wrong(
     "math_fails_as_well",
     {"attention twice, MATH in forward": "RuntimeError"},
     en="You expected the formula to have no second derivative. It consists of operations that all have one.",
-    ru="Вы ожидали, что второй производной нет и у формулы. Но все операции, из которых она состоит, её имеют.",
+    ru="Вы ожидали, что второй производной нет и у формулы. Но она есть у всех операций, из которых состоит формула.",
 )

@@ -125,7 +125,7 @@ def quotient_of_rayleigh(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int
 
 @sharpness.mistake(
     en="The squared errors were summed. The loss is their mean, and so is the curvature.",
-    ru="Квадраты ошибок сложены. Функция потерь — их среднее, и кривизна нужна её.",
+    ru="Квадраты ошибок сложены. Функция потерь — их среднее, и нужна её кривизна.",
 )
 def sums_the_errors(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
     g = _gradient(model, x, y, reduction="sum")
@@ -207,7 +207,7 @@ def turns_the_sign(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> t
 
 @sharpness.mistake(
     en="The part of each parameter was divided by a length of its own. The vector has one length, over all parameters.",
-    ru="Часть каждого параметра разделена на свою длину. А длина у вектора одна, по всем параметрам.",
+    ru="Часть вектора для каждого параметра разделена на свою длину. А длина у вектора одна, по всем параметрам.",
 )
 def each_part_divided(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
     g, length, sizes = _gradient(model, x, y), v.norm(), [p.numel() for p in _weights(model)]
