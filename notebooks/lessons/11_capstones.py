@@ -1572,23 +1572,23 @@ with warnings.catch_warnings():
 # Mend the five functions. `cures()` returns them in a dict, under the letters. The arguments stay as they are.
 #
 # * **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone.
-# * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$.
+# * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$. Every entry and every call has noise of its own.
 # * **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all.
 # * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once and no others.
-# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` of the model, stay as they are.
+# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` and every flag of the model, stay as they are.
 #
 # Each letter earns its own point.
-# %% [markdown] tags=["ru"] of="f575d040"
+# %% [markdown] tags=["ru"] of="33304c64"
 # ### Дополнительное упражнение `cures`: пять решений
 # *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
 #
 # Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. Аргументы функций остаются прежними.
 #
 # * **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Функция потерь актора должна обучать только `log_prob`, а квадрат ошибки критика — только `value`.
-# * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; выборка той же формы, что и они, и с такими производными, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$.
+# * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; выборка той же формы, что и они, и с такими производными, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. У каждого элемента и при каждом вызове шум свой.
 # * **C** возвращает среднее значений функций потерь, собранных в списке (это тензоры без измерений); градиент должен доходить до каждого из них.
 # * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, каждый ровно один раз, и никакие другие.
-# * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x` и все поля `.grad` модели не меняются.
+# * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x`, все поля `.grad` и все флаги модели не меняются.
 #
 # За каждую букву даётся свой балл.
 # %% answer="cures"
