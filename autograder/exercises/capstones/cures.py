@@ -108,11 +108,9 @@ def _sample(function: Any, case: Case) -> object:
     z = function(mu, log_std)
     spread = bool(((z - mu).detach().abs() > 0).all())
     by_mu, by_log_std = torch.autograd.grad(z.sum(), (mu, log_std), allow_unused=True)
-    if by_log_std is not None:
-        by_log_std = by_log_std / (z - mu).detach() if spread else None
     return {
         "derivative by mu": by_mu,
-        "derivative by log_std": by_log_std,
+        "derivative by log_std": by_log_std / (z - mu).detach() if by_log_std is not None and spread else None,
         "differs from mu": spread,
         "noise": _noise(function),
     }
