@@ -113,6 +113,13 @@ NAMES: dict[str, Text] = {
     "model's grad stays": Text(
         "`.grad` of the model's parameters stays the same", "`.grad` параметров модели не меняется"
     ),
+    "is SGD": Text("an SGD optimizer", "оптимизатор — SGD"),
+    "noise": Text("the noise", "шум"),
+    "standard normal": Text("the noise is standard normal", "шум стандартный нормальный"),
+    "entries differ": Text("the entries have different noise", "у элементов разный шум"),
+    "calls differ": Text("two calls give different noise", "два вызова дают разный шум"),
+    "model's flags stay": Text("the flags of the model stay the same", "флаги модели не меняются"),
+    "kind": Text("the kind of the state", "вид состояния"),
     "passed x stays": Text("the `x` that was passed stays the same", "переданный тензор `x` не меняется"),
     "passed x requires grad": Text("the `x` that was passed requires grad", "переданный тензор `x` требует градиента"),
     "names the node": Text("the report names the node", "узел в отчёте назван"),

@@ -737,15 +737,15 @@ with warnings.catch_warnings(record=True) as warned:
 #
 # The reentrant variant, `use_reentrant=True`, is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
 #
-# Sometimes the message is indeed harmless: in a validation loop under `no_grad()` it appears as well, and where the whole of a frozen tower is checkpointed nothing is lost. The message does not tell these cases apart. `.grad` of an adapter does.
+# Sometimes the message is indeed harmless: in a validation loop under `no_grad()` it appears as well, and where only a wholly frozen part of the model is checkpointed nothing is lost. The message does not tell these cases apart. `.grad` of an adapter does.
 #
 # ### Exercise `fix_checkpoint`: a frozen start
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
 # `embed` is an embedding, `tokens` a tensor of indices, `blocks` a `ModuleList`, `head` a layer. Return `head` of what the blocks make of the embedding, one after the other. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole.
 #
-# After `backward()` from the output every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. Flags and weights do not change. In the backward pass the inside of no more than one block is in memory at a time. Gradients are taken with `backward()`.
-# %% [markdown] tags=["ru"] of="32888c38"
+# After `backward()` from the output every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. Flags and weights do not change. In the backward pass the inside of no more than one block is in memory at a time: the check allows 3.75 times the bytes of the widest tensor in a block. Gradients are taken with `backward()`.
+# %% [markdown] tags=["ru"] of="9ea31a38"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не видят ошибки.
 #
 # Реентерабельный вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят; выход же замороженного слоя embedding, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет реентерабельный вариант.
@@ -757,7 +757,7 @@ with warnings.catch_warnings(record=True) as warned:
 #
 # Здесь `embed` — слой embedding, `tokens` — тензор индексов, `blocks` — `ModuleList`, `head` — выходной слой. Пропустите выход слоя embedding через блоки один за другим, затем через слой `head` и верните результат. Одни параметры требуют градиента, другие нет, и находиться те и другие могут в любом месте модели: слой embedding может обучаться, а какой-нибудь блок — быть целиком заморожен.
 #
-# После вызова `backward()` для выхода градиент каждого обучаемого параметра должен быть таким же, как без контрольных точек, а у замороженных — None. Флаги и веса не меняются. Во время обратного прохода в памяти должны одновременно находиться промежуточные результаты не более чем одного блока. При проверке градиенты вычисляются вызовом `backward()`.
+# После вызова `backward()` для выхода градиент каждого обучаемого параметра должен быть таким же, как без контрольных точек, а у замороженных — None. Флаги и веса не меняются. Во время обратного прохода в памяти должны одновременно находиться промежуточные результаты не более чем одного блока: при проверке допускается 3.75 размера самого широкого тензора блока в байтах. Градиенты при этом вычисляются вызовом `backward()`.
 # %% answer="fix_checkpoint"
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
@@ -813,16 +813,16 @@ check("fix_checkpoint")
 # |---|---|---|
 # | `use_reentrant=False` | the other variant: the block is recorded as usual, and only what it saves is dropped | none here |
 # | `h.requires_grad_()` on the output of the embedding | the first argument requires grad (libraries call it `enable_input_require_grads`) | a gradient of `h` that nobody needs |
-# | an extra argument that requires grad | the same, through a dummy | fails in a block that is frozen as a whole |
+# | an extra argument that requires grad | the same, through a dummy | fails in a frozen block whose input does not require grad |
 # | a filter for warnings | hides the message | the gradients of all adapters |
-# %% [markdown] tags=["ru"] of="fb0732e1"
+# %% [markdown] tags=["ru"] of="7a9a004a"
 # На форумах предлагают четыре средства, и они не равноценны:
 #
 # | средство | что происходит | чем платят |
 # |---|---|---|
 # | `use_reentrant=False` | другой вариант: граф блока записывается как обычно, отбрасываются только сохранённые тензоры | здесь ничем |
 # | `h.requires_grad_()` на выходе слоя embedding | градиента требует первый аргумент (в библиотеках это называется `enable_input_require_grads`) | лишним вычислением: градиент тензора `h` никому не нужен |
-# | лишний аргумент, который требует градиента | то же самое, но через пустышку | ошибкой, если какой-нибудь блок заморожен целиком |
+# | лишний аргумент, который требует градиента | то же самое, но через пустышку | ошибкой, если блок заморожен целиком и его вход градиента не требует |
 # | фильтр предупреждений | сообщение не показывается | градиентами всех адаптеров |
 # %% tags=["fact"]
 frozen_block = Adapted(3).requires_grad_(False)
@@ -837,6 +837,9 @@ except RuntimeError as error:
 h = torch.ones(2, 3).requires_grad_()
 checkpoint(frozen_block, h, use_reentrant=True).sum().backward()
 assert h.grad is not None
+behind = torch.ones(2, 3).requires_grad_()
+checkpoint(lambda h, _: frozen_block(h), behind, flag, use_reentrant=True).sum().backward()
+assert torch.equal(behind.grad, h.grad)  # the dummy does no harm behind something trained
 
 
 # %% [markdown] tags=["en"]
@@ -1208,10 +1211,10 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # `x` has the shape (time, rows, features), `y` the shape (time, rows, outputs), `h` is the hidden state at the start, of shape (rows, state); none of them requires grad. `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
 #
-# Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states.
+# Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states. The check allows 4 times the bytes of the widest tensor in a call.
 #
 # Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are.
-# %% [markdown] tags=["ru"] of="e7565249"
+# %% [markdown] tags=["ru"] of="9fe85545"
 # ### Всё вместе
 #
 # Теперь соберём шаг, ради которого понадобились контрольные точки, окна и микробатчи. У ячейки замороженная основа с широкими внутренними слоями, последовательности длинные, и батч целиком в память не помещается. Сколько памяти занято в худший момент?
@@ -1228,7 +1231,7 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # У `x` форма (время, строки, признаки), у `y` — (время, строки, выходы), `h` — начальное скрытое состояние формы (строки, состояние); ни один из этих тензоров не требует градиента. Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Строки батча ячейка обрабатывает независимо друг от друга. Часть весов ячейки заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
 #
-# Разрежьте время на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: ни в какой момент в памяти не должно быть промежуточных результатов больше чем одного вызова ячейки, не считая маленьких скрытых состояний.
+# Разрежьте время на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: ни в какой момент в памяти не должно быть промежуточных результатов больше чем одного вызова ячейки, не считая маленьких скрытых состояний. При проверке допускается 4 размера самого широкого тензора вызова в байтах.
 #
 # Верните пару. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа; второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. Флаги и замороженные веса не меняются.
 # %% answer="train_windows"
@@ -1569,23 +1572,23 @@ with warnings.catch_warnings():
 # Mend the five functions. `cures()` returns them in a dict, under the letters. The arguments stay as they are.
 #
 # * **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone.
-# * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$.
+# * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$. Every entry and every call has noise of its own.
 # * **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all.
 # * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once and no others.
-# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` of the model, stay as they are.
+# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` and every flag of the model, stay as they are.
 #
 # Each letter earns its own point.
-# %% [markdown] tags=["ru"] of="f575d040"
+# %% [markdown] tags=["ru"] of="33304c64"
 # ### Дополнительное упражнение `cures`: пять решений
 # *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
 #
 # Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. Аргументы функций остаются прежними.
 #
 # * **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Функция потерь актора должна обучать только `log_prob`, а квадрат ошибки критика — только `value`.
-# * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; выборка той же формы, что и они, и с такими производными, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$.
+# * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; выборка той же формы, что и они, и с такими производными, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. У каждого элемента и при каждом вызове шум свой.
 # * **C** возвращает среднее значений функций потерь, собранных в списке (это тензоры без измерений); градиент должен доходить до каждого из них.
 # * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, каждый ровно один раз, и никакие другие.
-# * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x` и все поля `.grad` модели не меняются.
+# * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x`, все поля `.grad` и все флаги модели не меняются.
 #
 # За каждую букву даётся свой балл.
 # %% answer="cures"

@@ -7,14 +7,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import mse_loss
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import copies, fill_gradients, linear, value_net
+from .common import copies, fill_gradients, linear
+
+_SAMPLES = 4000
 
 
 @exercise(
@@ -27,8 +28,8 @@ from .common import copies, fill_gradients, linear, value_net
         aspect(
             "B",
             1,
-            en="B: the sample has right derivatives with respect to `mu` and `log_std`.",
-            ru="B: у выборки верные производные по `mu` и `log_std`.",
+            en="B: a sample of this normal distribution has right derivatives with respect to `mu` and `log_std`.",
+            ru="B: это выборка из нужного нормального распределения, с верными производными по `mu` и `log_std`.",
             after=(),
         ),
         aspect(
@@ -41,15 +42,15 @@ from .common import copies, fill_gradients, linear, value_net
         aspect(
             "D",
             1,
-            en="D: the optimizer has the parameters of the model, each once, and no others.",
-            ru="D: в оптимизаторе есть все параметры модели, каждый по одному разу, и никаких других.",
+            en="D: the SGD optimizer has the parameters of the model, each once, and no others.",
+            ru="D: в оптимизаторе SGD есть все параметры модели, каждый по одному разу, и никаких других.",
             after=(),
         ),
         aspect(
             "E",
             1,
-            en="E: the moved input is right, has no graph, and `.grad` of the model is as before.",
-            ru="E: сдвинутый вход верен, графа у него нет, а `.grad` у модели прежний.",
+            en="E: the moved input is right, has no graph, and each `.grad` and flag of the model is as before.",
+            ru="E: сдвинутый вход верен, графа у него нет, а все поля `.grad` и флаги модели прежние.",
             after=(),
         ),
     ],
@@ -107,9 +108,29 @@ def _sample(function: Any, case: Case) -> object:
     z = function(mu, log_std)
     spread = bool(((z - mu).detach().abs() > 0).all())
     by_mu, by_log_std = torch.autograd.grad(z.sum(), (mu, log_std), allow_unused=True)
-    if by_log_std is not None:
-        by_log_std = by_log_std / (z - mu).detach()
-    return {"derivative by mu": by_mu, "derivative by log_std": by_log_std, "differs from mu": spread}
+    return {
+        "derivative by mu": by_mu,
+        "derivative by log_std": by_log_std / (z - mu).detach() if by_log_std is not None and spread else None,
+        "differs from mu": spread,
+        "noise": _noise(function),
+    }
+
+
+def _noise(function: Any) -> dict[str, bool]:
+    """Return whether 4,000 entries of a sample look standard normal, differ from each other, and differ in another call.
+
+    The limits are five standard deviations away or more, so that no right sample fails.
+    """
+    mu, log_std = (torch.full((_SAMPLES,), value, dtype=torch.float64) for value in (2.0, 0.5))
+    one, other = ((function(mu, log_std).detach() - mu) / log_std.exp() for _ in range(2))
+    within = (one.abs() < 1).double().mean().item()
+    return {
+        "standard normal": abs(one.mean().item()) < 0.1
+        and abs(one.std().item() - 1) < 0.1
+        and abs(within - 0.6827) < 0.04,
+        "entries differ": one.unique().numel() > _SAMPLES // 2,
+        "calls differ": not torch.equal(one, other),
+    }
 
 
 def _mean(function: Any, case: Case) -> object:
@@ -128,6 +149,7 @@ def _optimizer(function: Any, case: Case) -> object:
         "parameters missing": len(set(wanted) - set(given)),
         "other tensors": len(set(given) - set(wanted)),
         "parameters given twice": len(given) - len(set(given)),
+        "is SGD": isinstance(optimizer, torch.optim.SGD),
         "lr": sorted({group["lr"] for group in optimizer.param_groups}),
         "outputs": model.head.weight.shape[0],
     }
@@ -137,16 +159,31 @@ def _attack(function: Any, case: Case) -> object:
     fill_gradients(case.model)
     before = copies(p.grad for p in case.model.parameters())
     given = case.x.clone()
-    x = function(case.model, case.x, case.y, 0.1, 3)
+    x = function(case.model, case.x, case.y, 0.1, 4)
     after = [p.grad for p in case.model.parameters()]
     return {
         "x": x,
         "has a graph": x.grad_fn is not None,
         "model's grad is there": all(each is not None for each in after),
         "model's grad stays": all(a is None or b is None or torch.equal(a, b) for a, b in zip(before, after)),
+        "model's flags stay": all(p.requires_grad for p in case.model.parameters()),
         "passed x stays": torch.equal(case.x, given),
         "passed x requires grad": case.x.requires_grad,
     }
+
+
+def _bump(rng: torch.Generator) -> nn.Sequential:
+    """Return a network whose output has a maximum where its inputs are 0.
+
+    Steps that begin near it go past the maximum and turn round.
+    """
+    net = nn.Sequential(linear(rng, 2, 4), nn.Tanh(), linear(rng, 4, 1))
+    slopes = 1 + uniform(rng, 2) / 2
+    with torch.no_grad():
+        net[0].weight.copy_(torch.block_diag(slopes[:1], slopes[1:]).T.repeat_interleave(2, 0))  # type: ignore[operator, union-attr]
+        net[0].bias.copy_(torch.tensor([1.0, -1.0]).repeat(2))  # type: ignore[operator, union-attr]
+        net[2].weight.copy_(torch.tensor([1.0, -1.0]).repeat(2))  # type: ignore[operator, union-attr]
+    return net
 
 
 class _Headed(nn.Module):
@@ -169,235 +206,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         returns=3 + uniform(rng, 4),
         mu=signed(rng, 3),
         log_std=signed(rng, 3) / 4,
-        model=value_net(rng, 2),
-        x=signed(rng, 3, 2),
-        y=signed(rng, 3, 1),
+        model=_bump(rng),
+        x=signed(rng, 3, 2).sign() * (torch.tensor([[0.11], [0.16], [0.52]]) + 0.01 * uniform(rng, 3, 2)),
+        y=-4 - uniform(rng, 3, 1),
     )
-
-
-# --------------------------------------------------------------------------------------- right and wrong cures
-
-
-def _a(log_prob: Tensor, value: Tensor, returns: Tensor) -> Tensor:
-    return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
-
-
-def _b(mu: Tensor, log_std: Tensor) -> Tensor:
-    return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
-
-def _c(losses: list[Tensor]) -> Tensor:
-    return torch.stack(losses).mean()
-
-
-def _d(model: Any, outputs: int, lr: float) -> Any:
-    model.head = nn.Linear(model.head.in_features, outputs)
-    return torch.optim.SGD(model.parameters(), lr=lr)
-
-
-def _e(model: Any, x: Tensor, y: Tensor, eps: float, steps: int) -> Tensor:
-    for _ in range(steps):
-        x = x.detach().requires_grad_()
-        (gradient,) = torch.autograd.grad(mse_loss(model(x), y), x)
-        x = x.detach() + eps * gradient.sign()
-    return x
-
-
-def _with(letter: str, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the five right functions with another one in place of one of them."""
-    return {"A": _a, "B": _b, "C": _c, "D": _d, "E": _e} | {letter: function}
-
-
-@cures.mistake(
-    en="A: the policy loss still moves the value. Logarithms of probabilities are negative, so this loss falls when the "
-    "value rises, and the critic is pushed above the returns.",
-    ru="A: функция потерь стратегии по-прежнему меняет оценку. Логарифмы вероятностей отрицательны, поэтому с ростом оценки "
-    "эта функция уменьшается, и критик завышает оценку.",
-)
-def leaks_into_the_critic() -> dict[str, Any]:
-    return _with("A", lambda lp, v, r: -(lp * (r - v)).mean() + mse_loss(v, r))
-
-
-@cures.mistake(
-    en="A: the value is cut off in both terms, so the critic learns nothing.",
-    ru="A: оценка отсоединена в обоих слагаемых, и критик не учится.",
-)
-def critic_learns_nothing() -> dict[str, Any]:
-    return _with("A", lambda lp, v, r: -(lp * (r - v.detach())).mean() + mse_loss(v.detach(), r))
-
-
-@cures.mistake(
-    en="A: the product is cut off as a whole, so the actor learns nothing.",
-    ru="A: произведение отсоединено целиком, и актор не учится.",
-)
-def actor_learns_nothing() -> dict[str, Any]:
-    return _with("A", lambda lp, v, r: -(lp * (r - v)).detach().mean() + mse_loss(v, r))
-
-
-@cures.mistake(
-    en="B: `sample()` runs under `no_grad()`. A flag that is set afterwards makes the sample a leaf: nothing goes on to the "
-    "encoder.",
-    ru="B: метод `sample()` выполняется внутри `no_grad()`. Если потом включить флаг, выборка станет листом: дальше, к "
-    "кодировщику, ничего не пойдёт.",
-)
-def flag_on_the_sample() -> dict[str, Any]:
-    return _with("B", lambda mu, ls: torch.distributions.Normal(mu, ls.exp()).sample().requires_grad_())
-
-
-@cures.mistake(
-    en="B: the noise is added to `mu`, but its size has no gradient.",
-    ru="B: шум прибавлен к `mu`, но у его размера нет градиента.",
-)
-def spread_without_a_gradient() -> dict[str, Any]:
-    return _with("B", lambda mu, ls: mu + ls.exp().detach() * torch.randn_like(mu))
-
-
-@cures.mistake(
-    en="B: the mean is returned. It has a gradient, but it is no sample.",
-    ru="B: возвращено среднее. Градиент у него есть, но это не выборка.",
-)
-def mean_for_a_sample() -> dict[str, Any]:
-    return _with("B", lambda mu, ls: mu * 1)
-
-
-@cures.mistake(
-    en="B: `log_std` was taken for the standard deviation itself: `exp()` is missing.",
-    ru="B: вместо стандартного отклонения взят сам `log_std`: пропущен `exp()`.",
-)
-def forgets_exp() -> dict[str, Any]:
-    return _with("B", lambda mu, ls: mu + ls * torch.randn_like(mu))
-
-
-@cures.mistake(
-    en="C: `torch.tensor(...)` copies the numbers. Its flag belongs to a new leaf: the graph behind the losses is gone.",
-    ru="C: `torch.tensor(...)` копирует числа. Флаг относится к новому листу, а граф функций потерь потерян.",
-)
-def copies_the_numbers() -> dict[str, Any]:
-    return _with("C", lambda losses: torch.tensor([loss.item() for loss in losses], requires_grad=True).mean())
-
-
-@cures.mistake(
-    en="C: the sum is returned. Asked for is the mean.",
-    ru="C: возвращена сумма, а нужно среднее.",
-)
-def sum_for_the_mean() -> dict[str, Any]:
-    return _with("C", lambda losses: torch.stack(losses).sum())
-
-
-@cures.mistake(
-    en="D: the optimizer has the old head. It was made before the new one.",
-    ru="D: в оптимизаторе старый выходной слой. Оптимизатор создан раньше, чем новый слой.",
-)
-def made_too_early() -> dict[str, Any]:
-    def run(model: Any, outputs: int, lr: float) -> Any:
-        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-        model.head = nn.Linear(model.head.in_features, outputs)
-        return optimizer
-
-    return _with("D", run)
-
-
-@cures.mistake(
-    en="D: the new head was added, but the old one is still in the optimizer, which keeps it in memory.",
-    ru="D: новый слой добавлен, но старый остался в оптимизаторе и занимает память.",
-)
-def keeps_the_old_head() -> dict[str, Any]:
-    def run(model: Any, outputs: int, lr: float) -> Any:
-        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
-        model.head = nn.Linear(model.head.in_features, outputs)
-        optimizer.add_param_group({"params": model.head.parameters()})
-        return optimizer
-
-    return _with("D", run)
-
-
-@cures.mistake(
-    en="D: only the new head is in the optimizer.",
-    ru="D: в оптимизаторе только новый выходной слой.",
-)
-def head_alone() -> dict[str, Any]:
-    def run(model: Any, outputs: int, lr: float) -> Any:
-        model.head = nn.Linear(model.head.in_features, outputs)
-        return torch.optim.SGD(model.head.parameters(), lr=lr)
-
-    return _with("D", run)
-
-
-def _by_backward(retains: bool, clears: bool) -> Callable[..., Tensor]:
-    """Return a wrong cure of E. It calls `backward()`, and keeps the graph if `retains`."""
-
-    def run(model: Any, x: Tensor, y: Tensor, eps: float, steps: int) -> Tensor:
-        x = x.clone().requires_grad_()
-        for _ in range(steps):
-            if retains:
-                x.retain_grad()
-            else:
-                x = x.detach().requires_grad_()
-            mse_loss(model(x), y).backward()
-            if clears:
-                model.zero_grad()
-            x = x + eps * x.grad.sign()  # type: ignore[union-attr]
-        return x if retains else x.detach()
-
-    return run
-
-
-@cures.mistake(
-    en="E: `retain_grad()` stops the error. The graph of all steps stays, and every pass adds to `.grad` of the model.",
-    ru="E: с `retain_grad()` ошибки нет. Но граф всех шагов остаётся, а каждый проход прибавляет к `.grad` модели.",
-)
-def retains_the_gradient() -> dict[str, Any]:
-    return _with("E", _by_backward(retains=True, clears=False))
-
-
-@cures.mistake(
-    en="E: the input is right, but `backward()` has added to `.grad` of the model, and the next training step would use it.",
-    ru="E: вход верен, но `backward()` прибавил градиенты к `.grad` модели, и они вошли бы в следующий шаг обучения.",
-)
-def fills_the_model() -> dict[str, Any]:
-    return _with("E", _by_backward(retains=False, clears=False))
-
-
-@cures.mistake(
-    en="E: `zero_grad()` has cleared the gradients of the model, and with them those that were there before.",
-    ru="E: вызов `zero_grad()` обнулил градиенты модели, а вместе с ними и те, что лежали там раньше.",
-)
-def clears_the_model() -> dict[str, Any]:
-    return _with("E", _by_backward(retains=False, clears=True))
-
-
-@cures.mistake(
-    en="E: the step goes down the gradient. The attack raises the loss.",
-    ru="E: шаг сделан против градиента. Атака увеличивает функцию потерь.",
-)
-def goes_down() -> dict[str, Any]:
-    return _with("E", lambda model, x, y, eps, steps: _e(model, x, y, -eps, steps))
-
-
-@cures.mistake(
-    en="E: there is one step instead of `steps`.",
-    ru="E: сделан один шаг вместо `steps`.",
-)
-def one_step() -> dict[str, Any]:
-    return _with("E", lambda model, x, y, eps, steps: _e(model, x, y, eps, 1))
-
-
-@cures.mistake(
-    en="E: the tensor that was passed was changed itself, its flag or its numbers. Begin with `x.detach().clone()`.",
-    ru="E: изменён сам переданный тензор, его флаг или числа. Начните с `x.detach().clone()`.",
-)
-def changes_the_input() -> dict[str, Any]:
-    def run(model: Any, x: Tensor, y: Tensor, eps: float, steps: int) -> Tensor:
-        x.requires_grad_()
-        return _e(model, x, y, eps, steps)
-
-    return _with("E", run)
-
-
-@cures.mistake(*cures.mistakes["changes_the_input"].says)
-def moves_the_input() -> dict[str, Any]:
-    def run(model: Any, x: Tensor, y: Tensor, eps: float, steps: int) -> Tensor:
-        x.copy_(_e(model, x, y, eps, steps))
-        return x
-
-    return _with("E", run)

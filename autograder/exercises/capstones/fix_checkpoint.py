@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
@@ -91,18 +89,19 @@ def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _measure(run: Callable[..., Any]) -> dict[str, object]:
-    """Run the answer on wide blocks behind a trained embedding; return its peak, and how often each block ran."""
+    """Run the answer on wide blocks, one of them frozen; return its peak, and the blocks in the order in which they ran."""
     model = adapted_model(torch.Generator().manual_seed(0), _BLOCKS, _FEATURES, _WIDTH)
     model["embed"].requires_grad_()
-    calls = [0] * _BLOCKS
+    blocks: Any = model["blocks"]
+    blocks[2].requires_grad_(False)
+    calls: list[int] = []
 
     def note(index: int) -> Callable[..., None]:
         def hook(*_: object) -> None:
-            calls[index] += 1
+            calls.append(index)
 
         return hook
 
-    blocks: Any = model["blocks"]
     with ExitStack() as stack:
         for index, block in enumerate(blocks):
             stack.callback(block.register_forward_pre_hook(note(index)).remove)
@@ -118,139 +117,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for blocks, rows, trained in [(2, 3, False), (3, 4, True), (3, 2, False)]:
         model = adapted_model(rng, blocks, 3)
         model["embed"].requires_grad_(trained)
-        if blocks == 3 and not trained:
-            model["blocks"][0].requires_grad_(False)  # type: ignore[index]
+        if blocks == 3:  # a frozen block between trained ones, or right behind the frozen embedding
+            model["blocks"][1 if trained else 0].requires_grad_(False)  # type: ignore[index]
         tokens = torch.randint(0, 5, (rows,), generator=rng)
         yield Case(**model, tokens=tokens, model=model, v=uniform(rng, rows, 1), measured=blocks == 2)
-
-
-def _through(
-    embed: nn.Module,
-    blocks: Any,
-    head: nn.Module,
-    tokens: Tensor,
-    *,
-    run: Callable[[nn.Module, Tensor], Tensor],
-) -> Tensor:
-    h = embed(tokens)
-    for block in blocks:
-        h = run(block, h)
-    return head(h)  # type: ignore[no-any-return]
-
-
-def _reentrant(block: nn.Module, h: Tensor) -> Tensor:
-    return checkpoint(block, h, use_reentrant=True)  # type: ignore[no-any-return]
-
-
-@fix_checkpoint.mistake(
-    en="The adapters in front still get no gradient. The message may be gone, but the blocks before the first input that "
-    "requires grad are still constants for autograd.",
-    ru="Первые адаптеры по-прежнему не получают градиента. Сообщение могло исчезнуть, но блоки до первого входа, который "
-    "требует градиента, для autograd по-прежнему константы.",
-)
-def silences_the_warning(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    return _through(embed, blocks, head, tokens, run=_reentrant)
-
-
-@fix_checkpoint.mistake(
-    en="The embedding was unfrozen. The adapters train again, but so does the embedding: it has a gradient and another flag.",
-    ru="Слой embedding разморожен. Адаптеры снова обучаются, но вместе с ними и он: у него появился градиент, и флаг "
-    "изменился.",
-)
-def unfreezes_the_embedding(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    embed.requires_grad_()
-    return _through(embed, blocks, head, tokens, run=_reentrant)
-
-
-@fix_checkpoint.mistake(
-    en="The base was unfrozen, and still the first blocks have no gradient: weights inside a block do not count.",
-    ru="Основа разморожена, а у первых блоков градиента по-прежнему нет: веса внутри блока не учитываются.",
-)
-def unfreezes_the_base(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    for block in blocks:
-        block.requires_grad_()
-    return _through(embed, blocks, head, tokens, run=_reentrant)
-
-
-@fix_checkpoint.mistake(
-    en="There are no checkpoints any more. The gradients are right, but all blocks are in memory at once.",
-    ru="Контрольных точек больше нет. Градиенты верны, но в памяти лежат сразу все блоки.",
-)
-def drops_the_checkpoints(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    return _through(embed, blocks, head, tokens, run=lambda block, h: block(h))
-
-
-@fix_checkpoint.mistake(
-    en="The first block runs without a checkpoint, so that its output requires grad. All that is in it stays in memory until "
-    "the end of the backward pass.",
-    ru="Первый блок выполняется без контрольной точки, чтобы его выход требовал градиента. Всё его содержимое остаётся в "
-    "памяти до конца обратного прохода.",
-)
-def spares_the_first(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    h = embed(tokens)
-    for index, block in enumerate(blocks):
-        h = _reentrant(block, h) if index and h.requires_grad else block(h)
-    return head(h)  # type: ignore[no-any-return]
-
-
-@fix_checkpoint.mistake(
-    en="One checkpoint holds all blocks. They are recomputed together, and the peak is that without checkpoints.",
-    ru="Контрольная точка одна на все блоки. Вычисляются повторно они тоже все сразу, и пик такой же, как без контрольных "
-    "точек.",
-)
-def one_for_all(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    return head(checkpoint(nn.Sequential(*blocks), embed(tokens), use_reentrant=False))  # type: ignore[no-any-return]
-
-
-@fix_checkpoint.mistake(
-    en="The input of every block is detached, so each block is cut off from those behind it. Only the first input needs a "
-    "flag.",
-    ru="Вход каждого блока отсоединён от графа, и блоки отрезаны друг от друга. Флаг нужен только самому первому входу.",
-)
-def detaches_every_input(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    return _through(embed, blocks, head, tokens, run=lambda block, h: _reentrant(block, h.detach().requires_grad_()))
-
-
-@fix_checkpoint.mistake(
-    en="The output of the embedding is detached and requires grad again. A trained embedding then gets no gradient.",
-    ru="Выход слоя embedding отсоединён от графа, а потом снова требует градиента. Обучаемый embedding тогда остаётся без "
-    "градиента.",
-)
-def cuts_off_the_embedding(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    h = embed(tokens).detach().requires_grad_()
-    for block in blocks:
-        h = _reentrant(block, h)
-    return head(h)  # type: ignore[no-any-return]
-
-
-@fix_checkpoint.mistake(
-    en="The blocks run under `no_grad()`: nothing in them gets a gradient.",
-    ru="Блоки выполняются внутри `no_grad()`: ни у чего в них нет градиента.",
-)
-def without_grad(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    with torch.no_grad():
-        h = _through(embed, blocks, nn.Identity(), tokens, run=lambda block, h: block(h))
-    return head(h)  # type: ignore[no-any-return]
-
-
-@fix_checkpoint.mistake(
-    en="The base is skipped, or was replaced: the output is another one.",
-    ru="Основа пропущена или заменена: выход стал другим.",
-)
-def skips_the_base(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    return _through(embed, blocks, head, tokens, run=lambda block, h: torch.tanh(h + block.adapter(h)))  # type: ignore[operator]
-
-
-@fix_checkpoint.mistake(
-    en="An argument that requires grad was added for the sake of its flag. Where a whole block is frozen, the reentrant "
-    "checkpoint then stops in the backward pass: “none of output has requires_grad=True”.",
-    ru="Добавлен аргумент, который требует градиента только ради флага. Если блок заморожен целиком, реентерабельный вариант "
-    "тогда останавливается в обратном проходе: «none of output has requires_grad=True».",
-)
-def adds_a_flag(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
-    flag = torch.zeros((), requires_grad=True)
-
-    def run(block: nn.Module, h: Tensor) -> Tensor:
-        return checkpoint(lambda h, _: block(h), h, flag, use_reentrant=True)  # type: ignore[no-any-return]
-
-    return _through(embed, blocks, head, tokens, run=run)

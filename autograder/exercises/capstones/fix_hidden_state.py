@@ -79,8 +79,12 @@ def fix_hidden_state(answer: Any, case: Case) -> dict[str, object]:
     with weights_after_steps(case.optimizer) as weights:
         state = answer.fix_hidden_state(case.cell, case.optimizer, case.x, case.y, case.state, case.k)
     with using_answer():
-        parts = [part for part in (state if isinstance(state, tuple) else [state]) if isinstance(part, Tensor)]
-        found = {"state": state, "requires_grad": any(part.requires_grad for part in parts)}
+        parts = [part for part in (state if isinstance(state, (tuple, list)) else [state]) if isinstance(part, Tensor)]
+        found = {
+            "state": state,
+            "requires_grad": any(part.requires_grad for part in parts),
+            "kind": "Tensor" if isinstance(state, Tensor) else type(state).__name__,
+        }
     return {"weights": weights, "state": found}
 
 
@@ -251,3 +255,12 @@ def returns_a_graph(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State,
 )
 def returns_nothing(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State, k: int) -> None:
     _run(cell, o, x, y, state, k, between=_cut)
+
+
+@fix_hidden_state.mistake(
+    en="A tuple came, and a list is returned. The state goes back in the form in which it came.",
+    ru="Состояние пришло кортежем, а возвращён список. Вернуть его нужно в том же виде, в каком оно пришло.",
+)
+def returns_a_list(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State, k: int) -> State:
+    last = _run(cell, o, x, y, state, k, between=_cut)
+    return list(last) if isinstance(last, tuple) else last

@@ -195,10 +195,10 @@ def the_step_size_alone(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: 
 
 
 @fix_traces.mistake(
-    en="The optimizer makes no step: the weights are changed by hand. Adam, for one, does not subtract `lr` times "
-    "`p.grad`.",
-    ru="Оптимизатор не делает ни одного шага: веса изменены вручную. Adam, например, вычитает не `p.grad`, умноженный на "
-    "`lr`.",
+    en="The optimizer that was passed makes no step: the weights change without it. Adam, for one, does not subtract `lr` "
+    "times `p.grad`.",
+    ru="Переданный оптимизатор не делает ни одного шага: веса меняются без него. Adam, например, вычитает не `p.grad`, "
+    "умноженный на `lr`.",
 )
 def steps_by_hand(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
     _run(m, o, s, r, gamma, lam, sign=-1, clears=True, twice=False, steps=False)

@@ -88,7 +88,7 @@ def sliding_gradient(answer: Any, case: Case) -> dict[str, object]:
 
 @sliding_gradient.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for length, k in [(4, 2), (6, 3), (3, 5)]:
+    for length, k in [(5, 2), (7, 3), (3, 5)]:
         cell = Cell(rng, 2, 3, 1)
         if k == 3:
             fill_gradients(cell)
@@ -171,6 +171,16 @@ def one_call(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> list[Tensor]
 )
 def side_by_side(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> list[Tensor]:
     return _linked(cell, x, y, h, k, back=lambda t: t % k + 1)
+
+
+@sliding_gradient.mistake(
+    en="The history is cut once, `k` steps before the end: from the losses before the cut the gradient goes to the very "
+    "beginning.",
+    ru="История оборвана один раз, за `k` шагов до конца: от функций потерь до этого места градиент идёт до самого начала.",
+)
+def one_cut(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> list[Tensor]:
+    cut = max(0, len(x) - k)
+    return _linked(cell, x, y, h, k, back=lambda t: t + 1 if t < cut else t - cut + 1)
 
 
 @sliding_gradient.mistake(

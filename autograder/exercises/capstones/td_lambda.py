@@ -86,7 +86,7 @@ def td_lambda(answer: Any, case: Case) -> dict[str, object]:
     trained = [p for p in parameters if p.requires_grad]
     errors = answer.td_lambda(case.model, case.steps, case.gamma, case.lam, case.alpha)
     with using_answer():
-        listed = [number(error) for error in errors] if isinstance(errors, (list, tuple)) else errors
+        listed = [_plain(error) for error in errors] if isinstance(errors, (list, tuple)) else errors
     after = [copies(p.grad for p in parameters), [p.requires_grad for p in parameters]]
     return {
         "weights": copies(trained),
@@ -97,6 +97,11 @@ def td_lambda(answer: Any, case: Case) -> dict[str, object]:
         "grad": _same(before[0], after[0]),
         "flags": after[1],
     }
+
+
+def _plain(error: object) -> object:
+    """Return a number in a uniform form. A tensor stays a tensor: the contract asks for Python numbers."""
+    return error if isinstance(error, torch.Tensor) else number(error)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -275,3 +280,12 @@ def leaves_gradients(model: Any, steps: list[Step], gamma: float, lam: float, al
         if p.requires_grad:
             p.grad = torch.ones_like(p)
     return errors
+
+
+@td_lambda.mistake(
+    en="The list holds tensors. Python numbers are asked for: `.item()` makes one of a tensor.",
+    ru="В списке лежат тензоры, а нужны числа Python: число из тензора делает `.item()`.",
+)
+def returns_tensors(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[torch.Tensor]:
+    errors = _learn(model, steps, gamma, lam, alpha, ends="terminated")
+    return [torch.tensor(error, dtype=torch.float64) for error in errors]

@@ -312,3 +312,11 @@ def measures_afterwards(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, s
 )
 def returns_nothing(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> None:
     _train(c, o, x, y, h, steps, rows, run=checkpointed)
+
+
+@train_windows.mistake(
+    en="Frozen weights were thawed: their flags are on, and what their gradients need takes memory as well.",
+    ru="Замороженные веса разморожены: их флаги включены, и память занимает ещё и то, что нужно для их градиентов.",
+)
+def thaws_the_base(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c.requires_grad_(), o, x, y, h, steps, rows, run=checkpointed)

@@ -519,3 +519,283 @@ def sliding_gradient(cell, x, y, h, k):
             prediction, state = cell(x[s], state)
         total = total + mse_loss(prediction, y[t])
     return list(torch.autograd.grad(total, weights))
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="spares_the_frozen"
+# checkpoints only for blocks that are trained
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        if any(p.requires_grad for p in block.parameters()):
+            h = checkpoint(block, h, use_reentrant=False)
+        else:
+            h = block(h)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="cuts_at_a_frozen_block"
+# frozen blocks under no_grad
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        if any(p.requires_grad for p in block.parameters()):
+            h = checkpoint(block, h, use_reentrant=False)
+        else:
+            with torch.no_grad():
+                h = block(h)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="two_to_a_checkpoint"
+# two blocks per checkpoint
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for i in range(0, len(blocks), 2):
+        h = checkpoint(torch.nn.Sequential(*blocks[i : i + 2]), h, use_reentrant=False)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="recomputes_the_last"
+# lambda bound late
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(lambda x: block(x), h, use_reentrant=False)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="trusts_the_first"
+# first block without a checkpoint
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for i, block in enumerate(blocks):
+        h = block(h) if i == 0 else checkpoint(block, h, use_reentrant=True)
+    return head(h)
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="returns_tensors"
+# returns tensors
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).sum()
+        v_next = torch.zeros(()) if terminated else model(next_state).sum().detach()
+        delta = (reward + gamma * v_next - v).detach()
+        grads = torch.autograd.grad(v, params)
+        with torch.no_grad():
+            for p, z, g in zip(params, traces, grads):
+                z.mul_(gamma * lam).add_(g)
+                p.add_(alpha * delta * z)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="returns_a_list"
+# a list comes back
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    cut = lambda s: s.detach() if torch.is_tensor(s) else [cut(t) for t in s]
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = cut(state)
+    return state
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="one_cut"
+# a hook that stays: stop at the first state beyond k of the last loss
+def sliding_gradient(cell, x, y, h, k):
+    params = [p for p in cell.parameters() if p.requires_grad]
+    loss = 0.0
+    for t, (x_t, y_t) in enumerate(zip(x, y)):
+        if t == len(x) - k:
+            h = h.detach()
+        prediction, h = cell(x_t, h)
+        loss = loss + mse_loss(prediction, y_t)
+    return list(torch.autograd.grad(loss, params, allow_unused=True))
+
+
+# %% exercise="train_windows" verdict="refused" mistake="thaws_the_base"
+# optimizer step, frozen weights thawed
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    cell.requires_grad_(True)
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        parts = []
+        for first in range(0, h.shape[0], rows):
+            part = h[first : first + rows]
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, part = checkpoint(cell, x_t[first : first + rows], part, use_reentrant=False)
+                loss = loss + (prediction - y_t[first : first + rows]).square().sum()
+            (loss / ys.numel()).backward()
+            total += loss.item()
+            parts.append(part.detach())
+        optimizer.step()
+        h = torch.cat(parts)
+    return h, total / y.numel()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="steps_by_hand"
+# optimizer replaced by a new SGD
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    optimizer = torch.optim.SGD(model.parameters(), lr=optimizer.param_groups[0]["lr"])
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% exercise="cures" verdict="refused" mistake="another_noise"
+# B: uniform noise
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return mu + log_std.exp() * torch.rand_like(mu)
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="same_noise_again"
+# B: seed set
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        torch.manual_seed(0)
+        return mu + log_std.exp() * torch.randn_like(mu)
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="another_optimizer"
+# D: Adam
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.Adam(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="adds_up_the_gradients"
+# E: x.grad accumulates
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone().requires_grad_()
+        for _ in range(steps):
+            mse_loss(model(x), y).backward(inputs=[x])
+            x.data += eps * x.grad.sign()
+        return x.detach()
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="one_long_step"
+# E: steps times eps once
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone().requires_grad_()
+        (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+        return (x + steps * eps * g.sign()).detach()
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}

@@ -217,6 +217,7 @@ class Cube(torch.autograd.Function):
 # dict keyed by id(x)
 class Exp(torch.autograd.Function):
     memo = {}
+
     @staticmethod
     def forward(ctx, x):
         y = torch.exp(x)
@@ -237,6 +238,7 @@ class Exp(torch.autograd.Function):
         y = torch.stack([t.exp() for t in x])
         ctx.save_for_backward(y)
         return y
+
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
@@ -251,6 +253,7 @@ class Exp(torch.autograd.Function):
         y = torch.exp(x)
         ctx.save_for_backward(y)
         return y
+
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
@@ -299,13 +302,17 @@ class Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
+
         def down(g, t):
             for i in range(g.dim()):
                 j = i - g.dim()
                 if -j > t.dim() or t.shape[j] == 1:
                     g = g.sum(i, keepdim=True)
             return g.squeeze()
-        return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(grad_output * a, b) if ctx.needs_input_grad[1] else None
+
+        return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
+            grad_output * a, b
+        ) if ctx.needs_input_grad[1] else None
 
 
 # %% exercise="product_function" verdict="refused" mistake="divides_the_result"
@@ -319,7 +326,9 @@ class Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         a, b, y = ctx.saved_tensors
-        return grad_output * y / a if ctx.needs_input_grad[0] else None, grad_output * y / b if ctx.needs_input_grad[1] else None
+        return grad_output * y / a if ctx.needs_input_grad[0] else None, grad_output * y / b if ctx.needs_input_grad[
+            1
+        ] else None
 
 
 # %% exercise="product_function" verdict="refused" mistake="counts_axes_from_the_left"
@@ -333,12 +342,16 @@ class Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
+
         def down(g, t):
             for i, n in enumerate(t.shape):
                 if n == 1:
                     g = g.sum(i, keepdim=True)
             return g
-        return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(grad_output * a, b) if ctx.needs_input_grad[1] else None
+
+        return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
+            grad_output * a, b
+        ) if ctx.needs_input_grad[1] else None
 
 
 # %% exercise="fix_sinh" verdict="refused" mistake="under_no_grad"
@@ -409,6 +422,7 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
+
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -439,6 +453,7 @@ class Sign(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x.sign()
+
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -467,6 +482,7 @@ class Reverse(torch.autograd.Function):
     def forward(ctx, x, factor):
         ctx.factor = factor
         return x.clone()
+
     @staticmethod
     def backward(ctx, g):
         return [-ctx.factor * g, None]
@@ -497,6 +513,7 @@ class Square(torch.autograd.Function):
         y = x * x
         ctx.save_for_backward(x, y)
         return y
+
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
@@ -555,6 +572,7 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
+
     @staticmethod
     def backward(ctx, g):
         return [g * ctx.factor, None]
@@ -568,6 +586,7 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
+
     @staticmethod
     def backward(ctx, g):
         return g * ctx.factor, g.sum()
@@ -611,19 +630,23 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def forward(x):
         return x**3
+
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
+
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
+
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return t * 3 * x**2
+
     @staticmethod
     def vmap(info, in_dims, x):
         return Cube.apply(x)
@@ -633,18 +656,22 @@ class Cube(torch.autograd.Function):
 # jvp as a method of two outputs
 class Cube(torch.autograd.Function):
     generate_vmap_rule = True
+
     @staticmethod
     def forward(x):
         return x**3
+
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
+
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
+
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
@@ -657,18 +684,22 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, x):
         return torch.stack([Cube.apply(t) for t in x.unbind(in_dims[0])]), in_dims[0]
+
     @staticmethod
     def forward(x):
         return x**3
+
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
+
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
+
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors

@@ -611,6 +611,7 @@ def locked_accumulation(w, loss_of, lock):
 # profiler reads the engine's rows
 def node_order(loss):
     from torch.profiler import profile, ProfilerActivity
+
     seen, todo, leaves = set(), [loss.grad_fn], []
     while todo:
         node = todo.pop()
@@ -931,7 +932,9 @@ def locked_accumulation(w, loss_of, lock):
 # set of numbers (equal ones lost)
 def deterministic_sum(gradients):
     rows = [g.reshape(-1).tolist() for g in gradients]
-    return torch.tensor([math.fsum(set(c)) for c in zip(*rows)], dtype=torch.float64).float().reshape(gradients[0].shape)
+    return (
+        torch.tensor([math.fsum(set(c)) for c in zip(*rows)], dtype=torch.float64).float().reshape(gradients[0].shape)
+    )
 
 
 # %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
@@ -963,6 +966,7 @@ def one_graph(x, limit):
 # pool map
 def fix_threads(model, batches):
     from multiprocessing.pool import ThreadPool
+
     if not len(batches):
         return []
     pool = ThreadPool(len(batches))
@@ -977,12 +981,14 @@ def fix_threads(model, batches):
 # one thread after another (probe: must they run at once?)
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
+
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
+
     for i in range(len(batches)):
         t = threading.Thread(target=work, args=(i,))
         t.start()
@@ -996,15 +1002,19 @@ def fix_threads(model, batches):
 # same class, new error
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
+
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except Exception as e:
             errors.append(e)
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
-    for t in threads: t.join()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
     if errors:
         raise type(errors[0])(*errors[0].args)
     return outputs
@@ -1014,15 +1024,19 @@ def fix_threads(model, batches):
 # recording switched on at the end
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
+
     def work(i):
         torch.set_grad_enabled(False)
         try:
             outputs[i] = model(batches[i])
         except BaseException as e:
             errors.append(e)
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
-    for t in threads: t.join()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
     torch.set_grad_enabled(True)
     if errors:
         raise errors[0]
@@ -1033,14 +1047,17 @@ def fix_threads(model, batches):
 # raises before all are joined
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), {}
+
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as e:
             errors[i] = e
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
+    for t in threads:
+        t.start()
     for i, t in enumerate(threads):
         t.join()
         if i in errors:
@@ -1052,15 +1069,19 @@ def fix_threads(model, batches):
 # order of completion
 def fix_threads(model, batches):
     outputs, errors = [], []
+
     def work(i):
         try:
             with torch.no_grad():
                 outputs.append(model(batches[i]))
         except BaseException as e:
             errors.append(e)
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
-    for t in threads: t.join()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
     if errors:
         raise errors[0]
     return outputs
@@ -1070,15 +1091,19 @@ def fix_threads(model, batches):
 # failed batches tried again in the caller
 def fix_threads(model, batches):
     outputs, failed = [None] * len(batches), []
+
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as e:
             failed.append(i)
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
-    for t in threads: t.join()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
     with torch.no_grad():
         for i in failed:
             outputs[i] = model(batches[i])
@@ -1091,14 +1116,18 @@ def fix_threads(model, batches):
     for p in model.parameters():
         p.requires_grad_(False)
     outputs, errors = [None] * len(batches), []
+
     def work(i):
         try:
             outputs[i] = model(batches[i])
         except BaseException as e:
             errors.append(e)
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
-    for t in threads: t.join()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
     if errors:
         raise errors[0]
     return outputs
@@ -1108,6 +1137,7 @@ def fix_threads(model, batches):
 # not joined on error (executor without with)
 def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(max(1, len(batches)))
     return [f.result() for f in [pool.submit(torch.no_grad()(lambda b: model(b)), b) for b in batches]]
 
@@ -1122,6 +1152,7 @@ def order_changes_bits():
 # four numbers
 def order_changes_bits():
     import random
+
     r = random.Random(1)
     while True:
         numbers = [r.uniform(0.1, 10) for _ in range(4)]
@@ -1133,6 +1164,7 @@ def order_changes_bits():
 # negative number
 def order_changes_bits():
     import random
+
     r = random.Random(1)
     while True:
         numbers = [r.uniform(-10, -0.1) for _ in range(3)]
@@ -1147,6 +1179,7 @@ class Recompute(torch.autograd.Function):
     def forward(ctx, f, x):
         ctx.f, ctx.kept = f, x.detach()
         return f(x.detach())
+
     @staticmethod
     def backward(ctx, g):
         got = []
@@ -1167,6 +1200,7 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
+
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -1184,6 +1218,7 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
+
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1201,6 +1236,7 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
+
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1218,6 +1254,7 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
+
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1235,6 +1272,7 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
+
     @staticmethod
     def backward(ctx, g):
         if isinstance(ctx.f, torch.nn.Module):
@@ -1349,6 +1387,7 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
+
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1366,6 +1405,7 @@ class Recompute(torch.autograd.Function):
         Recompute.f = staticmethod(f)
         ctx.save_for_backward(x)
         return f(x)
+
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1379,6 +1419,7 @@ class Recompute(torch.autograd.Function):
 # 20 instead of 10
 def order_changes_bits():
     import random
+
     r = random.Random(1)
     while True:
         n = [r.uniform(1, 10), 20.0, r.uniform(1, 10)]
@@ -1424,15 +1465,19 @@ def fix_anomaly(f, x):
 # daemon threads, joined with a time limit
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
+
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
+
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(batches))]
-    for t in threads: t.start()
-    for t in threads: t.join(timeout=0.001)
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(timeout=0.001)
     if errors:
         raise errors[0]
     return outputs
@@ -1442,14 +1487,17 @@ def fix_threads(model, batches):
 # not joined after the first failure seen
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
+
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
+    for t in threads:
+        t.start()
     while any(t.is_alive() for t in threads):
         if errors:
             raise errors[0]

@@ -107,20 +107,20 @@ def freeze(model, k):
 
 # %% exercise="predict_in_place" verdict="refused" mistake="products_save_what_learns"
 predict_in_place = {
-    'y = h ** 2; h.add_(1)': 'RuntimeError',
-    'y = h ** 2; y.mul_(3)': [6.0, 24.0],
-    'y = h.sqrt(); h.add_(1)': [0.5, 0.25],
-    'y = h.sqrt(); y.add_(1)': 'RuntimeError',
-    'y = h * 3; h.add_(1)': [3.0, 3.0],
-    'y = h * k; h.add_(1)': 'RuntimeError',
-    'y = h * k; k.add_(1)': [3.0, 5.0],
-    'y = h.relu_()': [1.0, 1.0],
-    'y = h.relu_().relu_()': 'RuntimeError',
-    'y = h; h[0].mul_(10)': [10.0, 1.0],
-    'y = h; h.unbind()[0].mul_(10)': 'RuntimeError',
-    'x.add_(1); y = x * 2': 'RuntimeError',
-    'x[0].mul_(10); y = x * 2': 'RuntimeError',
-    'y = h * 3; y[0] = 7': [0.0, 3.0],
+    "y = h ** 2; h.add_(1)": "RuntimeError",
+    "y = h ** 2; y.mul_(3)": [6.0, 24.0],
+    "y = h.sqrt(); h.add_(1)": [0.5, 0.25],
+    "y = h.sqrt(); y.add_(1)": "RuntimeError",
+    "y = h * 3; h.add_(1)": [3.0, 3.0],
+    "y = h * k; h.add_(1)": "RuntimeError",
+    "y = h * k; k.add_(1)": [3.0, 5.0],
+    "y = h.relu_()": [1.0, 1.0],
+    "y = h.relu_().relu_()": "RuntimeError",
+    "y = h; h[0].mul_(10)": [10.0, 1.0],
+    "y = h; h.unbind()[0].mul_(10)": "RuntimeError",
+    "x.add_(1); y = x * 2": "RuntimeError",
+    "x[0].mul_(10); y = x * 2": "RuntimeError",
+    "y = h * 3; y[0] = 7": [0.0, 3.0],
 }
 
 
@@ -165,7 +165,8 @@ def head_gradients(body, head, x, y):
     body.eval()
     with torch.no_grad():
         f = body(x)
-    for m, t in was: m.training = t
+    for m, t in was:
+        m.training = t
     ((head(f) - y) ** 2).mean().backward()
 
 

@@ -312,9 +312,12 @@ class Counter(torch.nn.Module):
         super().__init__()
         self.l = torch.nn.Linear(1, 1)
         self.calls = 0
+
     def forward(self, x):
         self.calls += 1
         return self.l(x) * self.calls
+
+
 def break_accumulation():
     return Counter(), [(torch.ones(2, 1), torch.zeros(2, 1)), (torch.ones(2, 1), torch.zeros(2, 1))]
 
@@ -325,11 +328,17 @@ class Attention(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.a = torch.nn.Linear(1, 1)
+
     def forward(self, x):
         return torch.softmax(self.a(x), dim=0) * x.sum(0)
+
+
 def break_accumulation():
     torch.manual_seed(1)
-    return Attention(), [(torch.tensor([[1.0], [2.0]]), torch.tensor([[0.0], [5.0]])), (torch.tensor([[3.0], [-1.0]]), torch.tensor([[2.0], [1.0]]))]
+    return Attention(), [
+        (torch.tensor([[1.0], [2.0]]), torch.tensor([[0.0], [5.0]])),
+        (torch.tensor([[3.0], [-1.0]]), torch.tensor([[2.0], [1.0]])),
+    ]
 
 
 # %% exercise="is_right" verdict="refused" mistake="compares_exactly"
@@ -338,8 +347,8 @@ def is_right(accumulate):
     w = torch.tensor([0.1, 0.3], requires_grad=True)
     w.grad = torch.ones(2)
     k = torch.tensor([0.7, -0.2])
-    accumulate(w, [(lambda: ((w - k) ** 2).mean(), 1), (lambda: (w * k).sin().mean(), 3), (lambda: (w ** 3).mean(), 3)])
-    t, = torch.autograd.grad((((w - k) ** 2).mean() + 3 * (w * k).sin().mean() + 3 * (w ** 3).mean()) / 7, w)
+    accumulate(w, [(lambda: ((w - k) ** 2).mean(), 1), (lambda: (w * k).sin().mean(), 3), (lambda: (w**3).mean(), 3)])
+    (t,) = torch.autograd.grad((((w - k) ** 2).mean() + 3 * (w * k).sin().mean() + 3 * (w**3).mean()) / 7, w)
     return bool((w.grad == t).all())
 
 

@@ -652,6 +652,7 @@ def is_right_mask(attach):
     (3 * weight).sum().backward()
     return torch.equal(weight.grad, torch.full((3, 2), 3.0)) and torch.equal(was, weight.detach())
 
+
 # %%
 import contextlib  # noqa: E402
 import math
@@ -680,7 +681,9 @@ def arriving_gradients(loss, tensors):
 def arriving_gradients(loss, tensors):
     before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
     out = [None] * len(tensors)
-    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())) for i, t in enumerate(tensors) if not t.is_leaf]
+    handles = [
+        t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())) for i, t in enumerate(tensors) if not t.is_leaf
+    ]
     try:
         loss.backward()
     finally:
@@ -759,7 +762,9 @@ def arriving_gradients(loss, tensors):
 def arriving_gradients(loss, tensors):
     before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
     out = [None] * len(tensors)
-    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())) for i, t in enumerate(tensors) if not t.is_leaf]
+    handles = [
+        t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone())) for i, t in enumerate(tensors) if not t.is_leaf
+    ]
     try:
         loss.backward()
     finally:
@@ -778,6 +783,7 @@ def damp(tensor, factor):
         g = g.clone()
         g.data.mul_(factor)
         return g
+
     return tensor.register_hook(hook)
 
 
@@ -791,11 +797,13 @@ def damp(tensor, factor):
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     edge = torch.autograd.graph.get_gradient_edge(tensor)
+
     def hook(grads):
         grads = list(grads)
         if grads[edge.output_nr] is not None:
             grads[edge.output_nr] = grads[edge.output_nr] * factor
         return tuple(grads)
+
     return edge.node.register_prehook(hook)
 
 
@@ -815,9 +823,11 @@ def damp(tensor, factor):
 # %% exercise="damp" verdict="refused" mistake="keeps_the_first"
 def damp(tensor, factor):
     kept = []
+
     def hook(g):
         kept.append(g * factor)
         return kept[0]
+
     return tensor.register_hook(hook)
 
 
@@ -850,7 +860,9 @@ def clip_globally(model, loss, max_norm):
 def clip_globally(model, loss, max_norm):
     loss.backward(retain_graph=True)
     norm = torch.cat([p.grad.reshape(-1) for p in model.parameters() if p.grad is not None]).norm()
-    hs = [p.register_hook(lambda g: g * min(1.0, (max_norm / norm).item())) for p in model.parameters() if p.requires_grad]
+    hs = [
+        p.register_hook(lambda g: g * min(1.0, (max_norm / norm).item())) for p in model.parameters() if p.requires_grad
+    ]
     model.zero_grad()
     loss.backward()
     for h in hs:
@@ -880,7 +892,9 @@ def clip_globally(model, loss, max_norm):
 
 # %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
 def clip_globally(model, loss, max_norm):
-    norm = torch.autograd.grad(loss, [p for p in model.parameters() if p.requires_grad], retain_graph=True, allow_unused=True)
+    norm = torch.autograd.grad(
+        loss, [p for p in model.parameters() if p.requires_grad], retain_graph=True, allow_unused=True
+    )
     norm = torch.cat([g.reshape(-1) for g in norm if g is not None]).norm()
     (loss * min(1.0, (max_norm / norm).item())).backward()
 
@@ -903,15 +917,19 @@ def step_in_backward(model, make_optimizer):
             continue
         node = torch.autograd.graph.get_gradient_edge(p).node
         optimizer = make_optimizer([p])
+
         def hook(gi, go, p=p, optimizer=optimizer):
             optimizer.step()
             p.grad = None
+
         handles.append(node.register_hook(hook))
         keep.append(node)
+
     def stop():
         while handles:
             handles.pop().remove()
         keep.clear()
+
     return stop
 
 
@@ -920,10 +938,12 @@ def step_in_backward(model, make_optimizer):
     handles = []
     for p in model.parameters():
         if p.requires_grad:
+
             def hook(g, p=p, optimizer=make_optimizer([p])):
                 p.grad = g
                 optimizer.step()
                 p.grad = None
+
             handles.append(p.register_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 
@@ -933,12 +953,14 @@ def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizer = make_optimizer(ps)
     came = set()
+
     def hook(p):
         came.add(p)
         if len(came) == len(ps):
             came.clear()
             optimizer.step()
             optimizer.zero_grad()
+
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
 
@@ -949,9 +971,11 @@ def step_in_backward(model, make_optimizer):
     for m in model.modules():
         for p in m._parameters.values():
             if p is not None and p.requires_grad:
+
                 def hook(p, optimizer=make_optimizer([p])):
                     optimizer.step()
                     p.grad = None
+
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 
@@ -962,11 +986,13 @@ def step_in_backward(model, make_optimizer):
     for m in model.modules():
         for p in m._parameters.values():
             if p is not None and p.requires_grad:
+
                 def hook(p, optimizer=make_optimizer([p])):
                     if p.grad is not None:
                         optimizer.step()
+
                 handles.append(p.register_post_accumulate_grad_hook(hook))
-                
+
     for p in model.parameters():
         if p.requires_grad:
             handles.append(p.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None)))
@@ -978,13 +1004,17 @@ def step_in_backward(model, make_optimizer):
     on = [True]
     for p in model.parameters():
         if p.requires_grad:
+
             def hook(p, optimizer=make_optimizer([p])):
                 if on[0]:
                     optimizer.step()
                 p.grad = None
+
             p.register_post_accumulate_grad_hook(hook)
+
     def stop():
         on[0] = False
+
     return stop
 
 
@@ -993,11 +1023,13 @@ def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in ps}
     waiting = []
+
     def flush():
         while waiting:
             p = waiting.pop()
             optimizers[p].step()
             p.grad = None
+
     def hook(p):
         if not waiting:
             torch.autograd.Variable._execution_engine.queue_callback(flush)
@@ -1005,6 +1037,7 @@ def step_in_backward(model, make_optimizer):
         if len(waiting) > 3:
             flush()
             torch.autograd.Variable._execution_engine.queue_callback(flush)
+
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
 
@@ -1017,13 +1050,17 @@ def step_in_backward(model, make_optimizer):
             continue
         node = torch.autograd.graph.get_gradient_edge(p).node
         optimizer = make_optimizer([p])
+
         def hook(gi, go, p=p, optimizer=optimizer, node=node):
             optimizer.step()
             p.grad = None
+
         handles.append(node.register_hook(hook))
+
     def stop():
         while handles:
             handles.pop().remove()
+
     return stop
 
 
@@ -1032,24 +1069,30 @@ def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
     sent, came = [], set()
     members = [{id(p) for p in b} - skip for b in buckets]
+
     def attach(p):
         node = torch.autograd.graph.get_gradient_edge(p).node
+
         def hook(gi, go, node=node):
             came.add(id(p))
             while len(sent) < len(members) and members[len(sent)] <= came:
                 sent.append(len(sent))
                 all_reduce(sent[-1])
+
         node.register_hook(hook)
+
     for b in buckets:
         for p in b:
             if id(p) not in skip:
                 attach(p)
+
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(members):
             raise RuntimeError(n)
+
     return finish
 
 
@@ -1057,20 +1100,25 @@ def watch_buckets(buckets, all_reduce, unused=()):
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
+
     def hook(p):
         came.add(p)
         if len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
+
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
+
     def finish():
         n = len(sent)
-        sent.clear(); came.clear()
+        sent.clear()
+        came.clear()
         if n < len(buckets):
             raise RuntimeError
+
     return finish
 
 
@@ -1082,6 +1130,7 @@ def watch_buckets(buckets, all_reduce, unused=()):
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(came.add)
+
     def finish():
         bad = False
         for i, b in enumerate(buckets):
@@ -1093,6 +1142,7 @@ def watch_buckets(buckets, all_reduce, unused=()):
         came.clear()
         if bad:
             raise RuntimeError
+
     return finish
 
 
@@ -1100,22 +1150,27 @@ def watch_buckets(buckets, all_reduce, unused=()):
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
+
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
+
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
+
     def finish():
         n = len(sent)
         for i in range(n, len(buckets)):
             all_reduce(i)
-        sent.clear(); came.clear()
+        sent.clear()
+        came.clear()
         if n < len(buckets):
             raise RuntimeError
+
     return finish
 
 
@@ -1123,42 +1178,52 @@ def watch_buckets(buckets, all_reduce, unused=()):
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent, handles = set(), [], []
+
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
+
     for b in buckets:
         for p in b:
             if p not in unused:
                 handles.append(p.register_post_accumulate_grad_hook(hook))
+
     def finish():
         n = len(sent)
-        sent.clear(); came.clear()
+        sent.clear()
+        came.clear()
         for h in handles:
             h.remove()
         if n < len(buckets):
             raise RuntimeError
+
     return finish
 
 
 # %% exercise="watch_buckets" verdict="refused" mistake="looks_into_a_list"
 def watch_buckets(buckets, all_reduce, unused=()):
     came, sent = [], []
+
     def hook(p):
         came.append(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
+
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
+
     def finish():
         n = len(sent)
-        sent.clear(); came.clear()
+        sent.clear()
+        came.clear()
         if n < len(buckets):
             raise RuntimeError
+
     return finish
 
 
@@ -1214,8 +1279,11 @@ def step_in_backward(model, make_optimizer):
     handles = []
     for n, p in model.named_parameters():
         if p.requires_grad and "weight" in n:
+
             def hook(p, o=make_optimizer([p])):
-                o.step(); p.grad = None
+                o.step()
+                p.grad = None
+
             handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 
@@ -1226,8 +1294,11 @@ def step_in_backward(model, make_optimizer):
     for m in model.children():
         for p in m.parameters(recurse=False):
             if p.requires_grad:
+
                 def hook(p, o=make_optimizer([p])):
-                    o.step(); p.grad = None
+                    o.step()
+                    p.grad = None
+
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 
@@ -1236,6 +1307,7 @@ def step_in_backward(model, make_optimizer):
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
+
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
@@ -1243,15 +1315,19 @@ def watch_buckets(buckets, all_reduce, unused=()):
             all_reduce(len(sent) - 1)
             for q in buckets[len(sent) - 1]:
                 q.grad = None
+
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
+
     def finish():
         n = len(sent)
-        sent.clear(); came.clear()
+        sent.clear()
+        came.clear()
         if n < len(buckets):
             raise RuntimeError
+
     return finish
 
 
@@ -1290,11 +1366,14 @@ def train_damped(model, optimizer, batches, factor):
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     stepping = False
+
     def hook(p):
         if stepping:
             optimizers[p].step()
+
     for p in optimizers:
         p.register_post_accumulate_grad_hook(hook)
+
     def backward(loss, last):
         nonlocal stepping
         stepping = last
@@ -1302,6 +1381,7 @@ def accumulate_in_backward(model, make_optimizer):
         if last:
             for p in optimizers:
                 p.grad = None
+
     return backward
 
 
@@ -1310,16 +1390,20 @@ def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     o = make_optimizer(ps)
     stepping = False
+
     def hook(p):
         if stepping:
             o.step()
             o.zero_grad()
+
     for p in ps:
         p.register_post_accumulate_grad_hook(hook)
+
     def backward(loss, last):
         nonlocal stepping
         stepping = last
         loss.backward()
+
     return backward
 
 
@@ -1327,14 +1411,18 @@ def accumulate_in_backward(model, make_optimizer):
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters()}
     stepping = False
+
     def step(p):
         optimizers[p].step()
         p.grad = None
+
     def hook(p):
         if stepping:
             step(p)
+
     for p in optimizers:
         p.register_post_accumulate_grad_hook(hook)
+
     def backward(loss, last):
         nonlocal stepping
         stepping = last
@@ -1343,6 +1431,7 @@ def accumulate_in_backward(model, make_optimizer):
             for p in optimizers:
                 if p.grad is not None:
                     step(p)
+
     return backward
 
 
@@ -1350,9 +1439,11 @@ def accumulate_in_backward(model, make_optimizer):
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in ps}
+
     def hook(p):
         optimizers[p].step()
         p.grad = None
+
     def backward(loss, last):
         if last:
             for p in ps:
@@ -1362,6 +1453,7 @@ def accumulate_in_backward(model, make_optimizer):
             for p in ps:
                 if p.grad is not None:
                     hook(p)
+
     return backward
 
 
@@ -1419,7 +1511,11 @@ def unused_parameters(model, loss):
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
-    handles = [m.register_backward_hook(lambda mod, gi, go, n=n: out[n].insert(0, go[0]) or None) for n, m in model.named_modules() if n in out]
+    handles = [
+        m.register_backward_hook(lambda mod, gi, go, n=n: out[n].insert(0, go[0]) or None)
+        for n, m in model.named_modules()
+        if n in out
+    ]
     model(x).sum().backward()
     for h in handles:
         h.remove()
@@ -1430,7 +1526,11 @@ def output_gradients(model, x):
 def output_gradients(model, x):
     outputs = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
     out = {n: [] for n in outputs}
-    handles = [m.register_forward_hook(lambda mod, a, o, n=n: outputs[n].append(o)) for n, m in model.named_modules() if n in outputs]
+    handles = [
+        m.register_forward_hook(lambda mod, a, o, n=n: outputs[n].append(o))
+        for n, m in model.named_modules()
+        if n in outputs
+    ]
     y = model(x).sum()
     for h in handles:
         h.remove()
@@ -1447,9 +1547,11 @@ def output_gradients(model, x):
     handles = []
     for n, m in model.named_modules():
         if n in out:
+
             def pre(mod, args, n=n):
                 if args[0].requires_grad:
                     args[0].register_hook(lambda g: out[n].insert(0, g.clone()))
+
             handles.append(m.register_forward_pre_hook(pre))
     model(x).sum().backward()
     for h in handles:
@@ -1463,7 +1565,11 @@ def output_gradients(model, x):
     handles = []
     for n, m in model.named_modules():
         if n in out:
-            handles.append(m.register_forward_hook(lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None))
+            handles.append(
+                m.register_forward_hook(
+                    lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None
+                )
+            )
     model.zero_grad()
     model(x).sum().backward()
     for h in handles:
@@ -1474,11 +1580,14 @@ def output_gradients(model, x):
 # %% exercise="output_gradients" verdict="refused" mistake="runs_a_copy"
 def output_gradients(model, x):
     import copy
+
     twin = copy.deepcopy(model)
     out = {n: [] for n, m in twin.named_modules() if isinstance(m, nn.Linear)}
     for n, m in twin.named_modules():
         if n in out:
-            m.register_forward_hook(lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None)
+            m.register_forward_hook(
+                lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None
+            )
     twin(x).sum().backward()
     return out
 
@@ -1489,7 +1598,11 @@ def output_gradients(model, x):
     handles = []
     for n, m in model.named_modules():
         if n in out:
-            handles.append(m.register_forward_hook(lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None))
+            handles.append(
+                m.register_forward_hook(
+                    lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None
+                )
+            )
     model(x).sum().backward()
     for h in handles:
         h.remove()
@@ -1503,8 +1616,10 @@ def silent_hook():
             super().__init__()
             self.layer = nn.Linear(2, 1)
             self.last = nn.Linear(1, 1)
+
         def forward(self, x):
             return self.last(self.layer(x).detach())
+
     return M(), torch.ones(3, 2)
 
 
@@ -1514,8 +1629,10 @@ def silent_hook():
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(2, 1)
+
         def forward(self, x):
             return self.layer.forward(x)
+
     return M()
 
 

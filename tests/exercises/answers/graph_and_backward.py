@@ -110,11 +110,13 @@ def count_nodes(tensor):
 def hide_the_bug(x):
     return x - x
 
+
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     big = torch.zeros(max(x.numel() for x in inputs), dtype=inputs[0].dtype)
-    return [big[:x.numel()].view(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+    return [big[: x.numel()].view(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+
 
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
@@ -122,10 +124,12 @@ def fix_shared_gradients(y, inputs, v, factors):
     zero = torch.zeros(1, dtype=v.dtype)
     return [zero.expand(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
 
+
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     return [torch.zeros(x.shape, dtype=v.dtype) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+
 
 # %% exercise="mean_and_worst" verdict="refused"
 def mean_and_worst(model, batches):
@@ -157,7 +161,11 @@ def nan_node(loss):
         if node is None or node in order:
             continue
         order.append(node)
-        node.register_hook(lambda given, received, node=node: bad.add(node) if any(t is not None and t.isnan().any() for t in given) else None)
+        node.register_hook(
+            lambda given, received, node=node: (
+                bad.add(node) if any(t is not None and t.isnan().any() for t in given) else None
+            )
+        )
         stack.extend(k for k, _ in node.next_functions)
     loss.backward()
     return next((n.name() for n in order if n in bad), None)

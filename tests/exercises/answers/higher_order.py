@@ -20,7 +20,12 @@ def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     out = critic(mixed)
     g = torch.autograd.grad(
-        outputs=out, inputs=mixed, grad_outputs=torch.ones_like(out), create_graph=True, retain_graph=True, only_inputs=True
+        outputs=out,
+        inputs=mixed,
+        grad_outputs=torch.ones_like(out),
+        create_graph=True,
+        retain_graph=True,
+        only_inputs=True,
     )[0]
     return ((g.view(g.size(0), -1).norm(2, dim=1) - 1) ** 2).mean()
 
@@ -611,7 +616,8 @@ def gradient_penalty(critic, real, fake, mix):
 # %% exercise="meta_gradient" verdict="refused" mistake="flags_on_the_inputs"
 # flags left on w and lr
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    w.requires_grad_(); lr.requires_grad_()
+    w.requires_grad_()
+    lr.requires_grad_()
     now, velocity = w, torch.zeros_like(w)
     for _ in range(steps):
         (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
@@ -745,7 +751,7 @@ def fix_leak(model, x, y, weight):
     ps = list(model.parameters())
     loss = mse_loss(model(x), y)
     gs = torch.autograd.grad(loss, ps, create_graph=True)
-    total = torch.autograd.grad(loss + weight * sum((g ** 2).sum() for g in gs), ps, create_graph=True)
+    total = torch.autograd.grad(loss + weight * sum((g**2).sum() for g in gs), ps, create_graph=True)
     for p, g in zip(ps, total):
         p.grad = g
     return loss.item()
@@ -757,7 +763,7 @@ def fix_leak(model, x, y, weight):
     model.zero_grad()
     loss = mse_loss(model(x), y)
     gs = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
-    (loss + weight * sum((g ** 2).sum() for g in gs)).backward(create_graph=True)
+    (loss + weight * sum((g**2).sum() for g in gs)).backward(create_graph=True)
     return loss.item()
 
 
@@ -766,7 +772,7 @@ def fix_leak(model, x, y, weight):
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
     gs = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
-    (loss + weight * sum((g ** 2).sum() for g in gs)).backward()
+    (loss + weight * sum((g**2).sum() for g in gs)).backward()
     for p in model.parameters():
         p.grad = None
     return loss.item()
@@ -790,7 +796,7 @@ def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
     gs = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
     model.last = gs
-    (loss + weight * sum((g ** 2).sum() for g in gs)).backward()
+    (loss + weight * sum((g**2).sum() for g in gs)).backward()
     return loss.item()
 
 
@@ -877,6 +883,7 @@ def has_second_derivative(f, x):
     def g(x):
         x = x.clone().requires_grad_()
         return x, torch.autograd.grad(f(x), x, create_graph=True)[0]
+
     leaf, g0 = g(x)
     h = torch.autograd.grad(g0.sum(), leaf, allow_unused=True)[0] if g0.requires_grad else None
     total = 0.0 if h is None else h.sum().item()
@@ -894,7 +901,9 @@ def has_second_derivative(f, x):
     J = torch.zeros(3, 3, dtype=x.dtype)
     for i in range(3):
         for sign in (1, -1):
-            z = x.clone(); z[i] += sign * 1e-5; z.requires_grad_()
+            z = x.clone()
+            z[i] += sign * 1e-5
+            z.requires_grad_()
             (g,) = torch.autograd.grad(f(z), z)
             J[:, i] += sign * g / 2e-5
     return torch.allclose(H, J, rtol=0.5, atol=0.5)
@@ -933,7 +942,9 @@ def has_second_derivative(f, x):
     J = torch.zeros(3, 3, dtype=x.dtype)
     for i in range(3):
         for sign in (1, -1):
-            z = x.clone(); z[i] += sign * 1e-5; z.requires_grad_()
+            z = x.clone()
+            z[i] += sign * 1e-5
+            z.requires_grad_()
             (g,) = torch.autograd.grad(f(z), z)
             J[:, i] += sign * g / 2e-5
     return torch.equal(H, J)
@@ -1065,8 +1076,10 @@ def sharpness(model, x, y, v, steps):
 # tie_weights=False
 def per_sample_module(model, x, y):
     weights = {k: p.detach() for k, p in model.named_parameters() if p.requires_grad}
+
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],), tie_weights=False), b[None])
+
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 
 
@@ -1074,8 +1087,10 @@ def per_sample_module(model, x, y):
 # state_dict (buffers as parameters)
 def per_sample_module(model, x, y):
     weights = {k: p.detach() for k, p in model.state_dict().items() if p.is_floating_point()}
+
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],)), b[None])
+
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 
 
@@ -1086,6 +1101,7 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
+
     @staticmethod
     def backward(ctx, g):
         a, b = ctx.saved_tensors

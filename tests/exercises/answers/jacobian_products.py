@@ -78,7 +78,11 @@ def fool_gradcheck():
 # %% exercise="fool_gradcheck" verdict="refused" mistake="wrong_at_x"
 # cancellation
 def fool_gradcheck():
-    return (lambda x: (x + 1e16) - 1e16), torch.tensor([0.0], dtype=torch.float64), torch.tensor([1.0], dtype=torch.float64)
+    return (
+        (lambda x: (x + 1e16) - 1e16),
+        torch.tensor([0.0], dtype=torch.float64),
+        torch.tensor([1.0], dtype=torch.float64),
+    )
 
 
 # %% exercise="fool_gradcheck" verdict="refused" mistake="no_number_there"
@@ -123,7 +127,11 @@ def fool_gradcheck():
 # %% exercise="fool_gradcheck" verdict="refused" mistake="right_everywhere"
 # smooth_at_zero
 def fool_gradcheck():
-    return (lambda x: x.abs() ** 1.5), torch.tensor([1.0], dtype=torch.float64), torch.tensor([0.0], dtype=torch.float64)
+    return (
+        (lambda x: x.abs() ** 1.5),
+        torch.tensor([1.0], dtype=torch.float64),
+        torch.tensor([0.0], dtype=torch.float64),
+    )
 
 
 # %% exercise="numerical_jacobian" verdict="refused" mistake="halves_the_points"
@@ -209,9 +217,11 @@ def fool_gradcheck():
         @staticmethod
         def forward(ctx, x):
             return x * 3
+
         @staticmethod
         def backward(ctx, g):
             return g
+
     return Bad.apply, torch.zeros(0).double(), torch.ones(1).double()
 
 
@@ -223,10 +233,12 @@ def fool_gradcheck():
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x**2
+
         @staticmethod
         def backward(ctx, g):
             (x,) = ctx.saved_tensors
             return torch.where(x > 0, 2 * x, 2.01 * x) * g
+
     return Near.apply, torch.ones(2).double(), -torch.ones(2).double()
 
 
@@ -236,6 +248,7 @@ def per_sample_gradients(loss, w, x, y):
     G = torch.zeros(len(x), len(w))
     G[:] = torch.vmap(torch.func.grad(loss), (None, 0, 0))(w, x, y)
     return G.to(w.dtype)
+
 
 # %% exercise="fix_two_products" verdict="refused"
 def fix_two_products(f, inp, v):

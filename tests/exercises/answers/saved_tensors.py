@@ -417,6 +417,7 @@ class FileTensor:
 
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
+
     def pack(t):
         if t.numel() < 16 or t.untyped_storage().data_ptr() in weights:
             return t.detach()
@@ -651,7 +652,7 @@ predict_saved = {
 
 
 # %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
-# 
+#
 def notice_edits(f, x):
     def pack(t):
         return t.data, t.data._version
@@ -679,8 +680,6 @@ def notice_edits(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 
 
 # %% exercise="fix_threshold" verdict="refused"
@@ -715,7 +714,9 @@ def fix_threshold(f, x, threshold):
 def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
     for start in range(0, len(layers), size):
-        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False, preserve_rng_state=False)
+        x = checkpoint(
+            torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False, preserve_rng_state=False
+        )
     return x
 
 
@@ -738,6 +739,7 @@ class _SegmentNoRng(torch.autograd.Function):
         for layer in layers:
             x = layer(x)
         return x
+
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -749,6 +751,8 @@ class _SegmentNoRng(torch.autograd.Function):
         wanted = [t for t, need in zip([h, *params], ctx.needs_input_grad[1:]) if need]
         grads = iter(torch.autograd.grad(y, wanted, g))
         return (None, *(next(grads) if need else None for need in ctx.needs_input_grad[1:]))
+
+
 def checkpointed(layers, x):
     size = max(1, round(math.sqrt(len(layers))))
     for start in range(0, len(layers), size):
@@ -764,6 +768,7 @@ class _Lost(torch.autograd.Function):
         ctx.layers = layers
         ctx.save_for_backward(x)
         return run_all(layers, x)
+
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -771,6 +776,8 @@ class _Lost(torch.autograd.Function):
         with torch.enable_grad():
             y = run_all(ctx.layers, h)
         return torch.autograd.grad(y, h, g)[0], None
+
+
 def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
     for start in range(0, len(layers), size):
@@ -822,21 +829,26 @@ def notice_edits(f, x):
             raise RuntimeError("edited")
         p[1] = -1
         return t
+
     with saved_tensors_hooks(lambda t: [t.detach(), t._version], unpack):
         return f(x)
 
 
 # %% exercise="notice_edits" verdict="refused" mistake="keeps_the_tensor_itself"
 _saved = []
+
+
 def notice_edits(f, x):
     def pack(t):
         _saved.append((t.detach(), t._version))
         return len(_saved) - 1
+
     def unpack(i):
         t, version = _saved[i]
         if t._version != version:
             raise RuntimeError("edited")
         return t
+
     with saved_tensors_hooks(pack, unpack):
         return f(x)
 
@@ -844,7 +856,12 @@ def notice_edits(f, x):
 # %% exercise="save_in_half" verdict="refused"
 def save_in_half(f, x):
     def pack(t):
-        return (t.dtype, t.to(torch.float16)) if t.dtype == torch.float64 or t.dtype == torch.float32 and t.numel() > 1 else (None, t.detach())
+        return (
+            (t.dtype, t.to(torch.float16))
+            if t.dtype == torch.float64 or t.dtype == torch.float32 and t.numel() > 1
+            else (None, t.detach())
+        )
+
     with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
         return f(x)
 
@@ -855,6 +872,7 @@ def save_in_half(f, x):
         if t.numel() > 1 and t.dtype in (torch.float32, torch.float64):
             return t.dtype, t.half()
         return None, t.detach()
+
     with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
         return f(x)
 
@@ -863,6 +881,7 @@ def save_in_half(f, x):
 def save_in_half(f, x):
     def pack(t):
         return (t.dtype, t.half()) if t.dtype in (torch.float32, torch.float64) else (None, t.detach())
+
     with saved_tensors_hooks(pack, lambda p: p):
         return f(x)
 
@@ -881,14 +900,18 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(t, temp_file.name)
         return temp_file
+
     def unpack_hook(p):
         return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
 
 
 # %% exercise="fix_threshold" verdict="refused" mistake="leaves_the_files"
 _files = []
+
+
 def fix_threshold(f, x, threshold):
     def pack_hook(t):
         if t.numel() < threshold:
@@ -897,8 +920,10 @@ def fix_threshold(f, x, threshold):
         _files.append(temp_file)
         torch.save(t, temp_file.name)
         return temp_file
+
     def unpack_hook(p):
         return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
 
@@ -911,8 +936,10 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(t, temp_file.name)
         return temp_file
+
     def unpack_hook(p):
         return p if isinstance(p, torch.Tensor) else torch.load(p.name)
+
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
 
@@ -925,10 +952,12 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(tensor, temp_file.name)
         return temp_file
+
     def unpack_hook(tensor_or_file):
         if isinstance(tensor_or_file, torch.Tensor):
             return tensor_or_file
         return torch.load(tensor_or_file.name)
+
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
 
@@ -937,19 +966,24 @@ def fix_threshold(f, x, threshold):
 def save_on_disk(f, x, parameters, folder):
     known = {p.untyped_storage().data_ptr() for p in parameters}
     files = []
+
     class Stored:
         def __init__(self, t):
             self.name = os.path.join(folder, str(uuid.uuid4()))
             torch.save(t.detach().clone(), self.name)
+
         def __del__(self):
             if os.path.exists(self.name):
                 os.remove(self.name)
+
     def pack(t):
         if t.untyped_storage().data_ptr() in known:
             return t.detach()
         files.append(Stored(t))
         return len(files) - 1
+
     def unpack(p):
         return p if isinstance(p, torch.Tensor) else torch.load(files[p].name)
+
     with saved_tensors_hooks(pack, unpack):
         return f(x)
