@@ -23,7 +23,7 @@ _SCALE = 2.0**10
 
 
 @exercise(
-    title=Text("Half in the middle", "Половинная точность внутри"),
+    title=Text("Half in the middle", "Вычисления в половинной точности"),
     kind="find the bug",
     difficulty=2,
     minutes=12,
