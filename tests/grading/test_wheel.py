@@ -32,23 +32,36 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run a program with the unpacked wheel in the place of the repository."""
-    dist, unpacked = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("unpacked")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the wheel."""
+    dist, folder = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("unpacked")
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", dist]
     subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
     (wheel,) = dist.glob("autograd_course-*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(unpacked)
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(unpacked: Path) -> Run:
+    """Run a program with the unpacked wheel in the place of the repository."""
 
     def run(*program: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join([str(BIN), os.environ["PATH"]])
         environment = {**os.environ, "PYTHONPATH": str(unpacked), "PATH": path}
         return subprocess.run(program, cwd=cwd, env=environment, capture_output=True, text=True)
 
-    where = run(sys.executable, "-c", "import autograder; print(autograder.__file__)", cwd=dist)
+    where = run(sys.executable, "-c", "import autograder; print(autograder.__file__)", cwd=unpacked.parent)
     assert where.stdout.startswith(str(unpacked))
     return run
+
+
+def test_every_file_of_the_package_is_in_the_wheel(unpacked: Path) -> None:
+    package = REPOSITORY / "autograder"
+    files = {path.relative_to(REPOSITORY) for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert len(files) > 300
+    assert [path for path in files if not (unpacked / path).is_file()] == []
 
 
 def test_lab_copies_every_notebook(run: Run, tmp_path: Path, language: str) -> None:

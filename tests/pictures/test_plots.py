@@ -8,11 +8,9 @@ import re
 import struct
 import subprocess
 import sys
-import tomllib
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -203,12 +201,6 @@ def test_titles_and_legends_cover_nothing(kind: str, language: str) -> None:
         boxes = free | {f"axes {i}": axes.get_tightbbox() for i, axes in enumerate(figure.axes)}
     covered = [(one, other) for one in free for other in boxes if one != other and free[one].overlaps(boxes[other])]
     assert not covered
-
-
-def test_the_style_of_the_plots_is_part_of_the_package() -> None:
-    project = tomllib.loads((Path(autograder.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-    assert plot.STYLE.name in project["tool"]["setuptools"]["package-data"]["autograder.pictures.plots"]
-    assert plot.STYLE.parent == Path(plot.__file__).parent
 
 
 @pytest.mark.parametrize("id", WORDS)

@@ -65,7 +65,7 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
         optimizer.step()
 
 
-# %% exercise="td_lambda" verdict="passed"
+# %% exercise="td_lambda" verdict="refused"
 # errors as tensors in a tuple
 def td_lambda(model, steps, gamma, lam, alpha):
     params = [p for p in model.parameters() if p.requires_grad]
