@@ -8,7 +8,7 @@ QUICK := checking messages pictures learner/test_check.py test_architecture.py t
 # Whole files, so that their courses and engines are made once; the files marked as long begin first.
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: install lab test quick cards wheel
+.PHONY: install lab test quick screenshots wheel
 
 install: .venv/installed
 
@@ -37,6 +37,6 @@ quick: install
 wheel: install
 	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir dist .
 
-# The pictures of a card in both READMEs. Needs Chromium.
-cards: install
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python assets/record_cards.py
+# The screenshots of both READMEs. Needs Chromium.
+screenshots: install
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python assets/record_screenshots.py

@@ -1,7 +1,7 @@
 """The course's package, with the commands that notebooks import.
 
-from autograder import start, check, hint, solution, progress, ready, reproduce, draw, steps, on_gpu, gpu_peak
-from autograder import two_processes
+from autograder import start, check, hint, solution, progress, contents, ready, reproduce
+from autograder import draw, steps, on_gpu, gpu_peak, two_processes
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _COMMANDS = {
-    **dict.fromkeys(("start", "check", "hint", "solution", "progress", "ready", "reproduce"), ".learner.commands"),
+    **dict.fromkeys(("start", "check", "hint", "solution", "reproduce"), ".learner.commands"),
+    **dict.fromkeys(("progress", "contents", "ready"), ".learner.commands"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     "two_processes": ".learner.two_processes",
     "draw": ".pictures.draw",

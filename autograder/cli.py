@@ -1,4 +1,4 @@
-"""Commands of `autograder`: lab, build, verify, course, grade, feedback, report, doctor."""
+"""Commands of `autograder`: lab, singleuser, build, verify, course, grade, feedback, report, doctor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ all commands:      autograder --help"""
 # The extra whose packages a command imports. A command that is not named needs torch and numpy alone.
 _EXTRAS = {
     "lab": "lab",
-    **dict.fromkeys(("build", "course", "grade", "feedback", "report", "doctor"), "instructor"),
+    "singleuser": "hub",
+    **dict.fromkeys(("build", "course", "collect", "return", "grade", "feedback", "report", "doctor"), "instructor"),
 }
 
 
@@ -69,6 +70,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     import argparse
     from pathlib import Path
 
+    from .errors import UserError
+
     parser = argparse.ArgumentParser(
         prog="autograder", description="A course on torch.autograd and its graded checker."
     )
@@ -78,6 +81,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     lab.add_argument("--language", choices=("en", "ru"), default="en")
     lab.add_argument("--work", type=Path, default=Path("work"), help="the working copy (default: work)")
     lab.add_argument("--prepare", action="store_true", help="only prepare the working copy")
+
+    commands.add_parser("singleuser", help="be JupyterHub's server for one user, in the language that the hub names")
 
     build = commands.add_parser("build", help="write notebooks and keys from the lesson sources")
     build.add_argument("lessons", nargs="*", metavar="LESSON")
@@ -94,13 +99,26 @@ def _run(arguments: Sequence[str] | None) -> int:
     verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
     verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
     verify.add_argument(
-        "--processes", type=_positive, default=5, metavar="N", help="try answers four times in each of N processes"
+        "--processes",
+        type=_positive,
+        metavar="N",
+        help="try each answer four times in each of N processes (default: 5)",
     )
     verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 
     course = commands.add_parser("course", help="make an nbgrader course folder, or bring one up to date")
     course.add_argument("directory", type=Path, metavar="DIR")
+    what = course.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="only explain the rules, and which grades they would change")
+    what.add_argument("--apply", action="store_true", help="let grades follow the rules as they stand now")
+    course.add_argument("--language", choices=("en", "ru"), default=None, help="of a new course (default: en)")
     course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
+
+    collect = commands.add_parser("collect", help="take submissions out of what an LMS gives: zip archives or folders")
+    collect.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archives, folders or notebooks")
+    collect.add_argument("--course", type=Path, default=Path(), metavar="DIR", help="the course folder (default: here)")
+    collect.add_argument("--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet: names and times")
+    collect.add_argument("--add", action="store_true", help="add unknown people to students.csv")
 
     grade = commands.add_parser("grade", help="grade submissions, each in a sandbox, on all cores")
     grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
@@ -136,6 +154,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     feedback.add_argument("--release", action="store_true", help="then release all pages to nbgrader's exchange")
 
+    hand_back = commands.add_parser("return", help="write grades and feedback in the forms that an LMS imports")
+    hand_back.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    hand_back.add_argument("assignment", nargs="?", type=_assignment, help="one assignment (default: all, and a total)")
+    hand_back.add_argument(
+        "--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet (default: the collected one)"
+    )
+    hand_back.add_argument("--gradebook", type=Path, metavar="CSV", help="Canvas' gradebook, as exported")
+
     report = commands.add_parser("report", help="make a page on what the class understood")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     report.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)")
@@ -159,13 +185,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         parser.error("--apply and --lower say what --again EXERCISE may do")
     try:
         if chosen.command in _EXTRAS:
-            from .extras import require
+            from .extras import refuse_others, require
 
+            if chosen.command == "doctor":
+                refuse_others()
             require(_EXTRAS[chosen.command], f"`autograder {chosen.command}`")
         return int(globals()[f"_{chosen.command}"](chosen))
-    except (KeyboardInterrupt, BrokenPipeError):
-        raise  # before `_expected` is called, as its imports take a second
-    except _expected() as error:
+    except UserError as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 1
 
@@ -192,23 +218,23 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _expected() -> tuple[type[Exception], ...]:
-    from .errors import UserError
-    from .exercises import Unknown
-
-    return (UserError, Unknown)
-
-
 def _lab(chosen: argparse.Namespace) -> int:
     from .errors import UserError
-    from .learner.lab import open_lab
+    from .learner.lab import open_lab, show_contents
     from .learner.working_copy import prepare
 
     try:
         prepare(chosen.work, chosen.language)
+        show_contents(chosen.work / chosen.language, chosen.language)
     except OSError as error:
         raise UserError(f"cannot write to {chosen.work} ({error.strerror}): name another folder with --work") from error
     return 0 if chosen.prepare else open_lab(chosen.work, chosen.language)
+
+
+def _singleuser(chosen: argparse.Namespace) -> int:
+    from .learner.servers.hub import serve
+
+    serve()
 
 
 def _build(chosen: argparse.Namespace) -> int:
@@ -236,8 +262,9 @@ def _build(chosen: argparse.Namespace) -> int:
 def _verify(chosen: argparse.Namespace) -> int:
     import json
 
-    from .authoring import gate
+    from .authoring import gate, trials
 
+    processes = chosen.processes or trials.PROCESSES
     collection = _collection(chosen)
     reports, failed = [], False
     wanted = [name.partition(".")[::2] for name in chosen.lessons] or [
@@ -245,7 +272,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     ]
     for name, only in wanted:
         (lesson,) = collection.read([name])
-        found, whole = gate.verify(lesson, collection.exercises(lesson), only, chosen.processes)
+        found, whole = gate.verify(lesson, collection.exercises(lesson), only, processes)
         reports += found
         for complaint in whole:
             print(f"{lesson.file_name}: {complaint}", file=sys.stderr)
@@ -269,8 +296,24 @@ def _verify(chosen: argparse.Namespace) -> int:
 def _course(chosen: argparse.Namespace) -> int:
     from .grading.course.create import make_course
 
-    make_course(chosen.directory, chosen.id)
+    if chosen.check or chosen.apply:
+        from .grading.rules.command import check_rules
+
+        return check_rules(chosen.directory, apply=chosen.apply)
+    make_course(chosen.directory, chosen.id, language=chosen.language)
     return 0
+
+
+def _collect(chosen: argparse.Namespace) -> int:
+    from .grading.collecting.command import collect
+
+    return collect(chosen.course, chosen.files, worksheet=chosen.worksheet, add=chosen.add)
+
+
+def _return(chosen: argparse.Namespace) -> int:
+    from .grading.returning.command import return_course
+
+    return return_course(chosen.directory, chosen.assignment, worksheet=chosen.worksheet, gradebook=chosen.gradebook)
 
 
 def _grade(chosen: argparse.Namespace) -> int:

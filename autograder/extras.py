@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 
 from .errors import UserError
@@ -11,12 +12,9 @@ DISTRIBUTION = "autograd-course"
 MODULES = {
     "pictures": ("graphviz", "matplotlib", "pygraphviz"),
     "lab": ("ipykernel", "jupyterlab", "nbclient", "nbformat"),
-    "instructor": ("nbgrader", "nh3", "sqlalchemy"),
+    "instructor": ("latex2mathml", "nbgrader", "nh3", "sqlalchemy"),
+    "hub": ("jupyterhub",),
 }
-
-
-class MissingExtra(UserError):
-    """An error for a command that needs packages which are not installed."""
 
 
 def install_command(extra: str) -> str:
@@ -27,8 +25,20 @@ def install_command(extra: str) -> str:
 def require(extra: str, purpose: str) -> None:
     """Check that the packages of an extra are installed. `purpose` names what needs them, for the message.
 
-    Raises MissingExtra if a package is missing.
+    Raises UserError if a package is missing.
     """
     missing = [name for name in MODULES[extra] if find_spec(name) is None]
     if missing:
-        raise MissingExtra(f"{purpose} needs {', '.join(missing)}, not installed here: {install_command(extra)}")
+        raise UserError(f"{purpose} needs {', '.join(missing)}, not installed here: {install_command(extra)}")
+
+
+def refuse_others() -> None:
+    """Check that no other distribution has installed a package of our name.
+
+    The files of both would lie in one folder. Raises UserError if there is such a distribution.
+    """
+    others = sorted(set(packages_distributions().get("autograder", [])) - {DISTRIBUTION})
+    if others:
+        names = ", ".join(others)
+        remedy = f"pip uninstall {' '.join(others)} {DISTRIBUTION}, then pip install {DISTRIBUTION}"
+        raise UserError(f"another package is installed under the name autograder: {names}. Remove both: {remedy}")

@@ -1,8 +1,8 @@
 """Record what the lessons show of a GPU: `python benchmarks/record_cuda.py` on a machine that has one.
 
 Torch is all it needs. Runs every lesson, takes the median of what each `on_gpu(measure)` measures in five runs, and
-writes assets/cuda/<name of measure>.json with the device and torch's version. Commit the files: a notebook without a
-GPU shows them.
+writes autograder/learner/recordings/<name of measure>.json with the device and torch's version. Commit the files: a
+notebook without a GPU shows them.
 """
 
 from __future__ import annotations

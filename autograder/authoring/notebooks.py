@@ -93,7 +93,8 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
         if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative"))
     ]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    ours = {"lesson": lesson.name, "version": __version__}
+    minutes = lesson.reading + sum(exercise.minutes for exercise in exercises.values() if exercise.core)
+    ours = {"lesson": lesson.name, "version": __version__, "minutes": minutes, "needs": lesson.needs}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "autograder": ours}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.nbformat_minor = 5

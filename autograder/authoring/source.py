@@ -27,7 +27,7 @@ _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hide
 NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "lessons"
 ROLES = ("answer", "given", "alternative", "check", "written")
-KEYS = {*ROLES, "tags", "of", "reading", "minutes", "points"}
+KEYS = {*ROLES, "tags", "of", "reading", "needs", "minutes", "points"}
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
 # The last line of a check cell. In the released cell, the grader reads the exercise's name from it.
@@ -103,6 +103,11 @@ class Lesson:
     def reading(self) -> int:
         """The minutes that reading the lesson takes, as stated in the first cell."""
         return int(self.cells[0].metadata.get("reading", 0)) if self.cells else 0
+
+    @property
+    def needs(self) -> str:
+        """The numbers of the lessons that a learner needs first, as stated in the first cell."""
+        return str(self.cells[0].metadata.get("needs", "")) if self.cells else ""
 
     def titles(self) -> dict[str, str]:
         """Return a dict from language to the title of the lesson."""

@@ -303,14 +303,19 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def has_timer() -> bool:
+    """Return whether this system has the timer that `limited` needs. Windows has none."""
+    return hasattr(signal, "setitimer")
+
+
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Raise TimeIsUp inside the `with` block after `seconds`.
 
-    Time in which the process waited for a processor does not count. There is no limit on Windows, because it lacks the
-    timer, nor outside the main thread.
+    Time in which the process waited for a processor does not count. There is no limit without the timer, nor outside
+    the main thread.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if not has_timer() or threading.current_thread() is not threading.main_thread():
         yield
         return
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Linear, Module, Parameter
 
 
 class Formula:
@@ -59,16 +60,24 @@ def with_old_gradient(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def linear_layer(weight: Tensor, bias: Tensor | None = None) -> torch.nn.Linear:
+def with_old_gradients(module: Module) -> Module:
+    """Fill `.grad` of each trainable parameter as `with_old_gradient` does, and return `module`."""
+    for parameter in module.parameters():
+        if parameter.requires_grad:
+            with_old_gradient(parameter)
+    return module
+
+
+def linear_layer(weight: Tensor, bias: Tensor | None = None) -> Linear:
     """Return a linear layer with this weight, of shape (outputs, inputs).
 
     `bias` has shape (outputs,), or is None for a layer without bias.
     """
     outputs, inputs = weight.shape
-    layer = torch.nn.Linear(inputs, outputs, bias=bias is not None, dtype=weight.dtype)
-    layer.weight = torch.nn.Parameter(weight)
+    layer = Linear(inputs, outputs, bias=bias is not None, dtype=weight.dtype)
+    layer.weight = Parameter(weight)
     if bias is not None:
-        layer.bias = torch.nn.Parameter(bias)
+        layer.bias = Parameter(bias)
     return layer
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from mmap import PAGESIZE
 from pathlib import Path
 
 from ..language import Note
@@ -17,7 +17,7 @@ def resident() -> int:
     Returns 0 where the system does not report it (not Linux).
     """
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * PAGESIZE
     except OSError:
         return 0
 

@@ -21,13 +21,14 @@ from types import ModuleType
 from typing import Any
 
 from ..checking.exercise import Exercise
+from ..errors import UserError
 from ..language import Text
 from ..messages.cards import message
 
 PACKAGED = Path(__file__).parent
 
 
-class Unknown(LookupError):
+class Unknown(UserError):
     """An error for the name of a missing lesson or exercise.
 
     `says` is a message for the learner with the most similar names.

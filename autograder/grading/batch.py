@@ -33,10 +33,11 @@ from .course.folders import (
 )
 from .course.gradebook import Book, BookClosed
 from .course.grading_data import AssignmentSnapshot, CourseSnapshot
-from .course.late_penalty import late_penalty
 from .course.registration import register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
+from .rules.applied_rules import applied_rules
+from .rules.late_penalty import late_penalty
 from .submission.folder import read_submission
 from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
@@ -281,7 +282,9 @@ def open_book(course: CourseSettings) -> Iterator[Book]:
     Raises UserError if the gradebook cannot be opened.
     """
     with open_gradebook(course) as gradebook:
-        yield Book(gradebook, late_penalty(course.config))
+        applied = applied_rules(course.root)
+        extensions = applied.extensions if applied else {}
+        yield Book(gradebook, late_penalty(course.config, course.db_url), extensions)
 
 
 @contextlib.contextmanager

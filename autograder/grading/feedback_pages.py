@@ -59,7 +59,8 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     status = 0
     for name in chosen:
         pages = _make(course, name)
-        print(f"{name}: {len(pages.made)} pages made, {len(pages.kept)} up to date")
+        where = os.path.relpath(course.feedback(name, "STUDENT"), course.root)
+        print(f"{name}: {len(pages.made)} pages made, {len(pages.kept)} up to date, in {where}")
         for student, why in pages.failed.items():
             print(f"  {student}: no page: {why}", file=sys.stderr)
         status |= bool(pages.failed)

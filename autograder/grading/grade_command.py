@@ -20,6 +20,7 @@ from .course.settings import CourseSettings, course_settings
 from .interrupt import Interrupt
 from .progress_line import Progress
 from .regrade import grade_again
+from .rules.command import follow_rules
 from .sandbox.fork_server_process import ForkServerProcess
 from .sandbox.libc import CannotIsolate
 from .sandbox.restarting_engine import NoForkServer
@@ -58,6 +59,8 @@ def grade_course(
         raise UserError(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
+    for line in follow_rules(course):
+        print(printable(line), file=sys.stderr)
     results: dict[str, list[Result]] = {}
     refused: dict[str, UserError] = {}
     jobs = jobs or _JOBS

@@ -34,7 +34,8 @@ def table(name: str, results: list[Result]) -> str:
     count = ", ".join(
         f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "updated", "unchanged") if kinds[state]
     )
-    return "\n".join([*lines, f"  {len(results)} submissions: {count or 'none'}"])
+    many = "submission" if len(results) == 1 else "submissions"
+    return "\n".join([*lines, f"  {len(results)} {many}: {count or 'none'}"])
 
 
 def summary(course: CourseSettings, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Commands for learners' notebooks: start, check, hint, solution, reproduce, progress, ready."""
+"""Commands for learners' notebooks: start, check, hint, solution, reproduce, progress, contents, ready."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import exercises
+from ..checking.containment import has_timer
 from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge, screen, unobserved
@@ -16,12 +17,13 @@ from ..checking.observe import code_digest, observe
 from ..checking.verdict import Finding, Verdict
 from ..language import LANGUAGES, Note
 from ..messages.cards import message
-from .history import record, standings
+from .history import folder, record, standings
 from .replies import Reply, Table
 from .session import SESSION, being_graded
 
 if TYPE_CHECKING:
     from .points import LessonNotebook
+    from .progress import Contents
 
 
 def start(lesson: str = "", *, language: str | None = None) -> Reply:
@@ -40,8 +42,11 @@ def start(lesson: str = "", *, language: str | None = None) -> Reply:
         return Reply((unknown.says,))
     SESSION.lesson = exercises.bare(lesson)
     _attend()
-    points = _saved_notebook(known).total()
-    return Reply((message("start.ready", count=len(known), points=f"{points:g}"),))
+    from .points import describe_due_date
+
+    notebook = _saved_notebook(known)
+    ready = message("start.ready", count=len(known), points=f"{notebook.total():g}")
+    return Reply((ready, *describe_due_date(notebook.metadata)))
 
 
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
@@ -82,7 +87,10 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
     verdict = replace(_judged(exercise, namespace), language=SESSION.language)
     verdict = _with_worth(exercise, _with_first_table(exercise, verdict))
     SESSION.last[name] = verdict
-    record(verdict)
+    if not record(verdict):
+        verdict = _with_note_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
+    if not has_timer():
+        verdict = _with_note_once(verdict, Note("note.no_time_limit", {}))
     if being_graded() == "validate" and verdict.state != "passed":
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
@@ -124,6 +132,14 @@ def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
     if worth == exercise.points:
         return verdict
     note = Note("note.worth", {"earned": f"{verdict.points_out_of(worth):g}", "maximum": f"{worth:g}"})
+    return replace(verdict, notes=(*verdict.notes, note))
+
+
+def _with_note_once(verdict: Verdict, note: Note) -> Verdict:
+    """Add a note about this machine to a verdict, unless an earlier verdict of this session has the note."""
+    if note.id in SESSION.told:
+        return verdict
+    SESSION.told.add(note.id)
     return replace(verdict, notes=(*verdict.notes, note))
 
 
@@ -173,7 +189,7 @@ def reproduce(name: str) -> Case | Reply:
 
     If no check failed, return the first public case. Returns a `Reply` if the case has no inputs, or while nbgrader
     grades the notebook.
-    Raises LookupError if no exercise has this name.
+    Raises Unknown if no exercise has this name.
     """
     exercise = exercises.find(name, SESSION.lesson)
     if being_graded() == "autograde":
@@ -190,25 +206,16 @@ def progress() -> Table | Reply:
     Each row shows an exercise's state, its points and the number of checks. The history of checks is stored in a file
     and survives a restart of the kernel.
     """
-    done = standings()
-    if not done:
-        return Reply((message("progress.empty"),))
-    language = SESSION.speaks
+    from .progress import progress_table
 
-    def say(id: str) -> str:
-        return message(id).read(language)
+    return progress_table()
 
-    rows = []
-    here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
-    for lesson in dict.fromkeys(standing.best.lesson for standing in done.values() if standing.best.lesson in here):
-        for name, exercise in exercises.load(lesson).items():
-            if standing := done.get(name):
-                extra = "" if exercise.core else f" ({say('progress.extra')})"
-                points = f"{standing.best.points:g}/{standing.best.maximum:g}"
-                state = say(f"state.{standing.best.state}")
-                rows.append((lesson, name + extra, state, points, str(standing.checks)))
-    head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "state", "points", "attempts"))
-    return Table(say("progress.title"), head, tuple(rows))
+
+def contents() -> Contents:
+    """Return the course's page of contents: lessons with links, minutes, and what has been done so far."""
+    from .progress import Contents
+
+    return Contents(SESSION.speaks)
 
 
 def ready(path: str | None = None) -> Table | Reply:

@@ -1,4 +1,4 @@
-"""Program that runs a whole notebook: `python -m autograder.learner.fresh_run FILE SECONDS`.
+"""Program that runs a whole notebook: `python -m autograder.learner.fresh_run FILE FOLDER SECONDS`.
 
 Prints JSON: the notebook with its outputs, and whether its kernel died. A separate program cannot disturb the learner's
 kernel, and the learner can interrupt the program.
@@ -17,8 +17,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 
-def run(file: Path, seconds: int) -> str:
-    """Run the notebook `file` and return JSON with the keys "notebook" and "ended_early".
+def run(file: Path, folder: Path, seconds: int) -> str:
+    """Run the notebook `file` in `folder` and return JSON with the keys "notebook" and "ended_early".
 
     A cell that takes longer than `seconds` is interrupted, and the next cell is run. "ended_early" is true if the
     kernel died.
@@ -35,7 +35,7 @@ def run(file: Path, seconds: int) -> str:
         timeout=seconds,
         interrupt_on_timeout=True,
         allow_errors=True,
-        resources={"metadata": {"path": str(file.parent)}},
+        resources={"metadata": {"path": str(folder)}},
     )
     ended_early = False
     try:
@@ -46,4 +46,4 @@ def run(file: Path, seconds: int) -> str:
 
 
 if __name__ == "__main__":
-    print(run(Path(sys.argv[1]), int(sys.argv[2])))
+    print(run(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))

@@ -1,8 +1,8 @@
 """GPU measurements, taken on this machine or read from a recording.
 
-A recording is the file `assets/cuda/<name of the measuring function>.json`, made by benchmarks/record_cuda.py on a
-machine with a GPU. The recording holds the name of the GPU, the version of torch and the measured values. Without GPU
-and recording, a lesson says that there are no numbers.
+A recording is the file `recordings/<name of the measuring function>.json` beside this module. It is made by
+benchmarks/record_cuda.py on a machine with a GPU, and holds the name of the GPU, the version of torch and the measured
+values. Without GPU and recording, a lesson says that there are no numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..messages.cards import message
 from .replies import Reply, Table
 from .session import SESSION
 
-RECORDINGS = Path(__file__).parents[2] / "assets" / "cuda"
+RECORDINGS = Path(__file__).parent / "recordings"  # in the package, so that the wheel has them
 
 Measured = dict[str, "bool | int | float"]  # bytes, counts or flags by label
 

@@ -22,20 +22,26 @@ def folder() -> Path:
     return Path(os.environ.get("AUTOGRADER_HOME") or Path.home() / ".autograder")
 
 
-def record(verdict: Verdict) -> None:
-    """Append a verdict to the history.
+_unwritten: list[str] = []  # lines of this kernel that could not be written yet
 
-    Does nothing while nbgrader runs the notebook or if the folder is not writable.
+
+def record(verdict: Verdict) -> bool:
+    """Append a verdict to the history. Does nothing while nbgrader runs the notebook.
+
+    Returns False if the folder is not writable. The verdict is then kept in memory and written with a later one.
     """
     if being_graded():
-        return
+        return True
     line = json.dumps({"time": round(time.time()), "verdict": verdict.to_json()}, ensure_ascii=False)
+    _unwritten.append(line)
     try:
         folder().mkdir(parents=True, exist_ok=True)
         with (folder() / "progress.jsonl").open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+            file.write("".join(f"{each}\n" for each in _unwritten))
     except OSError:
-        pass
+        return False
+    _unwritten.clear()
+    return True
 
 
 def verdicts() -> Iterator[Verdict]:
@@ -43,8 +49,8 @@ def verdicts() -> Iterator[Verdict]:
     try:
         lines = (folder() / "progress.jsonl").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return
-    for line in lines:
+        lines = []
+    for line in [*lines, *_unwritten]:
         try:
             yield Verdict.from_json(json.loads(line)["verdict"])
         except (ValueError, KeyError, TypeError):

@@ -1,16 +1,23 @@
-"""Points of exercises in a learner's notebook.
+"""Points of exercises in a learner's notebook, and its due date.
 
-An instructor can change the points in a notebook.
+An instructor can change both in a notebook.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..checking.exercise import Exercise
+from ..checking.verdict import Verdict
+from ..language import Text
+from ..messages.cards import message
+from .own_notebook import colab_notebook, own_path
+from .session import being_graded
 from .working_copy import Unreadable, read_notebook
 
 
@@ -43,6 +50,10 @@ class LessonNotebook:
         points = self._check(name).get("points")
         return float(points) if isinstance(points, (int, float)) else self.exercises[name].points
 
+    def earned(self, name: str, verdict: Verdict | None) -> float:
+        """Return the points that a verdict on exercise `name` gives in this notebook. None gives 0."""
+        return verdict.points_out_of(self.worth(name)) if verdict else 0.0
+
     def total(self) -> float:
         """Return the sum of points of the exercises that count toward the grade."""
         return sum(self.worth(name) for name in self.exercises if self.counts(name))
@@ -53,32 +64,48 @@ class LessonNotebook:
 
 
 def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
-    """Return this kernel's notebook as last saved.
+    """Return this kernel's notebook as last saved, in Colab as it was when first asked for.
 
     Returns a notebook without cells if the path is unknown or the file cannot be read.
     """
     try:
-        path = this_notebook()
-        cells = read_notebook(Path(path).expanduser().resolve())["cells"] if path else []
+        path = own_path()
+        notebook = read_notebook(Path(path).expanduser().resolve()) if path else _first_of_colab() or {}
     except (Unreadable, ImportError):
-        cells = []
-    return LessonNotebook(cells, {}, exercises)
+        notebook = {}
+    return LessonNotebook(notebook.get("cells", []), notebook.get("metadata", {}), exercises)
 
 
-def this_notebook() -> str | None:
-    """Return the path of this kernel's notebook, as VS Code or Jupyter's server tells it.
-
-    Returns None if neither VS Code nor the server tells it.
-    """
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    told = shell.user_ns.get("__vsc_ipynb_file__") if shell else None
-    told = told or os.environ.get("JPY_SESSION_NAME", "")
-    return str(told) if str(told).endswith(".ipynb") else None
+@cache
+def _first_of_colab() -> dict[str, Any] | None:
+    """Return Colab's notebook as it was at the first call. A request takes long, and points do not change."""
+    return None if being_graded() else colab_notebook()
 
 
 def nbgrader_of(cell: dict[str, Any]) -> dict[str, Any]:
     """Return nbgrader's metadata of a cell, or an empty dict if there is none."""
     ours = cell["metadata"].get("nbgrader")
     return ours if isinstance(ours, dict) else {}
+
+
+def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> Iterator[Text]:
+    """Yield a sentence on the due date in a notebook's metadata, and one on the credit at this moment.
+
+    Yields nothing if there is no due date. `now` is a time with a time zone; the default is the current time.
+    Extensions of a student are not in the notebook.
+    """
+    ours = metadata.get("autograder", {})
+    try:
+        due = datetime.fromisoformat(ours["due"])
+        steps = [(timedelta(seconds=seconds), float(credit)) for seconds, credit in ours.get("late", [])]
+        grace = timedelta(seconds=ours.get("grace", 0))
+    except (KeyError, TypeError, ValueError):  # edited by hand
+        return
+    late = (now or datetime.now(UTC)) - due
+    zone = f"{due:%z}"
+    time = f"{due:%Y-%m-%d %H:%M} (UTC{zone[:3]}:{zone[3:5]})" if zone else f"{due:%Y-%m-%d %H:%M}"
+    if late <= grace:
+        yield message("due.in_time", time=time)
+    else:
+        credit = next((credit for until, credit in steps if late <= until), 0.0)
+        yield message("due.late", time=time, credit=f"{credit:g}")

@@ -6,24 +6,28 @@ problems to fix.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .. import exercises
+from ..authoring.source import NOTEBOOKS
+from ..checking.exercise import Exercise
 from ..checking.verdict import MIME, Verdict
 from ..language import Text
 from ..messages.cards import message
-from .points import LessonNotebook, nbgrader_of, this_notebook
+from .own_notebook import colab_notebook, own_path
+from .points import LessonNotebook, describe_due_date, nbgrader_of
 from .replies import Reply, Table
 from .session import SESSION, being_graded
-from .working_copy import Unreadable, read_notebook
+from .working_copy import Unreadable, read_notebook, restore_metadata
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell
 
@@ -45,31 +49,67 @@ def remember_cells() -> None:
 
 
 def _remember(info: Any) -> None:
-    if info.cell_id and not info.silent:
-        _ran[info.cell_id] = info.raw_cell
+    cell_id = getattr(info, "cell_id", None)  # IPython 7 tells none
+    if cell_id and not info.silent:
+        _ran[cell_id] = info.raw_cell
 
 
 def rehearse(path: str | None) -> Table | Reply:
     """Run the saved notebook in a fresh process and return a table of its points.
 
-    `path` is needed only if the notebook's path cannot be detected. Returns a `Reply` that names the cause if the
-    notebook cannot be run.
+    `path` is needed only if the notebook's path cannot be detected. In Colab the open notebook is run. Returns a
+    `Reply` that names the cause if the notebook cannot be run. Without nbclient, the table has the points of this
+    session.
     """
     if being_graded():
         return Reply((message("ready.nested"),))  # this call runs inside the fresh run
-    found = path or this_notebook()
-    if not found:
+    found = path or own_path()
+    if found:
+        file = Path(found).expanduser().resolve()
+        if not file.is_file():
+            return Reply((message("ready.no_file", path=file),))
+        return _rehearse(file, file.parent, message("ready.file", path=file))
+    notebook = colab_notebook()
+    if notebook is None:
         return Reply((message("ready.unknown_file"),))
-    file = Path(found).expanduser().resolve()
-    if not file.is_file():
-        return Reply((message("ready.no_file", path=file),))
+    name = str(notebook.get("metadata", {}).get("colab", {}).get("name") or f"{SESSION.lesson}.ipynb")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / Path(name).name
+        file.write_text(json.dumps(notebook), encoding="utf-8")
+        return _rehearse(file, Path.cwd(), message("ready.file_in_colab", name=name))
+
+
+def _rehearse(file: Path, folder: Path, hand_in: Text) -> Table | Reply:
+    """Run the notebook `file` in `folder`. `hand_in` is the sentence that names the file to hand in."""
     try:
-        run = fresh_run(file)
+        notebook = read_notebook(file)
+        metadata = notebook.get("metadata", {})
+        known = _exercises(metadata)
+        if not known:
+            return Reply((message("ready.no_lesson", path=file),))
+        restore_metadata(notebook, _built(known, _language(metadata)))
+        absent = next((name for name in ("nbclient", "nbformat") if find_spec(name) is None), None)
+        if absent:
+            return _session_table(LessonNotebook(notebook["cells"], metadata, known), absent, hand_in)
+        return _table(fresh_run(file, folder, metadata, known), hand_in)
     except Unreadable as error:
         return Reply((message("ready.unreadable", path=file, error=error),))
-    except ImportError as error:
-        return Reply((message("ready.no_nbclient", name=error.name),))
-    return _table(file, run) if run.exercises else Reply((message("ready.no_lesson", path=file),))
+
+
+def _built(known: dict[str, Exercise], language: str) -> dict[str, Any]:
+    """Return the built notebook of a lesson, or a notebook without cells for a private lesson."""
+    lesson = next(iter(known.values())).lesson
+    path = next((NOTEBOOKS / language).glob(f"??_{lesson}.ipynb"), None)
+    return read_notebook(path) if path else {"cells": []}
+
+
+def _exercises(metadata: dict[str, Any]) -> dict[str, Exercise]:
+    """Return the exercises of a notebook's lesson, or of the session's lesson if the notebook names none."""
+    lesson = metadata.get("autograder", {}).get("lesson") or SESSION.lesson
+    try:
+        return exercises.load(lesson) if lesson else {}
+    except exercises.Unknown:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -92,11 +132,6 @@ class FreshRun(LessonNotebook):
                     found[name] = Verdict.from_json(record)
         return found
 
-    def earned(self, name: str) -> float:
-        """Return the points earned for exercise `name`, on the scale of its points in this notebook."""
-        verdict = self.verdicts.get(name)
-        return verdict.points_out_of(self.worth(name)) if verdict else 0.0
-
     @property
     def errors(self) -> Iterator[str]:
         """Descriptions of the errors that cells raised. Cells tagged `raises-exception` are left out."""
@@ -107,29 +142,19 @@ class FreshRun(LessonNotebook):
                         yield f"`{label(cell)}`: {output['ename']}: {textwrap.shorten(output['evalue'], 100)}"
 
 
-def fresh_run(file: Path) -> FreshRun:
-    """Run the notebook `file` in a fresh process and return it with its outputs.
+def fresh_run(file: Path, folder: Path, metadata: dict[str, Any], known: dict[str, Exercise]) -> FreshRun:
+    """Run the notebook `file` with the working directory `folder` in a fresh process and return it with its outputs.
 
-    Raises Unreadable if the file is no notebook or the run fails.
-    Raises ImportError if nbclient or nbformat is not installed.
+    `metadata` is the notebook's own, `known` a dict from name to exercise of its lesson.
+    Raises Unreadable if the run fails.
     """
-    for name in ("nbclient", "nbformat"):
-        if importlib.util.find_spec(name) is None:
-            raise ImportError(name=name)
-    metadata = read_notebook(file).get("metadata", {})
-    lesson = metadata.get("autograder", {}).get("lesson") or SESSION.lesson
-    try:
-        known = exercises.load(lesson) if lesson else {}
-    except exercises.Unknown:
-        known = {}
-    if not known:
-        return FreshRun([], {}, {}, False)
     print(message("ready.running", name=file.name).read(_language(metadata)))
-    command = [sys.executable, "-m", "autograder.learner.fresh_run", str(file), str(CELL_SECONDS)]
+    command = [sys.executable, "-m", "autograder.learner.fresh_run", str(file), str(folder), str(CELL_SECONDS)]
     ran = subprocess.run(command, capture_output=True, encoding="utf-8")
     if ran.returncode:
         raise Unreadable(next(iter(ran.stderr.strip().splitlines()[-1:]), ""))
     result = json.loads(ran.stdout)
+    restore_metadata(result["notebook"], _built(known, _language(metadata)))
     return FreshRun(result["notebook"]["cells"], metadata, known, result["ended_early"])
 
 
@@ -143,23 +168,35 @@ def label(cell: dict[str, Any]) -> str:
     return exercise or str(cell["source"]).strip().partition("\n")[0][:40]
 
 
-def _table(file: Path, run: FreshRun) -> Table:
-    language = _language(run.metadata)
+def _table(run: FreshRun, hand_in: Text) -> Table:
+    verdicts = run.verdicts
+    to_mend = list(_to_mend(run, verdicts))
+    total = _points(run, verdicts, "ready.total")
+    return _points_table(run, verdicts, "ready.not" if to_mend else "ready.title", [*to_mend, *total, hand_in])
+
+
+def _session_table(notebook: LessonNotebook, absent: str, hand_in: Text) -> Table:
+    """Return a table of the points of this session. `absent` is the package that a fresh run lacks."""
+    verdicts = {name: verdict for name, verdict in SESSION.last.items() if name in notebook.exercises}
+    below = [message("ready.no_nbclient", name=absent), *_points(notebook, verdicts, "ready.session_total"), hand_in]
+    return _points_table(notebook, verdicts, "ready.not", below)
+
+
+def _points_table(notebook: LessonNotebook, verdicts: dict[str, Verdict], title: str, below: list[Text]) -> Table:
+    language = _language(notebook.metadata)
 
     def say(id: str) -> str:
         return message(id).read(language)
 
-    verdicts = run.verdicts
     rows = []
-    for name in run.exercises:
+    for name in notebook.exercises:
         verdict = verdicts.get(name)
-        extra = "" if run.counts(name) else f" ({say('progress.extra')})"
+        extra = "" if notebook.counts(name) else f" ({say('progress.extra')})"
         state = say(f"state.{verdict.state}") if verdict else "—"
-        rows.append((name + extra, state, f"{run.earned(name):g}/{run.worth(name):g}"))
-    to_mend = [text.read(language) for text in _to_mend(run, verdicts)]
-    below = [*to_mend, *(text.read(language) for text in _summary(file, run))]
+        rows.append((name + extra, state, f"{notebook.earned(name, verdict):g}/{notebook.worth(name):g}"))
+    below = [*below, *describe_due_date(notebook.metadata)]
     head = tuple(say(f"progress.{column}") for column in ("exercise", "state", "points"))
-    return Table(say("ready.not" if to_mend else "ready.title"), head, tuple(rows), tuple(below))
+    return Table(say(title), head, tuple(rows), tuple(text.read(language) for text in below))
 
 
 def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
@@ -189,11 +226,11 @@ def _differs(cell: dict[str, Any]) -> bool:
     return ran is not None and ran.rstrip() != str(cell["source"]).rstrip()
 
 
-def _summary(file: Path, run: FreshRun) -> Iterator[Text]:
-    core = [name for name in run.exercises if run.counts(name)]
-    earned = sum(run.earned(name) for name in core)
-    yield message("ready.total", earned=f"{earned:g}", maximum=f"{run.total():g}")
-    written = [nbgrader_of(cell) for grade_id, cell in run.by_grade_id.items() if grade_id.startswith("written-")]
+def _points(notebook: LessonNotebook, verdicts: dict[str, Verdict], total: str) -> Iterator[Text]:
+    """Yield the sentences on earned points and on points that a person gives. `total` is the id of the first."""
+    core = [name for name in notebook.exercises if notebook.counts(name)]
+    earned = sum(notebook.earned(name, verdicts.get(name)) for name in core)
+    yield message(total, earned=f"{earned:g}", maximum=f"{notebook.total():g}")
+    written = [nbgrader_of(cell) for name, cell in notebook.by_grade_id.items() if name.startswith("written-")]
     if written:
         yield message("ready.manual", points=f"{sum(each.get('points', 0) for each in written):g}")
-    yield message("ready.file", path=file)

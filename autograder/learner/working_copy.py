@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..authoring.source import NOTEBOOKS, digest
+from ..grade_ids import find_lost
 from ..language import LANGUAGES, Text
 from ..messages.cards import message
 
@@ -72,7 +73,7 @@ def prepare(work: Path, language: str, notebooks: Path = NOTEBOOKS) -> None:
     for built in lessons:
         for says in _update(built, work, language, state):
             print(says.read(language))
-        _write(work / STATE, json.dumps(state, indent=1).encode())
+        write_atomically(work / STATE, json.dumps(state, indent=1).encode())
 
 
 def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Text]:
@@ -102,7 +103,7 @@ def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Te
     changed = _put(notebook, {grade_id: answer.source for grade_id, (answer, _) in chosen.items()})
     if own is None or newer or changed:
         kept = _keep(own) if own else None
-        _write(target, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
+        write_atomically(target, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
         yield from _report(built.stem, own, other, newer, chosen, set(_answer_cells(notebook)), kept)
     since = {grade_id: answer.changed for grade_id, (answer, _) in chosen.items()}
     state[_key(target)] = {
@@ -164,10 +165,15 @@ def read_notebook(path: Path) -> dict[str, Any]:
         notebook = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise Unreadable(f"{type(error).__name__}: {error}") from error
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if not isinstance(cells, list) or not all(_is_cell(cell) for cell in cells):
+    if not is_notebook(notebook):
         raise Unreadable("no list of cells")
     return dict(notebook)
+
+
+def is_notebook(notebook: object) -> bool:
+    """Return whether JSON data is a notebook, with a list of cells that have source and metadata."""
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    return isinstance(cells, list) and all(_is_cell(cell) for cell in cells)
 
 
 def _is_cell(cell: object) -> bool:
@@ -186,13 +192,14 @@ def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
     Of two cells with the same grade id the last is taken, as nbgrader does.
     """
-    found = {}
-    for cell in notebook["cells"]:
-        ours = cell["metadata"].get("nbgrader")
-        grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
-        if isinstance(grade_id, str) and grade_id.startswith(ANSWERS):
-            found[grade_id] = cell
-    return found
+    return {name: cell for cell in notebook["cells"] if (name := _grade_id(cell)).startswith(ANSWERS)}
+
+
+def _grade_id(cell: dict[str, Any]) -> str:
+    """Return the grade id of a cell, or an empty text if there is none."""
+    ours = cell["metadata"].get("nbgrader")
+    grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
+    return grade_id if isinstance(grade_id, str) else ""
 
 
 def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
@@ -204,6 +211,7 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
     if not path.exists():
         return None
     notebook, stubs = read_notebook(path), _answer_cells(fresh)
+    restore_metadata(notebook, fresh)
     answers = {}
     for grade_id, cell in _answer_cells(notebook).items():
         source = _source(cell)
@@ -212,6 +220,14 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
         stub = _source(stubs[grade_id]) if grade_id in stubs else None
         answers[grade_id] = Answer(source, changed, bool(source.strip()) and source != stub and not _untouched(cell))
     return Copy(path, path.read_bytes(), notebook, answers)
+
+
+def restore_metadata(notebook: dict[str, Any], fresh: dict[str, Any]) -> None:
+    """Give back nbgrader's metadata to cells of `notebook` that have lost it. `fresh` is the built notebook."""
+    released = {name: cell for cell in fresh["cells"] if (name := _grade_id(cell))}
+    cells = [(_grade_id(cell), _source(cell)) for cell in notebook["cells"]]
+    for position, name in find_lost(cells, {name: _source(cell) for name, cell in released.items()}).items():
+        notebook["cells"][position]["metadata"]["nbgrader"] = dict(released[name]["metadata"]["nbgrader"])
 
 
 def _untouched(cell: dict[str, Any]) -> bool:
@@ -277,8 +293,8 @@ def _keep(copied: Copy) -> Path:
             number += 1
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file atomically."""
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file atomically: readers see the old content or the new one."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:

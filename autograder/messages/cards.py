@@ -184,6 +184,17 @@ MESSAGES: dict[str, Text] = {
         "In this course the exercise is worth {maximum} points. This answer earns {earned} of them.",
         "В этом курсе максимум за упражнение (в баллах): {maximum}. За этот ответ: {earned}.",
     ),
+    "note.unrecorded": Text(
+        "The folder {folder} is not writable: what you have done is kept only until this kernel ends. Name another "
+        'folder, and all of it is written there at the next check: `import os; os.environ["AUTOGRADER_HOME"] = "..."`',
+        "Папка {folder} недоступна для записи: сделанное сохранится только до остановки ядра. Назовите другую папку, и "
+        'при следующей проверке всё запишется туда: `import os; os.environ["AUTOGRADER_HOME"] = "..."`',
+    ),
+    "note.no_time_limit": Text(
+        "This system has no timer, so checks have no time limit. If a check does not end, interrupt the kernel.",
+        "В этой системе нет таймера, поэтому время проверки не ограничено. Если проверка не заканчивается, прервите "
+        "выполнение ячейки.",
+    ),
     "note.unusual.grad_mode": Text(
         "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, which is on.",
         "В этой тетради отслеживание вычислений {value} (`torch.set_grad_enabled`). Проверка выполнялась с включённым.",
@@ -280,6 +291,11 @@ MESSAGES: dict[str, Text] = {
         "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
         "Упражнений с проверкой: {count}; баллов в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
+    "due.in_time": Text("Due {time}.", "Срок сдачи: {time}."),
+    "due.late": Text(
+        "It was due {time}; handed in now, it gets {credit} % of the points. An extension of yours is not counted here.",
+        "Срок сдачи был {time}; сейчас за работу дают {credit} % баллов. Если вам продлили срок, здесь это не учтено.",
+    ),
     "start.page": Text(
         "Pictures and plots speak this page's language.",
         "Подписи на картинках и графиках — на языке этой страницы.",
@@ -318,6 +334,11 @@ MESSAGES: dict[str, Text] = {
     "progress.points": Text("points", "баллы"),
     "progress.attempts": Text("checks", "проверок"),
     "progress.extra": Text("extra", "дополнительное"),
+    "contents.lesson": Text("lesson", "урок"),
+    "contents.minutes": Text("minutes", "минут"),
+    "contents.needs": Text("after", "после"),
+    "contents.done": Text("exercises passed", "сделано упражнений"),
+    "contents.extra": Text(" and {count} extra", " и дополнительных: {count}"),
     # -- the working copy ---------------------------------------------------------------------------------------
     "lab.no_lessons": Text(
         "There are no lessons in {folder}. Run this in the course repository.",
@@ -379,6 +400,10 @@ MESSAGES: dict[str, Text] = {
         "A cell raises an error in a fresh run: {error}", "При новом запуске ячейка вызывает ошибку: {error}"
     ),
     "ready.file": Text("The file to hand in: {path}", "Файл для сдачи: {path}"),
+    "ready.file_in_colab": Text(
+        "The file to hand in: {name}. Download it with File → Download → Download .ipynb.",
+        "Файл для сдачи: {name}. Скачайте его: «Файл» → «Скачать» → «Скачать .ipynb».",
+    ),
     "ready.unknown_file": Text(
         'Which notebook is this? Call ready("path/of/the/notebook.ipynb").',
         'Какая это тетрадь? Вызовите ready("путь/к/тетради.ipynb").',
@@ -392,9 +417,13 @@ MESSAGES: dict[str, Text] = {
         "{path} не читается как тетрадь ({error}). Сохраните её из редактора ещё раз.",
     ),
     "ready.no_nbclient": Text(
-        "ready() runs the notebook with nbclient, and {name} is not installed here: pip install nbclient nbformat",
-        "ready() выполняет тетрадь с помощью nbclient, а модуль {name} здесь не установлен: "
-        "pip install nbclient nbformat",
+        "These are the checks of this session. The notebook was not run in a fresh process, because {name} is not "
+        "installed here: pip install nbclient nbformat",
+        "Это результаты текущего сеанса. Тетрадь не выполнялась в новом процессе, потому что не установлен модуль "
+        "{name}: pip install nbclient nbformat",
+    ),
+    "ready.session_total": Text(
+        "{earned} of {maximum} points in this session", "{earned} из {maximum} баллов в этом сеансе"
     ),
     "ready.no_lesson": Text(
         "{path} is not a lesson of this course: there is nothing to check in it.",

@@ -46,6 +46,13 @@ NAMES: dict[str, Text] = {
     "type": Text("type", "тип"),
     ".grad": Text("`.grad` of the inputs", "`.grad` входов"),
     "hooks": Text("hooks left", "осталось хуков"),
+    "other hook stays": Text("somebody else's hook is still there", "чужой хук остался"),
+    "runs of the other hook": Text("runs of somebody else's hook", "вызовов чужого хука"),
+    "`.grad` of the tensors": Text("`.grad` of the tensors", "`.grad` тензоров"),
+    "`.grad` of the leaves": Text("`.grad` of the leaves", "`.grad` листьев"),
+    "retain_grad() stays on": Text(
+        "`retain_grad()` is still on for an intermediate tensor", "у промежуточного тензора действует `retain_grad()`"
+    ),
     "hooks left on the layers": Text("hooks left on the layers", "осталось хуков на слоях"),
     "hooks left on weights and x": Text("hooks left on the weights and `x`", "осталось хуков на весах и на `x`"),
     "the hooks are off": Text("the hooks are removed", "хуки сняты"),

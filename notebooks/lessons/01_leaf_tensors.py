@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=21
+# %% [markdown] tags=["en"] reading=21 needs="00"
 # # Leaf tensors
 #
 # To get small weights, somebody writes `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` is True, the loss is computed, `backward()` runs without an error. And `w.grad` is None.
@@ -29,10 +29,12 @@
 #
 # Понадобится урок 00: `backward()`, `.grad`, один шаг градиентного спуска.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("leaf_tensors", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("leaf_tensors", language="ru")

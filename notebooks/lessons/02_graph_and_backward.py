@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=18
+# %% [markdown] tags=["en"] reading=18 needs="01"
 # # The graph and the backward pass
 #
 # `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind: the *computational graph*. What is in that graph, how is it walked, and when does it go away?
@@ -25,10 +25,12 @@
 #
 # Понадобится урок 01: листовые тензоры, `requires_grad`, `.grad`.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("graph_and_backward", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("graph_and_backward", language="ru")

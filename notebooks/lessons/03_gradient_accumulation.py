@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=22
+# %% [markdown] tags=["en"] reading=22 needs="01"
 # # Gradient accumulation
 #
 # A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?
@@ -25,10 +25,12 @@
 #
 # Понадобится урок 01: листовой тензор, `requires_grad`, `backward()`.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("gradient_accumulation", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("gradient_accumulation", language="ru")

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=23
+# %% [markdown] tags=["en"] reading=23 needs="02"
 # # Jacobian products
 #
 # A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` does not compute them one by one. They form a matrix, and one pass computes the product of a vector with it, at a small multiple of the price of a forward pass. Which vector, on which side, and what if you need another product?
@@ -25,10 +25,12 @@
 #
 # Понадобится урок 02: граф, `backward()`, `retain_graph`, `torch.autograd.grad`.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("jacobian_products", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("jacobian_products", language="ru")

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=16
+# %% [markdown] tags=["en"] reading=16 needs="01"
 # # Grad modes and in-place edits
 #
 # A model is done with training and makes predictions. Its author has read that `detach()` “achieves the same result” as `no_grad()`, and writes `model(x).detach()`. The predictions are right. The memory is not: every activation was kept until the call of `detach()`.
@@ -29,10 +29,12 @@
 #
 # Понадобится урок 01: листья, `no_grad()`, `.data` и счётчик версий.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("grad_modes_and_in_place", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("grad_modes_and_in_place", language="ru")

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=16
+# %% [markdown] tags=["en"] reading=16 needs="02, 05"
 # # Saved tensors
 #
 # A network of 16 layers runs forward, and memory fills up. The weights did not grow, and no variable holds the intermediate results. What holds them, and can they be held somewhere else?
@@ -25,10 +25,12 @@
 #
 # Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("saved_tensors", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("saved_tensors", language="ru")

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20
+# %% [markdown] tags=["en"] reading=20 needs="03"
 # # Hooks on gradients
 #
 # Two processes train one model, each on its own half of the data. In one pass a layer is not used. Nothing happens. In the next pass the training stops: `Expected to have finished reduction in the prior iteration before starting a new one`. Why does the error come one pass late, and what did the first pass do?
@@ -25,10 +25,12 @@
 #
 # Понадобится урок 03: что лежит в `.grad` и когда градиенты обнуляют.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("gradient_hooks", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("gradient_hooks", language="ru")
@@ -300,10 +302,10 @@ assert not layer.weight._backward_hooks
 # ### Exercise `arriving_gradients`: gradients as they arrive
 # *complete · ●●○ · 8 minutes · 3 points*
 #
-# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If somebody else's hook on the tensor changes the gradient, the changed one is meant.
+# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If a hook that somebody else put on the tensor with `register_hook` changes the gradient, the changed one is meant.
 #
-# `.grad` is as after an ordinary `loss.backward()`: in leaves the gradient is added to what was there, and intermediate tensors keep nothing. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
-# %% [markdown] tags=["ru"] of="661bd3de"
+# `.grad` of all leaves, also of those that are not in `tensors`, is as after an ordinary `loss.backward()`: the gradient is added to what was there. Nobody has called `retain_grad()` on the intermediate tensors, and they keep nothing, in this pass or in a later one. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
+# %% [markdown] tags=["ru"] of="06fdaccf"
 # На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраняйте дескриптор и снимайте хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
 #
 # Бывает и наоборот: хук теряется. При вызове `load_state_dict(..., assign=True)` и при присваивании `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После вызова `layer.double()` и обычного вызова `load_state_dict` хуки остаются.
@@ -311,9 +313,9 @@ assert not layer.weight._backward_hooks
 # ### Упражнение `arriving_gradients`: пришедшие градиенты
 # *дописать · ●●○ · 8 минут · 3 балла*
 #
-# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, нужен уже изменённый градиент.
+# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, поставленный через `register_hook`, нужен уже изменённый градиент.
 #
-# Поля `.grad` должны быть такими же, как после обычного `loss.backward()`: у листьев градиент прибавлен к прежнему, у промежуточных тензоров ничего не остаётся. Ни один ваш хук не должен остаться, даже если вызов `backward()` завершился ошибкой, а сама ошибка должна дойти до вызывающего кода.
+# Поля `.grad` у всех листьев, в том числе у тех, которых нет в `tensors`, должны быть такими же, как после обычного `loss.backward()`: градиент прибавлен к прежнему. Метод `retain_grad()` у промежуточных тензоров никто не вызывал, и в их полях ничего не остаётся ни после этого прохода, ни после следующих. Ни один ваш хук не должен остаться, даже если вызов `backward()` завершился ошибкой, а сама ошибка должна дойти до вызывающего кода.
 # %% answer="arriving_gradients"
 def arriving_gradients(loss, tensors):
     """Call `loss.backward()`; return the gradient that came to each of `tensors`, or None."""
@@ -1100,8 +1102,8 @@ two_processes(real_buckets)
 # ### Extra exercise `train_damped`: a hook in the loop
 # *find the bug · ●○○ · 6 minutes · 2 points · extra*
 #
-# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
-# %% [markdown] tags=["ru"] of="16ad7355"
+# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned without an error, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
+# %% [markdown] tags=["ru"] of="8c1d97f1"
 # ## Хук в цикле
 #
 # Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
@@ -1493,7 +1495,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # The old hook gets 1 and 1. It sits on the last operation only, the addition, and sees the gradients of *its* inputs, $2x$ and $3y$. The full hook gets 2 and 3. It wraps the whole module, at a price:
 #
 # * What it returns replaces the gradient of the input. The gradients of the module's parameters stay as they are. To change both, return a new `grad_output` from a `register_full_backward_pre_hook`.
-# * If no input requires grad, as in the first layer, it still runs, with `grad_input` of None and a warning. It runs then before the weight's gradient is in `.grad`; otherwise after that.
+# * If no input requires grad, as in the first layer, it still runs, with `grad_input` of None and a warning. In that case it runs before the weight's gradient is in `.grad`, in all other cases after that.
 # * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
 # * If the module returns a dict, it does not run at all. There is only a warning.
 #
@@ -1502,10 +1504,10 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # ### Extra exercise `output_gradients`: gradients of outputs
 # *complete · ●●● · 12 minutes · 3 points · extra*
 #
-# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
+# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones and those of subclasses included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
 #
 # The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left.
-# %% [markdown] tags=["ru"] of="b85055c7"
+# %% [markdown] tags=["ru"] of="8ab3c07f"
 # Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
@@ -1518,7 +1520,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
 # *дописать · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Здесь `x` — матрица. Ключи — имена всех модулей, которые являются экземплярами `nn.Linear`, в том числе вложенных, такие, как в `model.named_modules()`. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст. К каждому выходу градиент приходит.
+# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Здесь `x` — матрица. Ключи — имена всех модулей, которые являются экземплярами `nn.Linear` или его подклассов, в том числе вложенных, такие, как в `model.named_modules()`. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст. К каждому выходу градиент приходит.
 #
 # Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров, в которых может лежать прежний градиент, такие же, как после обычного прохода. Когда функция вернула результат, ваших хуков не остаётся.
 # %% answer="output_gradients"

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=22
+# %% [markdown] tags=["en"] reading=22 needs="02"
 # # The engine behind `backward()`
 #
 # Two threads add their gradients to one weight, and one of the two is lost. The same numbers are added in another order, and the last bits differ. A function is compiled, and its second derivative raises. `backward()` is one line; behind it an engine decides which node runs next, and in which thread.
@@ -27,10 +27,12 @@
 #
 # Понадобится урок 02: граф, его узлы, `retain_graph`. Для всех примеров достаточно одного ядра; ни GPU, ни компилятор C++ не нужны.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("engine", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("engine", language="ru")
@@ -458,14 +460,14 @@ check("locked_accumulation")
 # ### Extra exercise `fix_threads`: evaluation in threads
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object. When the function ends, by returning or by an error, all its threads have ended.
-# %% [markdown] tags=["ru"] of="0487bf86"
+# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. `torch.inference_mode()` is allowed as well. When the function ends, by returning or by an error, all its threads have ended.
+# %% [markdown] tags=["ru"] of="39cd4ca7"
 # ## Ошибки, которых по градиентам не видно
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Батчей не меньше одного. Граф не записывается, а режим в вызывающем потоке, каким бы он ни был, остаётся прежним. Если в потоке модель завершилась исключением (класса `Exception`), функция должна завершиться тем же самым объектом исключения. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Батчей не меньше одного. Граф не записывается, а режим в вызывающем потоке, каким бы он ни был, остаётся прежним. Если в потоке модель завершилась исключением (класса `Exception`), функция должна завершиться тем же самым объектом исключения; будут ли тогда обработаны остальные батчи, не важно. Допускается и `torch.inference_mode()`. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
 # %% answer="fix_threads"
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
@@ -551,8 +553,8 @@ check("fix_threads")
 # %% [markdown] tags=["en"]
 # ## The last bits
 #
-# Threads that add to one `.grad` lose nothing, but the *order* in which they add is that of chance. Does it matter? In mathematics it does not. In float32 each addition rounds, and $(0.01 + 0.02) + 0.03$ rounds to another number than $(0.03 + 0.02) + 0.01$.
-# %% [markdown] tags=["ru"] of="43e5638c"
+# Threads that add to one `.grad` lose nothing, but the *order* in which they add is random. Does it matter? In mathematics it does not. In float32 each addition rounds, and $(0.01 + 0.02) + 0.03$ rounds to another number than $(0.03 + 0.02) + 0.01$.
+# %% [markdown] tags=["ru"] of="ad782e68"
 # ## Последние биты
 #
 # Потоки, которые прибавляют градиенты к одному `.grad`, ничего не теряют, но *порядок* сложения у них случаен. Важен ли он? В математике — нет. Но в float32 округляется результат каждого сложения, и $(0.01 + 0.02) + 0.03$ округляется не до того числа, до которого $(0.03 + 0.02) + 0.01$.
@@ -662,12 +664,12 @@ torch.use_deterministic_algorithms(False)
 # ### Exercise `deterministic_sum`: a sum with the same bits
 # *design · ●●○ · 10 minutes · 4 points*
 #
-# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one or more float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Six digits of each sum are right, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers.
-# %% [markdown] tags=["ru"] of="af30f288"
+# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one to ten float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers.
+# %% [markdown] tags=["ru"] of="9255bac3"
 # ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
 # *спроектировать · ●●○ · 10 минут · 4 балла*
 #
-# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из одного или нескольких тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. В каждой сумме должны быть верны шесть значащих цифр, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз.
+# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из 1–10 тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз.
 # %% answer="deterministic_sum"
 def deterministic_sum(gradients):
     """The sum of float32 tensors, with the same bits for every order of the list."""
@@ -884,19 +886,19 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 
 
 # %% [markdown] tags=["en"]
-# Three operations more for each gradient: is it NaN, anywhere, and if so? The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
+# There are three operations more for each gradient: find where it is NaN, find out whether that is anywhere, and read the answer. The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
 #
 # ### Extra exercise `fix_anomaly`: no forward line
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN. An error that `f` itself raises reaches the caller; the backward pass fails only for a NaN. Anomaly mode is afterwards what it was before the call, on or off, also after an error. The `.grad` of `x` does not matter.
-# %% [markdown] tags=["ru"] of="3825c7fe"
+# The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN. An error that `f` itself raises reaches the caller; the backward pass fails only for a NaN. Warnings that `f` itself gives are no report, and a NaN in its value alone is none either. Anomaly mode is afterwards what it was before the call, on or off, also after an error. The `.grad` of `x` does not matter.
+# %% [markdown] tags=["ru"] of="3940e343"
 # На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. Добавьте сюда строки кода, которые запоминаются для каждого узла. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция должна один раз вычислить `f(x)` (это скаляр) и выполнить обратный проход. Если в обратном проходе появился NaN, она возвращает текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Бесконечное число само по себе — ещё не NaN. Исключение, которое вызвала сама `f`, доходит до вызывающего кода; в обратном проходе ошибка возможна только из-за NaN. Режим обнаружения аномалий после вызова, в том числе после исключения, такой же, каким был до него: включён или выключен. Что окажется в поле `.grad` у `x`, не важно.
+# Функция должна один раз вычислить `f(x)` (это скаляр) и выполнить обратный проход. Если в обратном проходе появился NaN, она возвращает текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Бесконечное число само по себе — ещё не NaN. Исключение, которое вызвала сама `f`, доходит до вызывающего кода; в обратном проходе ошибка возможна только из-за NaN. Предупреждения самой `f` — не отчёт, и NaN в одном лишь значении — не повод для отчёта. Режим обнаружения аномалий после вызова, в том числе после исключения, такой же, каким был до него: включён или выключен. Что окажется в поле `.grad` у `x`, не важно.
 # %% answer="fix_anomaly"
 def fix_anomaly(f, x):
     with torch.autograd.set_detect_anomaly(True):
@@ -977,13 +979,13 @@ check("fix_anomaly")
 #
 # `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. An old notebook sorts its profile by time and finds that `mul` costs 46 %: it profiled nine numbers, in the forward pass only.
 #
-# Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called.
-# %% [markdown] tags=["ru"] of="eefff36f"
+# Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; the helper `flops_of` takes the matrix products alone.
+# %% [markdown] tags=["ru"] of="0b4a351b"
 # ## Как читать профиль
 #
 # Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. В одной старой тетради профиль отсортирован по времени, и получается, что на `mul` уходит 46 %; но профилировали там вычисление над девятью числами, и только прямой проход.
 #
-# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал.
+# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а также операций `mul` и `add`, по одной на элемент; функция `flops_of` учитывает только матричные произведения.
 # %%
 import os
 
@@ -993,9 +995,13 @@ from torch.profiler import ProfilerActivity, profile
 ENGINE = "autograd::engine::evaluate_function: "
 
 
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
+
+
 def flops_of(event):
-    """The FLOPs of a row of the profile and of everything below it."""
-    return event.flops + sum(flops_of(child) for child in event.cpu_children)
+    """The FLOPs of the matrix products in a row of the profile and in everything below it."""
+    own = event.flops if event.name in PRODUCTS else 0
+    return own + sum(flops_of(child) for child in event.cpu_children)
 
 
 data = torch.ones(5, 24)
@@ -1023,6 +1029,13 @@ by_shape = [row for row in profiled.key_averages(group_by_input_shape=True) if r
 assert [row.count for row in by_name] == [2]  # `record_function` does not divide the row
 assert sorted(row.input_shapes for row in by_shape) == [[[5, 8]], [[5, 18]]]
 assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product costs more
+wide = torch.ones(3, 50)
+with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+    wide * wide, wide + wide, wide.exp(), wide @ torch.ones(50, 2)
+    torch.nn.functional.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3))
+counted = {event.name: event.flops for event in profiled.events() if event.flops}
+assert counted == {"aten::mul": 150, "aten::add": 150, "aten::mm": 2 * 3 * 50 * 2, "aten::conv2d": 2 * 9 * 9}
+assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is None) == 2 * 3 * 50 * 2
 
 
 # %% [markdown] tags=["en"]
@@ -1033,8 +1046,8 @@ assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product 
 # ### Exercise `costly_node`: the costly node
 # *complete · ●●○ · 12 minutes · 3 points*
 #
-# `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
-# %% [markdown] tags=["ru"] of="1215d666"
+# `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. In the losses here `mul` and `add` are cheap: counting them as well does not change the result. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
+# %% [markdown] tags=["ru"] of="f31f8490"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
@@ -1042,7 +1055,7 @@ assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product 
 # ### Упражнение `costly_node`: самый дорогой узел
 # *дописать · ●●○ · 12 минут · 3 балла*
 #
-# Функция `costly_node(loss)` выполняет один обратный проход и возвращает имя тех узлов (значение `node.name()`, например `"MmBackward0"`), матричные произведения которых требуют в этом проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. Можно взять готовую функцию `flops_of`. После вызова в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. Двух имён с одинаковой стоимостью не бывает.
+# Функция `costly_node(loss)` выполняет один обратный проход и возвращает имя тех узлов (значение `node.name()`, например `"MmBackward0"`), матричные произведения которых требуют в этом проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. Можно взять готовую функцию `flops_of`. Операции `mul` и `add` в этих функциях потерь дёшевы: если учесть и их, результат не изменится. После вызова в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. Двух имён с одинаковой стоимостью не бывает.
 # %% answer="costly_node"
 def costly_node(loss):
     """The name of the nodes that cost most in the backward pass from `loss`."""
@@ -1319,14 +1332,14 @@ torch.compiler.reset()
 # ### Exercise `one_graph`: a graph in two pieces
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. The norm is never exactly the limit.
+# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed, also where entries and limit are as small as $10^{-9}$. The norm is never exactly the limit.
 #
 # No number of a tensor may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
-# %% [markdown] tags=["ru"] of="97889720"
+# %% [markdown] tags=["ru"] of="4d596205"
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. В точности равной пределу норма не бывает.
+# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$, в том числе когда элементы и предел малы, до $10^{-9}$. В точности равной пределу норма не бывает.
 #
 # Читать числа из тензоров нельзя. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка.
 # %% answer="one_graph"
@@ -1375,10 +1388,10 @@ torch.compiler.reset()
 #
 # * **Threads.** Each GPU has a thread of torch's own that runs the nodes of that device. The caller waits for it. Hooks on tensors of a GPU therefore run in another thread than the caller's, and what is local to a thread may differ there; torch carries grad mode over for you.
 # * **Streams.** Each node runs on the CUDA stream on which its forward operation ran, and the engine makes the streams wait for each other where gradients cross. If `backward()` is called under another stream than the one that later reads `.grad`, the same rules hold as for any operation: the reading stream has to wait.
-# * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in an order of chance. There `use_deterministic_algorithms(True)` takes an implementation that adds in a fixed order, or raises.
+# * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in a random order. There `use_deterministic_algorithms(True)` takes an implementation that adds in a fixed order, or raises.
 #
 # `DataParallel` runs a copy of the model on each GPU, each in a thread of one process. On the CPU it does nothing of the kind: `device_ids` is empty, and it calls the module in the caller's thread. A published notebook “shows” with it on a CPU that hooks for saved tensors do not reach the threads; there were no threads. The documentation advises `DistributedDataParallel` instead: one process for each device, a copy of the model in each, and gradients averaged between the processes as soon as they are complete, while the backward pass goes on. No thread shares a `.grad` with another.
-# %% [markdown] tags=["ru"] of="664cc435"
+# %% [markdown] tags=["ru"] of="237025f8"
 # ## Несколько устройств и несколько процессов
 #
 # На GPU отличий три. (Этот список составлен по документации torch: вывода ячеек, полученного на GPU, в курсе пока нет.)

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20
+# %% [markdown] tags=["en"] reading=20 needs="04, 07"
 # # Derivatives of derivatives
 #
 # A gradient is a tensor. If the pass that computed it was recorded, it can be differentiated again. That gives a penalty on the length of a gradient, the curvature of a loss, the best learning rate for the next step.
@@ -33,10 +33,12 @@
 #
 # Понадобятся уроки 04 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
 
 start("higher_order", language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start
 
 start("higher_order", language="ru")
@@ -363,14 +365,14 @@ plot_memory(3, several_in_grad, several_returned)
 #
 # This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on.
 #
-# Mend it. `model` is a module whose parameters all require grad, and the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad; None counts as zeros. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients. The weights do not change.
-# %% [markdown] tags=["ru"] of="0378aa9b"
+# Mend it. `model` is a module whose parameters all require grad, and the output depends on each of them; the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients; single numbers do not count. The weights do not change.
+# %% [markdown] tags=["ru"] of="a1d85773"
 # ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
 # Функция ниже выполняет шаг обучения, на котором к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`; с тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны.
 #
-# Исправьте функцию. Здесь `model` — модуль, все параметры которого требуют градиента, а функция потерь — `mse_loss(model(x), y)`. После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и сам этот тензор градиента не требует; вместо нулей может быть None. Возвращается значение только функции потерь, без штрафа, — число Python. После нескольких вызовов не должна оставаться занятой никакая новая память, кроме памяти под градиенты. Веса не меняются.
+# Исправьте функцию. Здесь `model` — модуль, все параметры которого требуют градиента и влияют на выход, а функция потерь — `mse_loss(model(x), y)`. После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и сам этот тензор градиента не требует. Возвращается значение только функции потерь, без штрафа, — число Python. После нескольких вызовов не должна оставаться занятой никакая новая память, кроме памяти под градиенты; отдельные числа не в счёт. Веса не меняются.
 # %% answer="fix_leak"
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
@@ -870,10 +872,10 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
-# The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
+# The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$; the sum is never exactly 2. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
 #
 # Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also where an entry is 0: `x` is padded with zeros, and a weight may be 0, too. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$.
-# %% [markdown] tags=["ru"] of="e303ee1a"
+# %% [markdown] tags=["ru"] of="1d31d12f"
 # * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
 # * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
 # * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
@@ -882,7 +884,7 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Это функция потерь на одном примере: `w` и `x` — векторы одной длины, $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях; если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой.
+# Это функция потерь на одном примере: `w` и `x` — векторы одной длины, $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях; если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$; в точности равной 2 сумма не бывает. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой.
 #
 # Исправьте её. Значения остаются прежними и для одного примера, и внутри `vmap`, а градиент по `w` верен для каждого примера, в том числе при нулевых элементах: вектор `x` может быть дополнен нулями, и вес тоже может быть равен 0. При $r_i = 0$ действует второе правило, и производная по $w_i$ равна $x_i$.
 # %% answer="fix_vmap"

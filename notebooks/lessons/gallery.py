@@ -7,10 +7,12 @@
 #
 # Вызов `draw(loss)` показывает граф тензора, а `steps(loss)` — обратный проход от него по шагам. В каждом разделе — один пример того, что можно увидеть на рисунке; измените код и посмотрите ещё раз.
 # %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import start
 
 start(language="en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
 from autograder import start
 
 start(language="ru")

@@ -20,7 +20,7 @@ from support.regrading import COUNT, PATIENCE, Place
 pytestmark = pytest.mark.long
 
 SEED = 20261121
-GRADER_KILLS, SERVER_KILLS, CHILD_KILLS = 6, 4, 40  # 50 rounds
+GRADER_KILLS, SERVER_KILLS, CHILD_KILLS = 4, 2, 20  # 26 rounds
 
 
 def fork_server_of(grader: psutil.Process) -> psutil.Process | None:

@@ -1,7 +1,5 @@
 """The lesson in real JupyterLab in real Chromium, in both languages."""
 
-import ast
-import inspect
 import json
 
 import pytest
@@ -9,13 +7,14 @@ from playwright.sync_api import expect
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
+from autograder.learner.lab import show_contents
 from autograder.learner.working_copy import prepare
 from autograder.messages.cards import message
-from support.browser import Notebook, browser_page, jupyterlab
+from support.browser import Notebook, as_typed, browser_page, classic_notebook, jupyterlab
 
 pytestmark = pytest.mark.long
 
-(LESSON,) = COURSE.read(["gradient_accumulation"])
+LESSON, CONTENTS = COURSE.read(["gradient_accumulation", "index"])
 EXERCISES = COURSE.exercises(LESSON)
 WRONG = EXERCISES["accumulate_uneven"]
 MISTAKE = next(iter(WRONG.mistakes.values()))
@@ -23,24 +22,16 @@ MISTAKE = next(iter(WRONG.mistakes.values()))
 SECOND_BACKWARD = "loss = torch.ones(2, requires_grad=True).exp().sum()\nloss.backward()\nloss.backward()"
 
 
-def as_typed(program, name):
-    """The program of a mistake as a learner would write it: under the name asked for, without annotations."""
-    (function,) = ast.parse(inspect.getsource(program)).body
-    function.name, function.decorator_list, function.returns = name, [], None
-    for argument in function.args.args:
-        argument.annotation = None
-    return ast.unparse(function)
-
-
 @pytest.fixture
 def work(tmp_path, language):
-    """The working copy of the lesson as its source is now."""
-    for path, text in COURSE.files(LESSON).items():
+    """The working copy of the lesson and of the page of contents as their sources are now."""
+    for path, text in [*COURSE.files(LESSON).items(), *COURSE.files(CONTENTS).items()]:
         if path.suffix == ".ipynb":
             built = tmp_path / "notebooks" / path.parent.name / path.name
             built.parent.mkdir(parents=True, exist_ok=True)
             built.write_text(text, encoding="utf-8")
     prepare(tmp_path / "work", language, tmp_path / "notebooks")
+    show_contents(tmp_path / "work" / language, language)
     return tmp_path / "work"
 
 
@@ -54,7 +45,7 @@ def test_the_lesson_works_in_the_browser(work, language):
         return message(id, **parameters).read(language)
 
     with jupyterlab(work, language) as address, browser_page() as page:
-        notebook = Notebook(page, address, name)
+        notebook = Notebook.open(page, address.replace("index.ipynb", name))
         interface = {"en": "File", "ru": "Файл"}[language]
         expect(page.locator(".lm-MenuBar-item").first).to_have_text(interface)
 
@@ -90,3 +81,32 @@ def test_the_lesson_works_in_the_browser(work, language):
             says("ready.file", path=work / language / name)
         )
         notebook.picture(f"{language}-ready", ready)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_page_of_contents_opens_first_and_leads_to_a_lesson(work, language):
+    with jupyterlab(work, language) as address, browser_page() as page:
+        contents = Notebook.open(page, address)
+        expect(page.locator(".jp-RenderedHTMLCommon table tr")).to_have_count(13)
+        contents.picture(f"{language}-contents", 0)
+        page.locator(".jp-OutputArea a", has_text=f"{LESSON.file_name[:2]} {LESSON.titles()[language]}").click()
+        expect(page.locator(".jp-Notebook:visible h1").first).to_contain_text(LESSON.titles()[language])
+
+
+@pytest.mark.parametrize("language", ["ru"])
+def test_the_lesson_works_in_classic_notebook_7(work, language):
+    name = f"{LESSON.file_name}.ipynb"
+    cells = json.loads((work / language / name).read_text(encoding="utf-8"))["cells"]
+    at = {cell["metadata"].get("nbgrader", {}).get("grade_id"): index for index, cell in enumerate(cells)}
+    answer, check = at[f"answer-{WRONG.name}"], at[f"check-{WRONG.name}"]
+    with classic_notebook(work) as address, browser_page() as page:
+        notebook = Notebook.open(page, address.replace("tree?", f"notebooks/{language}/{name}?"))
+        notebook.type_into(answer, solutions(WRONG)[0])
+        notebook.run_all()
+        expect(notebook.card(check)).to_contain_text(f"✓ {message('state.passed').read(language)}")
+        notebook.save()
+        ready = notebook.insert_below(check, "from autograder import ready\nready()")
+        expect(notebook.cell(ready).locator(".jp-OutputArea")).to_contain_text(
+            message("ready.file", path=work / language / name).read(language)
+        )
+        notebook.picture(f"{language}-notebook7", check)

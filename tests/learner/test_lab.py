@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
@@ -34,8 +36,9 @@ def test_is_there_a_screen():
     assert not has_screen({})
 
 
-def test_open_lab_prints_an_address_that_answers(work, notebooks):
-    """The real server, as `make lab` starts it, stopped as Ctrl+C stops it."""
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_open_lab_prints_an_address_that_answers(work, notebooks, ending):
+    """The real server, as `make lab` starts it, stopped by Ctrl+C or by `kill`."""
     prepare(work, "ru", notebooks)
     opened = f"open_lab(Path({str(work)!r}), 'ru')"
     listens = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # tests may run behind "&"
@@ -46,17 +49,19 @@ def test_open_lab_prints_an_address_that_answers(work, notebooks):
     )
     try:
         address = re.search(r"http://\S+", lab.stdout.readline())[0]
-        assert "/lab/tree/ru?token=" in address
+        assert "/lab/tree/ru/index.ipynb?token=" in address
         assert "нажмите Ctrl+C" in lab.stdout.readline()
         page = urlopen(address, timeout=30).read().decode()
         assert "JupyterLab" in page
-        with urlopen(re.sub(r"lab/tree/ru", "api/contents/ru", address), timeout=30) as answer:
+        with urlopen(re.sub(r"lab/tree/ru/index.ipynb", "api/contents/ru", address), timeout=30) as answer:
             assert NAME in answer.read().decode()
     finally:
-        lab.send_signal(2)
+        lab.send_signal(ending)
         stopped = lab.wait(30)
         lab.stdout.close()
     assert stopped == 0
+    with pytest.raises(URLError):
+        urlopen(address)
 
 
 def test_open_lab_writes_only_below_work(work, monkeypatch):
@@ -76,7 +81,7 @@ class NotStarted:
     last = None
     pid = -1
 
-    def __init__(self, command, env):
+    def __init__(self, command, env, start_new_session):
         NotStarted.last = {"command": command, "env": env}
 
     def poll(self):

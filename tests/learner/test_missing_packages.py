@@ -85,8 +85,29 @@ def test_a_command_of_instructors_names_what_to_install(tmp_path, command):
     assert not (Path(tmp_path) / "gradebook.db").exists()
 
 
+def test_the_server_of_a_hubs_user_names_what_to_install(tmp_path):
+    code = "import sys; from autograder.cli import main; sys.exit(main(['singleuser']))"
+    done = run_without({"jupyterhub"}, tmp_path, code)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith('needs jupyterhub, not installed here: pip install "autograd-course[hub]"\n')
+
+
 def test_without_a_command_the_program_says_where_to_begin():
     done = subprocess.run([sys.executable, "-m", "autograder"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     for command in ("autograder lab", "autograder lab --language ru", "autograder course DIR", "autograder --help"):
         assert command in done.stdout
+
+
+def test_doctor_notices_another_package_of_our_name(tmp_path):
+    other = tmp_path / "autograder-3.7.7.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: autograder\nVersion: 3.7.7\n")
+    (other / "top_level.txt").write_text("autograder\n")
+    code = "import sys; from autograder.cli import main; sys.exit(main(['doctor']))"
+    done = run_without((), tmp_path, code)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "autograder: another package is installed under the name autograder: autograder. "
+        "Remove both: pip uninstall autograder autograd-course, then pip install autograd-course\n"
+    )

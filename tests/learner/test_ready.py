@@ -6,13 +6,13 @@ import sys
 
 import nbformat
 import pytest
-from jupyter_client.manager import start_new_kernel
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.learner.ready import rehearse
 from autograder.learner.replies import Reply
 from autograder.learner.session import SESSION
+from support.kernel import Kernel
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)
@@ -66,48 +66,6 @@ def grade_id(cell):
 
 def find(notebook, wanted_id):
     return next(cell for cell in notebook.cells if grade_id(cell) == wanted_id)
-
-
-class Kernel:
-    """A kernel that knows its notebook as one of JupyterLab's does, and is told which cell it runs."""
-
-    def __init__(self, path):
-        import os
-
-        env = {**os.environ, "JPY_SESSION_NAME": str(path)}
-        self.manager, self.client = start_new_kernel(env=env, cwd=str(path.parent))
-
-    def run(self, source, cell_id="no-such-cell"):
-        """Run a cell; return all of its text."""
-        shown = []
-
-        def hear(message):
-            content = message["content"]
-            if message["msg_type"] in ("execute_result", "display_data"):
-                shown.append(content["data"]["text/plain"])
-            elif message["msg_type"] == "stream":
-                shown.append(content["text"])
-            elif message["msg_type"] == "error":
-                shown.append("\n".join(content["traceback"]))
-
-        content = {"code": source, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
-        request = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id})
-        self.client.shell_channel.send(request)
-        while True:
-            message = self.client.get_iopub_msg(timeout=120)
-            if message["parent_header"].get("msg_id") == request["header"]["msg_id"]:
-                hear(message)
-                if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
-                    return "\n".join(shown)
-
-    def run_all(self, notebook):
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                self.run(cell.source, cell.id)
-
-    def close(self):
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
 
 
 @pytest.fixture
@@ -275,6 +233,16 @@ def test_vs_code_tells_the_file(save, open_kernel, tmp_path):
     assert f"The file to hand in: {path}" in said
 
 
+def test_without_nbclient_the_session_is_shown(save, monkeypatch):
+    path = save(keep=CORE[:1])
+    monkeypatch.setitem(sys.modules, "nbclient", None)
+    table = rehearse(str(path))
+    assert rows(table)[CORE[0]][0] == "—"
+    assert "pip install nbclient" in table.below[0]
+    assert f"0 of {sum(EXERCISES[name].points for name in CORE):g} points in this session" in table.below[1]
+    assert table.below[-1] == f"The file to hand in: {path}"
+
+
 def test_replies_instead_of_errors(save, tmp_path, monkeypatch):
     def reply(path):
         said = rehearse(path)
@@ -288,8 +256,6 @@ def test_replies_instead_of_errors(save, tmp_path, monkeypatch):
     nbformat.write(nbformat.v4.new_notebook(), tmp_path / "other.ipynb")
     assert "is not a lesson of this course" in reply(str(tmp_path / "other.ipynb"))
     path = save(keep=CORE[:1])
-    monkeypatch.setitem(sys.modules, "nbclient", None)
-    assert "pip install nbclient" in reply(str(path))
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     assert "ready() does nothing" in reply(str(path))
     assert SESSION.language is None

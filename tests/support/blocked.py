@@ -43,15 +43,29 @@ BEYOND_TORCH = frozenset(
 )
 
 
+def block(packages: Collection[str], folder: Path, first: str = "", more: Collection[Path] = ()) -> str:
+    """Write a `sitecustomize` into the new folder `folder`; return the PYTHONPATH with which `packages` are not found.
+
+    `first` is code that runs before everything else in such a process. `more` are folders of modules.
+    """
+    (folder / "sitecustomize.py").write_text(first + _BLOCK.replace("{names}", repr(set(packages))))
+    return os.pathsep.join(filter(None, (str(folder), *map(str, more), os.environ.get("PYTHONPATH"))))
+
+
 def run_without(
-    packages: Collection[str], folder: Path, code: str, environment: Mapping[str, str] = os.environ
+    packages: Collection[str],
+    folder: Path,
+    code: str,
+    environment: Mapping[str, str] = os.environ,
+    first: str = "",
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python code in a new process in which `packages` cannot be imported. `folder` must be new."""
-    (folder / "sitecustomize.py").write_text(_BLOCK.replace("{names}", repr(set(packages))))
-    paths = os.pathsep.join(filter(None, (str(folder), environment.get("PYTHONPATH"))))
+    """Run Python code in a new process in which `packages` cannot be imported. `folder` must be new.
+
+    `first` is code that runs before everything else in the process.
+    """
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={**environment, "PYTHONPATH": paths},
+        env={**environment, "PYTHONPATH": block(packages, folder, first)},
     )

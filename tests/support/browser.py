@@ -1,15 +1,17 @@
 """A real JupyterLab in a real Chromium, and a notebook in it."""
 
+import ast
+import inspect
 import os
 import re
-import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect, sync_playwright
+
+from support.needs import find_program
 
 PATIENCE = 60_000  # milliseconds that any one thing may take; nothing waits longer than it has to
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -17,19 +19,40 @@ CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", 
 
 def chromium():
     """Return the path of Chromium. Without one a test fails in CI and is skipped elsewhere."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not found:
-        why = "no Chromium on PATH: install it (Debian: apt-get install chromium)"
-        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
-    return found
+    return find_program("chromium", "chromium-browser", "google-chrome", remedy="apt-get install chromium (Debian)")
 
 
 @contextmanager
 def jupyterlab(work, language):
     """JupyterLab on `work`, started by `open_lab` with settings of nobody; gives its address."""
     opened = f"open_lab(Path({str(work)!r}), {language!r})"
+    with _server(work, f"from autograder.learner.lab import open_lab; {opened}") as address:
+        yield address
+
+
+@contextmanager
+def classic_notebook(work):
+    """Notebook 7 on `work`, with settings of nobody; gives its address."""
+    options = [f"--ServerApp.root_dir={work}", "--no-browser", "--allow-root", "--ServerApp.log_level=WARN"]
+    started = (
+        f"sys.argv[1:] = {options!r}; from notebook.app import main; threading.Thread(target=tell).start(); main()"
+    )
+    tell = """
+import sys, threading, time
+from jupyter_server.serverapp import list_running_servers
+def tell():
+    while not (found := [s for s in list_running_servers() if s["pid"] == os.getpid()]):
+        time.sleep(0.2)
+    print(found[0]["url"] + "tree?token=" + found[0]["token"], flush=True)
+"""
+    with _server(work, f"import os; {tell.strip()}\n{started}") as address:
+        yield address
+
+
+@contextmanager
+def _server(work, code):
+    """A Jupyter server that `code` starts and whose address it prints, with settings of nobody."""
     interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # off in background jobs
-    script = f"{interruptible}; from pathlib import Path; from autograder.learner.lab import open_lab; {opened}"
     nobody = work.parent / "nobody"
     env = {
         **os.environ,
@@ -40,9 +63,8 @@ def jupyterlab(work, language):
         "JUPYTERLAB_WORKSPACES_DIR": str(nobody / "workspaces"),
     }
     with (work / "jupyter.log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=log, text=True, env=env
-        )
+        command = [sys.executable, "-c", f"{interruptible}; from pathlib import Path\n{code}"]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=env)
         try:
             line = server.stdout.readline()
             address = re.search(r"http://\S+", line)
@@ -66,14 +88,27 @@ def browser_page(scheme="light"):
         browser.close()
 
 
-class Notebook:
-    """A notebook open in JupyterLab, used by its cells' positions."""
+def as_typed(program, name):
+    """The program of a mistake as a learner would write it: under the name asked for, without annotations."""
+    (function,) = ast.parse(inspect.getsource(program)).body
+    function.name, function.decorator_list, function.returns = name, [], None
+    for argument in function.args.args:
+        argument.annotation = None
+    return ast.unparse(function)
 
-    def __init__(self, page: Page, address: str, name: str) -> None:
+
+class Notebook:
+    """A notebook open in JupyterLab or Notebook 7, used by its cells' positions."""
+
+    def __init__(self, page: Page) -> None:
         self.page = page
-        page.goto(address.replace("?", f"/{name}?"), wait_until="domcontentloaded")
         page.locator(".jp-Notebook .jp-Cell").first.wait_for()
         self.wait_until_idle()
+
+    @classmethod
+    def open(cls, page: Page, address: str) -> "Notebook":
+        page.goto(address, wait_until="domcontentloaded")
+        return cls(page)
 
     def wait_until_idle(self) -> None:
         self.page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').first.wait_for()
@@ -119,9 +154,14 @@ class Notebook:
         self.page.keyboard.press("Control+S")
 
     def picture(self, name, index):
-        """A screenshot of a cell, into the folder that AUTOGRADER_SCREENSHOTS names."""
-        folder = os.environ.get("AUTOGRADER_SCREENSHOTS")
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            self.cell(index).scroll_into_view_if_needed()
-            self.page.screenshot(path=Path(folder) / f"{name}.png")
+        """A screenshot of a cell, where `picture` puts it."""
+        self.cell(index).scroll_into_view_if_needed()
+        picture(self.page, name)
+
+
+def picture(page, name):
+    """A screenshot of a page, into the folder that AUTOGRADER_SCREENSHOTS names."""
+    folder = os.environ.get("AUTOGRADER_SCREENSHOTS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(folder) / f"{name}.png")

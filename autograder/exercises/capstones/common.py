@@ -26,13 +26,6 @@ def value_net(rng: torch.Generator, inputs: int) -> nn.Sequential:
     return nn.Sequential(linear(rng, inputs, 4), nn.Tanh(), linear(rng, 4, 1))
 
 
-def fill_gradients(module: nn.Module) -> None:
-    """Fill `.grad` of every parameter with values, as after an earlier backward pass."""
-    for parameter in module.parameters():
-        if parameter.requires_grad:
-            parameter.grad = 3 + parameter.detach()
-
-
 def copies(tensors: Any) -> list[Tensor | None]:
     """Return a copy of each tensor. None stays None."""
     return [None if tensor is None else tensor.detach().clone() for tensor in tensors]

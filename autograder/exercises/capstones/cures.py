@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import signed, uniform
+from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import copies, fill_gradients, linear
+from .common import copies, linear
 
 _SAMPLES = 4000
 
@@ -156,7 +156,7 @@ def _optimizer(function: Any, case: Case) -> object:
 
 
 def _attack(function: Any, case: Case) -> object:
-    fill_gradients(case.model)
+    with_old_gradients(case.model)
     before = copies(p.grad for p in case.model.parameters())
     given = case.x.clone()
     x = function(case.model, case.x, case.y, 0.1, 4)
@@ -205,7 +205,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         value=signed(rng, 4),
         returns=3 + uniform(rng, 4),
         mu=signed(rng, 3),
-        log_std=signed(rng, 3) / 4,
+        log_std=signed(rng, 3).abs() * torch.tensor([-0.25, 0.25, -0.25]),  # some are negative
         model=_bump(rng),
         x=signed(rng, 3, 2).sign() * (torch.tensor([[0.11], [0.16], [0.52]]) + 0.01 * uniform(rng, 3, 2)),
         y=-4 - uniform(rng, 3, 1),

@@ -103,11 +103,25 @@ def forgets_exp() -> dict[str, Any]:
 
 
 @cures.mistake(
+    en="B: the function raises a `ValueError`. A standard deviation cannot be negative, and `log_std` can: take its `exp()`.",
+    ru="B: функция вызывает исключение `ValueError`. Стандартное отклонение не бывает отрицательным, а `log_std` бывает: "
+    "возьмите от него `exp()`.",
+)
+def negative_deviation() -> dict[str, Any]:
+    return _with("B", lambda mu, ls: torch.distributions.Normal(mu, ls, validate_args=True).rsample())
+
+
+@cures.mistake(
     en="C: `torch.tensor(...)` copies the numbers. Its flag belongs to a new leaf: the graph behind the losses is gone.",
     ru="C: `torch.tensor(...)` копирует числа. Флаг относится к новому листу, а граф функций потерь потерян.",
 )
 def copies_the_numbers() -> dict[str, Any]:
     return _with("C", lambda losses: torch.tensor([loss.item() for loss in losses], requires_grad=True).mean())
+
+
+@cures.mistake(*cures.mistakes["copies_the_numbers"].says)
+def copies_the_losses() -> dict[str, Any]:
+    return _with("C", lambda losses: torch.tensor(losses, requires_grad=True).mean())
 
 
 @cures.mistake(

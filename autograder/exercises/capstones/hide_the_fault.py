@@ -61,7 +61,7 @@ def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:
         w, r = (torch.tensor([float(each) for each in numbers], dtype=torch.float64) for numbers in (weights, rewards))
         fits = len(w) == len(r) >= 3 and bool(torch.cat([w, r]).isfinite().all())
         if not fits:
-            return {"lists": False, "moves": False, "agrees": False, "sizes": [len(w), len(r)], "errors": None}
+            return {"lists": False, "moves": False, "agrees": False, "sizes": _misfit(len(w), len(r)), "errors": None}
         right, errors = _run(w, r, clears=True)
         wrong, _ = _run(w, r, clears=False)
     scale = 1 + float(w.abs().max())
@@ -73,6 +73,13 @@ def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:
         "sizes": None,
         "errors": [sorted(set(nothing[:-1])), nothing[-1]],
     }
+
+
+def _misfit(weights: int, rewards: int) -> str:
+    """Return the reason for which two lists of these lengths are refused."""
+    if weights != rewards:
+        return "differ"
+    return "short" if weights < 3 else "not finite"
 
 
 def _run(w: Tensor, rewards: Tensor, clears: bool) -> tuple[Tensor, list[float]]:
@@ -121,9 +128,30 @@ def too_short() -> tuple[list[float], list[float]]:
     return [0.0], [1.0]
 
 
-@hide_the_fault.mistake(*hide_the_fault.mistakes["too_short"].says)
-def two_states() -> tuple[list[float], list[float]]:
-    return [0.0, 0.0], [0.0, 1.0]
+@hide_the_fault.mistake(
+    en="The lists have different lengths. There is one reward for each weight.",
+    ru="Длины списков различаются. На каждый вес нужна одна награда.",
+)
+def lengths_differ() -> tuple[list[float], list[float]]:
+    return [0.0, 0.0, 0.0], [0.0, 1.0]
+
+
+@hide_the_fault.mistake(
+    en="More than two values are returned. Asked for are two lists: the weights and the rewards.",
+    ru="Возвращено больше двух значений. Нужны два списка: веса и награды.",
+)
+def more_than_two() -> Any:
+    return [(0.0, 0.0), (0.0, 0.0), (0.0, 1.0)]
+
+
+@hide_the_fault.mistake(
+    en="The TD errors are 0 up to the last step, as they should be, but some weight moves too little. Take a larger last "
+    "reward or fewer states.",
+    ru="Ошибки TD равны 0 до последнего шага, как и нужно, но какой-то вес почти не меняется. Возьмите последнюю награду "
+    "побольше или состояний поменьше.",
+)
+def hardly_moves() -> tuple[list[float], list[float]]:
+    return [0.0, 0.0, 0.0], [0.0, 0.0, 0.03]
 
 
 @hide_the_fault.mistake(

@@ -44,6 +44,8 @@ predict_traces.wrong(
     en="You expected the step to add the update. SGD subtracts what is in `p.grad`.",
     ru="Вы ожидали, что на шаге обновление прибавится. Но SGD вычитает то, что лежит в `p.grad`.",
 )
+predict_traces.wrong("the_right_sign_1", {"w[0] after step 1": 0.12}, *predict_traces.mistakes["the_right_sign"].says)
+predict_traces.wrong("the_right_sign_2", {"w[2] at the end": 0.475}, *predict_traces.mistakes["the_right_sign"].says)
 
 
 predict_traces.wrong(
@@ -52,14 +54,18 @@ predict_traces.wrong(
     en="You counted the step size once. It is in `p.grad` already, and the optimizer multiplies by its own `lr` again.",
     ru="Размер шага учтён один раз. Но в `p.grad` он уже есть, а оптимизатор умножает ещё и на свой `lr`.",
 )
+predict_traces.wrong("step_size_once_1", {"w[0] after step 1": 0.06}, *predict_traces.mistakes["step_size_once"].says)
+predict_traces.wrong("step_size_once_2", {"w[2] at the end": -0.05}, *predict_traces.mistakes["step_size_once"].says)
 
 
 predict_traces.wrong(
     "plain_td",
     {"w[0] after step 1": 0.14, "w[2] at the end": 0.65},
-    en="These are the weights of TD(λ) itself. The code subtracts the update, and multiplies by the step size twice.",
-    ru="Это веса настоящего TD(λ). А в этом коде обновление вычитается и умножается на размер шага дважды.",
+    en="This is what TD(λ) itself would give. The code subtracts the update, and multiplies by the step size twice.",
+    ru="Так было бы в настоящем TD(λ). А в этом коде обновление вычитается и умножается на размер шага дважды.",
 )
+predict_traces.wrong("plain_td_1", {"w[0] after step 1": 0.14}, *predict_traces.mistakes["plain_td"].says)
+predict_traces.wrong("plain_td_2", {"w[2] at the end": 0.65}, *predict_traces.mistakes["plain_td"].says)
 
 
 predict_traces.wrong(
@@ -71,12 +77,36 @@ predict_traces.wrong(
 
 
 predict_traces.wrong(
+    "adds_one_again",
+    {"p.grad[0] after the second backward": 1.04, "trace[0] after step 2": 1.76},
+    en="You let the second `backward()` add 1 to `p.grad[0]`. It adds the gradient of the second value, and that is 1 for the "
+    "second weight and 0 for the first.",
+    ru="У вас второй `backward()` прибавляет 1 к `p.grad[0]`. Но прибавляется градиент второй ценности, а он равен 1 "
+    "для второго веса и 0 для первого.",
+)
+predict_traces.wrong(
+    "adds_one_again_1", {"p.grad[0] after the second backward": 1.04}, *predict_traces.mistakes["adds_one_again"].says
+)
+predict_traces.wrong(
+    "adds_one_again_2", {"trace[0] after step 2": 1.76}, *predict_traces.mistakes["adds_one_again"].says
+)
+
+
+predict_traces.wrong(
     "clean_trace",
     {"trace[0] after step 2": 0.72},
     en="You expected the trace of the first state to decay to 0.9 · 0.8 = 0.72. It has swallowed the update that was left "
     "in `p.grad` as well.",
     ru="Вы ожидали, что след первого состояния затухнет до 0.9 · 0.8 = 0.72. Но в него вошло ещё и обновление, "
     "оставшееся в `p.grad`.",
+)
+
+
+predict_traces.wrong(
+    "subtracts_the_rest",
+    {"trace[0] after step 2": 0.68},
+    en="You subtracted the update that was left in `p.grad` from the trace. It is 0.04, with a plus, and the trace adds it.",
+    ru="Вы вычли из следа обновление, оставшееся в `p.grad`. Но оно равно 0.04, со знаком плюс, и к следу прибавляется.",
 )
 
 
@@ -93,4 +123,12 @@ predict_traces.wrong(
     {"p.grad[0] after step 1": 1.0},
     en="You expected the gradient of `v` in `p.grad`. The last line of the step has put the update there.",
     ru="Вы ожидали, что в `p.grad` лежит градиент `v`. Но последняя строка шага записала туда обновление.",
+)
+
+
+predict_traces.wrong(
+    "step_size_left_out",
+    {"p.grad[0] after step 1": 0.08},
+    en="You left out the step size: `p.grad` becomes `alpha * delta * trace`, here 0.5 · 0.08 · 1.",
+    ru="Вы не учли размер шага: в `p.grad` записывается `alpha * delta * trace`, здесь 0.5 · 0.08 · 1.",
 )

@@ -25,40 +25,48 @@ def learn(
     lam: float,
     alpha: float,
     *,
-    resets: Literal["terminated", "either", "never", "always"] = "either",
+    resets: Literal["terminated", "either", "early", "never", "always"] = "either",
     ends: Literal["terminated", "never", "either"],
     through_next: bool = False,
     factor: float = 1.0,
     decay: float | None = None,
     stale: bool = False,
     leaks: bool = False,
+    carries: bool = False,
+    late: bool = False,
 ) -> list[float]:
     """Run TD(λ) with one fault or none. Changes `parameters` in place, and returns the TD errors.
 
-    `value(state)` is the value of a state. `resets` says when traces are cleared, `ends` after which steps the next value is 0. If `through_next`, the gradient
-    is that of the TD error. `factor` multiplies each step, `decay` replaces gamma * lam. If `stale`, weights move along
-    the trace of the step before. If `leaks`, the last update is added to each gradient.
+    `value(state)` is the value of a state. `resets` says when traces are cleared; "early" is before the last step of an
+    episode. `ends` says after which steps the next value is 0. If `through_next`, the gradient is that of the TD error.
+    `factor` multiplies each step, `decay` replaces gamma * lam. If `stale`, weights move along the trace of the step
+    before. If `leaks`, the last update is added to each gradient. If `carries`, the value of a state is that which the
+    step before computed. If `late`, the returned errors are those with the new weights.
     """
     traces = [torch.zeros_like(p) for p in parameters]
     left = [torch.zeros_like(p) for p in parameters]
     decay = gamma * lam if decay is None else decay
     errors = []
+    carried: float | None = None
     for state, reward, next_state, terminated, truncated in steps:
         over = {"terminated": terminated, "never": False, "either": terminated or truncated}[ends]
-        if resets == "always":
+        if resets == "always" or (resets == "early" and (terminated or truncated)):
             traces = [torch.zeros_like(p) for p in parameters]
         v = value(state)
         v_next = 0.0 if over else value(next_state)
         root = v - gamma * v_next if through_next and not over else v
         gradients = torch.autograd.grad(root, parameters)
         with torch.no_grad():
-            delta = float(reward + gamma * v_next - v)
+            delta = float(reward + gamma * v_next - (v if carried is None else carried))
             moved = [trace.clone() for trace in traces] if stale else traces
             for trace, g, rest in zip(traces, gradients, left):
                 trace.mul_(decay).add_(g + rest if leaks else g)
             for p, trace in zip(parameters, moved):
                 p += factor * alpha * delta * trace
             left = [-delta * trace for trace in traces]
+            carried = float(v_next) if carries and not (terminated or truncated) else None
+            if late:
+                delta = float(reward + (0.0 if over else gamma * value(next_state)) - value(state))
             if (resets == "terminated" and terminated) or (resets == "either" and (terminated or truncated)):
                 for trace in traces:
                     trace.zero_()
@@ -79,24 +87,32 @@ def _out_of_place(w: Tensor, steps: list[Step], gamma: float, lam: float, alpha:
     for state, reward, next_state, terminated, truncated in steps:
         v = w[state]
         target = reward if terminated else reward + gamma * w[next_state].item()
-        (gradient,) = torch.autograd.grad(v, w)
-        trace = lam * (gamma * trace) + gradient
+        w.grad = None
+        v.backward()
+        trace = lam * (gamma * trace) + w.grad  # stays: a right program may leave something there
         w.data = w.data + alpha * target * trace - alpha * v.item() * trace
         if terminated or truncated:
             trace = 0.0
 
 
-def _by_hand(w: Tensor, steps: list[Step], gamma: float, lam: float, alpha: float) -> None:
+def _by_hand(w: Tensor, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
     traces: dict[int, float] = {}
+    errors = []
     with torch.no_grad():
         for state, reward, next_state, terminated, truncated in steps:
             delta = reward - w[state].item() + (0.0 if terminated else w[next_state].item() * gamma)
             traces = {each: trace * gamma * lam for each, trace in traces.items()}
+            errors.append(delta)
             traces[state] = traces.get(state, 0.0) + 1.0
             for each, trace in traces.items():
                 w[each] += delta * alpha * trace
             if terminated or truncated:
                 traces = {}
+    return errors
+
+
+def _by_hand_without_result(w: Tensor, steps: list[Step], gamma: float, lam: float, alpha: float) -> None:
+    _by_hand(w, steps, gamma, lam, alpha)  # a test that tells these two apart judges the result
 
 
 def _wrong_sign(w: Tensor, steps: list[Step], gamma: float, lam: float, alpha: float) -> None:
@@ -131,7 +147,7 @@ def _wrong_both_sides(w: Tensor, steps: list[Step], gamma: float, lam: float, al
     _run(w, steps, gamma, lam, alpha, through_next=True)
 
 
-RIGHT = tuple(nameless(program, "td") for program in (_in_place, _out_of_place, _by_hand))
+RIGHT = tuple(nameless(program, "td") for program in (_in_place, _out_of_place, _by_hand, _by_hand_without_result))
 WRONG = {
     "catches_sign": nameless(_wrong_sign, "td"),
     "catches_leak": nameless(_wrong_leaks, "td"),

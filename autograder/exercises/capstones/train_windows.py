@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import signed
+from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, number
 from autograder.language import Text
 from autograder.measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
 
-from .common import copies, fill_gradients
+from .common import copies
 from .recurrent import Cell
 
 _STEPS, _PARTS, _ROWS, _STATE, _WIDTH = 3, 2, 4, 4, 96  # of the run that is measured
@@ -143,7 +143,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         cell = Cell(rng, 2, 3, outputs)
         optimizer: torch.optim.Optimizer = _sgd(cell)
         if outputs == 2:
-            fill_gradients(cell)
+            with_old_gradients(cell)
             optimizer = torch.optim.Adam(optimizer.param_groups[0]["params"], lr=0.05, weight_decay=0.1)
         yield Case(
             cell=cell,

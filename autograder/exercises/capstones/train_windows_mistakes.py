@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -40,28 +40,32 @@ def _train(
     run: Callable[..., Any],
     share: Callable[[Tensor, Tensor], float] = lambda part, window: 1 / window.numel(),
     carry: Callable[[Tensor], Tensor] = Tensor.detach,
-    clears: bool = True,
+    clears: Literal["before", "each part", "afterwards", "never"] = "before",
+    retain: bool = False,
     steps_each: bool = False,
     last: bool = True,
-    mean_of_windows: bool = False,
+    last_part: bool = True,
+    returns: Literal["all", "mean of windows", "last window"] = "all",
 ) -> Result:
     """Train with one fault or none.
 
     `run` calls the cell, `share` gives the factor of a micro-batch's summed loss, `carry` what the next window gets of
-    a hidden state. If `clears` is False, gradients stay. If `steps_each`, every micro-batch makes a step. If `last` is
-    False, an incomplete window is dropped. If `mean_of_windows`, the returned loss is a plain mean over windows.
+    a hidden state. `clears` says when `.grad` is cleared, `retain` whether graphs are kept. If `steps_each`, every
+    micro-batch makes a step. If `last` is False, an incomplete window is dropped, and if `last_part` is False, an
+    incomplete micro-batch. `returns` says which loss is returned.
     """
-    states, total, windows = list(h.split(rows)), 0.0, []
+    total, windows = 0.0, []
+    states = [part for part in h.split(rows) if last_part or len(part) == rows]
     for start in range(0, len(x) if last else len(x) - len(x) % steps, steps):
         xs, ys = x[start : start + steps], y[start : start + steps]
-        if clears:
+        if clears == "before":
             optimizer.zero_grad()
         of_window = 0.0
-        for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):
-            if steps_each:
+        for i, (x_part, y_part, _) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1), states)):
+            if steps_each or clears == "each part":
                 optimizer.zero_grad()
             loss, state = window_loss(cell, x_part, y_part, states[i], run)
-            (loss * share(y_part, ys)).backward()
+            (loss * share(y_part, ys)).backward(retain_graph=retain)
             states[i] = carry(state)
             of_window += loss.item()
             del loss, state
@@ -69,9 +73,13 @@ def _train(
                 optimizer.step()
         if not steps_each:
             optimizer.step()
+        if clears == "afterwards":
+            optimizer.zero_grad()
         total += of_window
         windows.append(of_window / ys.numel())
-    return torch.cat(states), sum(windows) / len(windows) if mean_of_windows else total / y.numel()
+    if returns == "all":
+        return torch.cat(states), total / y.numel()
+    return torch.cat(states), windows[-1] if returns == "last window" else sum(windows) / len(windows)
 
 
 @train_windows.mistake(
@@ -151,7 +159,7 @@ def divides_by_rows(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps
     ru="Градиенты не обнуляются между окнами или перед первым из них.",
 )
 def never_clears(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
-    return _train(c, o, x, y, h, steps, rows, run=checkpointed, clears=False)
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, clears="never")
 
 
 @train_windows.mistake(
@@ -280,7 +288,7 @@ def returns_a_graph(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps
     ru="Возвращено простое среднее по окнам, хотя последнее окно может быть короче.",
 )
 def averages_the_windows(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
-    return _train(c, o, x, y, h, steps, rows, run=checkpointed, mean_of_windows=True)
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, returns="mean of windows")
 
 
 @train_windows.mistake(
@@ -307,6 +315,19 @@ def measures_afterwards(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, s
 
 
 @train_windows.mistake(
+    en="The loss was computed anew with the final weights, for all rows at once, and that takes more memory than is allowed. "
+    "Asked for is the mean of the losses the model learned from.",
+    ru="Функция потерь вычислена заново с последними весами, сразу для всех строк, и памяти на это уходит больше, чем "
+    "разрешено. Нужно среднее тех значений, на которых модель училась.",
+)
+def measures_all_rows(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    state, _ = _train(c, o, x, y, h, steps, rows, run=checkpointed)
+    with torch.no_grad():
+        loss, _ = window_loss(c, x, y, h, plain)
+    return state, loss.item() / y.numel()
+
+
+@train_windows.mistake(
     en="Nothing is returned.",
     ru="Функция ничего не возвращает.",
 )
@@ -320,3 +341,91 @@ def returns_nothing(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps
 )
 def thaws_the_base(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
     return _train(c.requires_grad_(), o, x, y, h, steps, rows, run=checkpointed)
+
+
+@train_windows.mistake(
+    en="The gradients are cleared after a step only. What was in `.grad` at the start gets into the first step.",
+    ru="Градиенты обнуляются только после шага. То, что лежало в `.grad` вначале, попадает в первый шаг.",
+)
+def clears_only_afterwards(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, clears="afterwards")
+
+
+@train_windows.mistake(
+    en="The gradients are cleared for every micro-batch: a step uses those of the last one only.",
+    ru="Градиенты обнуляются перед каждым микробатчем: в шаг входят градиенты только последнего.",
+)
+def clears_for_each_part(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, clears="each part")
+
+
+@train_windows.mistake(
+    en="Every window begins with the hidden state that was passed at the start. The values have to go on.",
+    ru="Каждое окно начинается с того скрытого состояния, которое было передано вначале. А его значения должны переходить "
+    "дальше.",
+)
+def begins_with_the_first(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    for start in range(0, len(x), steps):
+        result = _train(c, o, x[start : start + steps], y[start : start + steps], h, steps, rows, run=checkpointed)
+    return result
+
+
+@train_windows.mistake(
+    en="The graphs are kept, and the gradient of a window goes back through the windows before it. Detach the hidden state "
+    "between them.",
+    ru="Графы сохраняются, и градиент окна проходит через предыдущие окна. Между окнами отсоединяйте скрытое состояние.",
+)
+def keeps_the_history(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, carry=_kept, retain=True)
+
+
+@train_windows.mistake(
+    en="The loss of the last window alone is returned.",
+    ru="Возвращено значение функции потерь только последнего окна.",
+)
+def loss_of_the_last(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, returns="last window")
+
+
+@train_windows.mistake(
+    en="A last micro-batch with fewer rows is dropped.",
+    ru="Последний микробатч, в котором строк меньше, отброшен.",
+)
+def drops_the_last_part(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, last_part=False)
+
+
+@train_windows.mistake(
+    en="In the backward pass every call is recomputed with the last `x` of the window. A function that is made in a loop "
+    "reads its names when it runs: pass `x` to `checkpoint` as an argument.",
+    ru="В обратном проходе каждый вызов вычисляется повторно с последним `x` окна. Функция, созданная в цикле, читает имена "
+    "в момент вызова: передайте `x` функции `checkpoint` аргументом.",
+)
+def recomputes_the_last(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    latest: list[Tensor] = []
+
+    def run(cell: Any, x: Tensor, h: Tensor) -> Any:
+        latest[:] = [x]
+        return checkpoint(lambda state: cell(latest[0], state), h, use_reentrant=False)
+
+    # Another mean, because the right one comes out by chance on one seed of the gate.
+    return _train(c, o, x, y, h, steps, rows, run=run, returns="mean of windows")
+
+
+@train_windows.mistake(
+    en="The rows are forgotten in the mean: the sum of squares is divided by the steps alone.",
+    ru="При усреднении забыты строки: сумма квадратов делится только на число шагов.",
+)
+def divides_by_steps(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: 1 / len(window))
+
+
+@train_windows.mistake(
+    en="Every micro-batch is counted with `rows` rows in the mean, also the last one, which has fewer.",
+    ru="При усреднении считается, что в каждом микробатче `rows` строк, хотя в последнем их меньше.",
+)
+def counts_full_parts(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    full = len(h.split(rows)) * rows
+    return _train(
+        c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: len(h) / full / window.numel()
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from autograder.checking.exercise import Case, aspect, exercise
@@ -106,8 +107,9 @@ def _most(counts: Counter[str]) -> str:
 
 
 @costly_node.mistake(
-    en="The nodes of one name were not added up. Several of them together cost more than a single expensive one.",
-    ru="Стоимость узлов с одним именем не сложена. Вместе несколько таких узлов обходятся дороже, чем один дорогой.",
+    en="It is not the sum over all nodes of one name that decides. Several nodes together cost more than a single "
+    "expensive one.",
+    ru="Выбор сделан не по сумме для всех узлов с одним именем. Несколько узлов вместе обходятся дороже, чем один дорогой.",
 )
 def largest_single(loss: Tensor) -> str:
     return max(_by_node(loss, loss.backward), key=lambda each: each[1])[0].name()  # type: ignore[no-any-return]
@@ -202,3 +204,24 @@ def leaves_no_gradients(loss: Tensor) -> str:
     for each in leaves:
         each.grad = None
     return name
+
+
+@costly_node.mistake(
+    en="A node that makes two products was named, although another makes one that costs more than both. Neither the number of "
+    "products nor their time is asked for, but their FLOPs.",
+    ru="Назван узел, в котором вычисляются два произведения, хотя одно произведение в другом узле дороже обоих. Важны не "
+    "число произведений и не время, а число FLOP.",
+)
+def counts_products(loss: Tensor) -> str:
+    counts: Counter[str] = Counter()
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            node = torch._C._current_autograd_node()
+            if node is not None and func.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm):
+                counts[node.name()] += 1
+            return func(*args, **(kwargs or {}))
+
+    with Watch():  # type: ignore[no-untyped-call]
+        loss.backward()
+    return _most(counts)

@@ -43,8 +43,8 @@ ORDERS = 12
         aspect(
             "accurate",
             1,
-            en="If large numbers cancel, the sum is still right to six digits.",
-            ru="Если большие числа сокращаются, сумма всё равно верна до шестого знака.",
+            en="If large numbers cancel, the relative error of the sum is still at most $10^{-5}$.",
+            ru="Если большие числа сокращаются, относительная погрешность суммы всё равно не больше $10^{-5}$.",
             measured=Text("Relative error", "Относительная погрешность"),
         ),
     ],

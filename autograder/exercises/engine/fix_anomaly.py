@@ -15,9 +15,12 @@ from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 from autograder.measure import CountedCalls
 
+_OLD = "masked_root is old"  # the text of a warning of this function's own
+
 
 def masked_root(x: Tensor) -> Tensor:
-    """Compute roots of the positive entries. The gradient of a zero entry is NaN."""
+    """Give a warning; compute roots of the positive entries. The gradient of a zero entry is NaN."""
+    warnings.warn(_OLD, stacklevel=2)
     return torch.where(x > 0, x.sqrt(), torch.zeros_like(x)).sum()
 
 
@@ -27,7 +30,8 @@ def masked_logarithm(x: Tensor) -> Tensor:
 
 
 def healthy(x: Tensor) -> Tensor:
-    return (x + 1).sqrt().sum()
+    """Compute NaN. The gradient is finite."""
+    return (x + 1).sqrt().sum() + torch.nan
 
 
 def steep(x: Tensor) -> Tensor:
@@ -94,7 +98,8 @@ def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
     torch.autograd.set_detect_anomaly(case.on)
     report: object = None
     try:
-        with using_answer():
+        with using_answer(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", _OLD)  # else a card shows it
             report = answer.fix_anomaly(counted.function, case.x.clone().requires_grad_())
     except AnswerRaised as error:
         if case.f is not broken or "this input" not in str(error.__cause__):
@@ -113,6 +118,7 @@ def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
         "once": counted.times,
         "left on": after,
         "notice": "has been enabled" in str(report),
+        "warning of f": _OLD in str(report),
     }
 
 
@@ -289,8 +295,8 @@ def returns_the_warning(f: Any, x: Tensor) -> UserWarning | None:
 
 
 @fix_anomaly.mistake(
-    en="Without a NaN a text comes back as well. It should be None.",
-    ru="Если NaN нет, тоже возвращается текст, а должно быть None.",
+    en="Without a NaN in the backward pass a text comes back as well. It should be None.",
+    ru="Если в обратном проходе NaN нет, тоже возвращается текст, а должно быть None.",
 )
 def never_none(f: Any, x: Tensor) -> str:
     said, error = _caught(f, x)
@@ -324,3 +330,37 @@ def cuts_the_report(f: Any, x: Tensor) -> str | None:
 )
 def writes_its_own(f: Any, x: Tensor) -> str | None:
     return "NaN" if _caught(f, x)[1] else None
+
+
+@fix_anomaly.mistake(
+    en="A warning that `f` itself gives is returned. Take the one from the backward pass: torch's comes last.",
+    ru="Возвращено предупреждение самой `f`. Нужно предупреждение из обратного прохода: torch выдаёт его последним.",
+)
+def returns_the_warning_of_f(f: Any, x: Tensor) -> str | None:
+    said, error = _caught(f, x)
+    return said[1] if error and len(said) > 2 else said[-1] if error else None
+
+
+@fix_anomaly.mistake(
+    en="A NaN in the value of `f` is reported although there is none in the backward pass.",
+    ru="Отчёт приходит и о NaN в значении `f`, хотя в обратном проходе NaN нет.",
+)
+def reports_a_value(f: Any, x: Tensor) -> str | None:
+    values: list[Tensor] = []
+
+    def watched(x: Tensor) -> Tensor:
+        values.append(f(x))
+        return values[0]
+
+    said, error = _caught(watched, x)
+    return said[-1] if error else "NaN" if values[0].isnan() else None
+
+
+@fix_anomaly.mistake(
+    en="A backward pass runs outside `try`. If anomaly mode was already on, its error reaches the caller.",
+    ru="Один обратный проход выполняется вне `try`. Если режим обнаружения аномалий уже был включён, исключение доходит до "
+    "вызывающего кода.",
+)
+def looks_first(f: Any, x: Tensor) -> str | None:
+    f(x).backward()
+    return _caught(f, x)[0][-1] if x.grad.isnan().any() else None  # type: ignore[union-attr]

@@ -6,7 +6,7 @@ import itertools
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,13 +25,16 @@ _PATIENCE = 0.3  # seconds for an answer that waits for its threads otherwise th
 class _Turns:
     """The order in which calls of a model end.
 
-    A call ends once the answer joins a thread. If each call has a thread of its own, the calls then end in reverse. If
-    one batch fails, the last call ends once the answer joins that very thread. A result that is not waited for is thus
-    never there.
+    A call ends once the answer joins a thread, or when patience is over. Calls that run at the same time then end in
+    reverse. If one batch fails, the last call ends once the answer joins that very thread. A result that is not waited
+    for is thus never there.
     """
 
     def __init__(self, calls: int, failing: bool) -> None:
-        self._calls, self._failing, self._reverse = calls, failing, False
+        self._calls, self._failing = calls, failing
+        self._inside: list[int] = []  # calls that have begun and not ended
+        self._group: list[int] | None = None  # calls that run at the same time when the first one may end
+        self._lock = threading.Lock()
         self._before = set(threading.enumerate())
         self._joined, self._joins = threading.Event(), defaultdict[threading.Thread, threading.Event](threading.Event)
         self._ended = [threading.Event() for _ in range(calls)]
@@ -45,9 +48,14 @@ class _Turns:
         if threading.current_thread() in self._before:
             return
         if not self._failing:
+            self._inside.append(index)
             self._joined.wait(_PATIENCE)
-            if self._reverse and index + 1 < self._calls:
-                self._ended[index + 1].wait(_PATIENCE)
+            with self._lock:
+                self._group = list(self._inside) if self._group is None else self._group
+            later = [other for other in self._group if other > index] if index in self._group else []
+            if later:
+                self._ended[min(later)].wait(_PATIENCE)
+            self._inside.remove(index)
             self._ended[index].set()
         elif index + 1 == self._calls:
             self._joins[threading.current_thread()].wait(_PATIENCE)
@@ -59,7 +67,9 @@ class _Turns:
 
         def joining(thread: threading.Thread, timeout: float | None = None) -> None:
             if timeout is None and thread not in self._before:
-                self._reverse = self._reverse or (not self._joined.is_set() and len(self.started()) == self._calls)
+                with self._lock:
+                    if self._group is None and len(self.started()) == self._calls:
+                        self._group = list(range(self._calls))
                 self._joined.set()
                 self._joins[thread].set()
             join(thread, timeout)
@@ -189,9 +199,15 @@ def fix_threads(answer: Any, case: Case) -> dict[str, object]:
         else None,
         "in_threads": {"in the caller's thread": any(thread == me for thread, _ in model.seen), "ended": ended},
         "error": None if ordinary else error,
+        "in the caller": _share(thread == me for thread, _ in model.seen),
         "frozen": not model.weight.requires_grad,
         "instead": None if ordinary or error["raised"] else _kind(outputs, len(case.batches)),
     }
+
+
+def _share(flags: Iterable[bool]) -> str:
+    found = set(flags)
+    return "some" if len(found) > 1 else "all" if found == {True} else "none"
 
 
 def _kind(outputs: list[Any], batches: int) -> str:

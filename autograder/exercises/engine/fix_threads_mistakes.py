@@ -190,3 +190,19 @@ def joins_for_a_while(model: Any, batches: list[Tensor]) -> list[Any]:
 )
 def calls_twice(model: Any, batches: list[Tensor]) -> list[Any]:
     return _in_threads(model, batches, calls=2)
+
+
+@fix_threads.mistake(
+    en="One of the calls runs in the caller's thread, the others in threads of their own. None may run there.",
+    ru="Один из вызовов модели выполняется в вызывающем потоке, остальные — в новых потоках. А в вызывающем не должен "
+    "выполняться ни один.",
+)
+def does_the_last_itself(model: Any, batches: list[Tensor]) -> list[Any]:
+    def run(batch: Tensor) -> Any:
+        with torch.no_grad():
+            return model(batch)
+
+    with ThreadPoolExecutor(len(batches)) as pool:
+        futures = [pool.submit(run, batch) for batch in batches[:-1]]
+        last = run(batches[-1])
+        return [*(future.result() for future in futures), last]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -32,16 +33,28 @@ def _random_graph(x: Tensor, rng: torch.Generator) -> Tensor:
 
     The order of creation, and the order of use, say nothing of each other. The name of one node occurs twice.
     """
-    pool, unused = [x], [x]
-    for index in torch.randperm(len(_UNARY), generator=rng).tolist():
-        operand = pool[int(torch.randint(0, len(pool), (), generator=rng))]
-        unused = [t for t in unused if t is not operand]
-        pool.append(_UNARY[index](operand))
-        unused.append(pool[-1])
-    first, *others = [unused[i] for i in torch.randperm(len(unused), generator=rng).tolist()]
-    for other in others:
-        first = first * other
-    return first.sin().sum()  # type: ignore[no-any-return]
+    operands = [int(torch.randint(0, made, (), generator=rng)) for made in range(1, len(_UNARY) + 1)]
+    left = [i for i in range(len(_UNARY) + 1) if i not in operands]
+    return _graph(x, operands, [left[i] for i in torch.randperm(len(left), generator=rng).tolist()], rng)
+
+
+def _telling_graph(x: Tensor, rng: torch.Generator) -> Tensor:
+    """Return a scalar of a graph on which the rules of the mistakes give different orders."""
+    return _graph(x, (0, 0, 2, 2, 4, 1, 4), (6, 7, 3, 5), rng)
+
+
+def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torch.Generator) -> Tensor:
+    """Apply `_UNARY` in random order, each to the tensor with the number in `operands`; multiply the `factors`.
+
+    `x` is tensor 0, the result of the first operation tensor 1.
+    """
+    made = [x]
+    for index, operand in zip(torch.randperm(len(_UNARY), generator=rng).tolist(), operands):
+        made.append(_UNARY[index](made[operand]))
+    product = made[factors[0]]
+    for factor in factors[1:]:
+        product = product * made[factor]
+    return product.sin().sum()
 
 
 @exercise(
@@ -128,7 +141,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for filled in (False, True, False):
         x = uniform(rng, 3).requires_grad_()
         x.grad = torch.full_like(x, 100) if filled else None
-        yield Case(loss=_random_graph(x, rng), x=x)
+        yield Case(loss=_random_graph(x, rng) if filled else _telling_graph(x, rng), x=x)
 
 
 def _parents(node: Any) -> list[Any]:
@@ -323,3 +336,36 @@ def returns_nodes(loss: Tensor) -> list[Any]:
 )
 def prints_nodes(loss: Tensor) -> list[str]:
     return [str(node) for node in returns_nodes(loss)]
+
+
+def _ready(loss: Tensor, last: bool) -> list[str]:
+    """Return the names of the nodes, taking the one that became ready last, or first."""
+    uses = Counter(parent for node in _reachable(loss) for parent in _parents(node))
+    names, ready = [], [loss.grad_fn]
+    while ready:
+        node = ready.pop(-1 if last else 0)
+        names.append(node.name())  # type: ignore[union-attr]
+        for parent in _parents(node):
+            uses[parent] -= 1
+            if not uses[parent]:
+                ready.append(parent)
+    return names
+
+
+@node_order.mistake(
+    en="The nodes that are ready wait in a queue: the one that became ready first is taken. The engine takes the one that was "
+    "created last.",
+    ru="Готовые узлы стоят в очереди: берётся тот, который стал готов первым. Движок берёт тот, который создан последним.",
+)
+def queue_of_ready(loss: Tensor) -> list[str]:
+    return _ready(loss, last=False)
+
+
+@node_order.mistake(
+    en="Among the nodes that are ready, the one that became ready last is taken, as with a stack or with a depth-first search "
+    "read backwards. The engine takes the one that was created last.",
+    ru="Из готовых узлов берётся тот, который стал готов последним, как в стеке или при обходе в глубину, прочитанном с конца. "
+    "Движок берёт тот, который создан последним.",
+)
+def stack_of_ready(loss: Tensor) -> list[str]:
+    return _ready(loss, last=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -17,6 +18,8 @@ from autograder.language import Text
 from autograder.measure import graph_nodes
 
 from .common import unmarked
+
+_NO_COND = "torch.cond, a prototype, is not accepted here: choose by operations on tensors"
 
 
 @exercise(
@@ -70,7 +73,7 @@ def one_graph(answer: Any, case: Case) -> dict[str, object]:
         y = answer.one_graph(x, case.limit)
     with using_answer():
         if any("CondAutograd" in node.name() for node in graph_nodes(y)):  # it cannot be differentiated in the sandbox
-            raise TypeError("torch.cond, a prototype, is not accepted here: choose by operations on tensors")
+            raise TypeError(_NO_COND)
         (gradient,) = torch.autograd.grad((y * case.v).sum(), x, allow_unused=True)
     no_numbers = {"numbers read": numbers.any, "runs on fake": _runs_without_numbers(answer.one_graph, case)}
     return {"value": y, "gradient": gradient, "no_numbers": no_numbers}
@@ -80,8 +83,11 @@ class _NumbersRead(TorchDispatchMode):
     """A mode that notes whether a number of a tensor was read."""
 
     any = False
+    supports_higher_order_operators = True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if isinstance(func, HigherOrderOperator):
+            raise TypeError(_NO_COND)
         self.any = self.any or func.overloadpacket in (torch.ops.aten._local_scalar_dense, torch.ops.aten.equal)
         return func(*args, **(kwargs or {}))
 
@@ -105,8 +111,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield case(long, long.norm().item() / 3)
     short = signed(rng, 4)
     yield case(short, short.norm().item() * 2)
-    yield case(torch.zeros(3, dtype=torch.float64), 1.5)
-    yield case(signed(rng, 3).float() * 1e-4, 2.5e-5)
+    yield case(torch.zeros(3, dtype=torch.float64), 0.4)
+    yield case(signed(rng, 3).float() * 1e-8, 2.5e-9)
     yield case(signed(rng), 4.0)
 
 
@@ -137,8 +143,8 @@ def still_branches(x: Tensor, limit: float) -> Tensor:
 
 
 @one_graph.mistake(
-    en="The norm became a Python number by `.item()`: the gradient does not pass through it, and the graph breaks as well.",
-    ru="Норма превращена в число Python вызовом `.item()`: градиент через неё не проходит, да и граф по-прежнему "
+    en="The norm became a Python number, by `.item()` or `float()`: the gradient does not pass through it, and the graph breaks as well.",
+    ru="Норма превращена в число Python, вызовом `.item()` или `float()`: градиент через неё не проходит, да и граф по-прежнему "
     "разрывается.",
 )
 def norm_as_number(x: Tensor, limit: float) -> Tensor:
@@ -170,10 +176,8 @@ def divides_always(x: Tensor, limit: float) -> Tensor:
 
 
 @one_graph.mistake(
-    en="For a vector of zeros even the value is NaN: an infinite number, or 0 divided by 0, is multiplied by 0 to leave it "
-    "out.",
-    ru="Для нулевого вектора NaN получается даже в значении: бесконечность или частное 0 и 0 умножают на 0, чтобы это значение "
-    "исключить.",
+    en="For a vector of zeros even the value is NaN: 0 is divided by 0, or something infinite is multiplied by 0.",
+    ru="Для нулевого вектора NaN получается даже в значении: 0 делится на 0 или бесконечность умножается на 0.",
 )
 def multiplies_by_the_condition(x: Tensor, limit: float) -> Tensor:
     norm = x.norm()
@@ -278,3 +282,30 @@ def clamps_entries(x: Tensor, limit: float) -> Tensor:
 )
 def clamps_the_wrong_side(x: Tensor, limit: float) -> Tensor:
     return x * (limit / x.norm().clamp(min=1e-12, max=limit))  # type: ignore[no-any-return]
+
+
+@one_graph.mistake(
+    en="For a vector of zeros the factor is not 1: another number was put in place of the norm 0, and `limit` was divided "
+    "by that number.",
+    ru="Для нулевого вектора множитель не равен 1: вместо нулевой нормы подставлено другое число, и `limit` делится на это "
+    "число.",
+)
+def divides_by_one_at_zero(x: Tensor, limit: float) -> Tensor:
+    norm = x.norm()
+    return x * (limit / torch.where(norm == 0, 1.0, norm)).clamp(max=1)
+
+
+@one_graph.mistake(
+    en="Something small is added under the root. For a small tensor it is not small, and the value is another.",
+    ru="Под корнем прибавлено малое число. Для малого тензора оно уже не мало, и значение получается другим.",
+)
+def adds_under_the_root(x: Tensor, limit: float) -> Tensor:
+    return x * (limit / (x.square().sum() + 1e-12).sqrt().clamp(min=limit))
+
+
+@one_graph.mistake(
+    en="The choice was made by `torch.cond`. Here it is to be made by operations on tensors.",
+    ru="Выбор сделан с помощью `torch.cond`. Здесь его нужно сделать операциями над тензорами.",
+)
+def uses_cond(x: Tensor, limit: float) -> Any:
+    return torch.cond(x.norm() > limit, lambda x: x * (limit / x.norm()), lambda x: x.clone(), (x,))

@@ -79,12 +79,15 @@ def arriving_gradients(answer: Any, case: Case) -> dict[str, object]:
     before = hooks_on(case.tensors)
     found = answer.arriving_gradients(case.loss, case.tensors)
     with using_answer():
-        fields = quiet_gradients([*case.tensors, *case.leaves])
+        fields = {
+            "`.grad` of the tensors": quiet_gradients(case.tensors),
+            "`.grad` of the leaves": quiet_gradients(case.leaves),
+        }
         left = hooks_on(case.tensors) - before
-        retained = [tensor.retains_grad for tensor in case.tensors if not tensor.is_leaf]
+        retained = any(tensor.retains_grad for tensor in case.tensors if not tensor.is_leaf)
     return {
         "gradients": list(found) if isinstance(found, tuple) else found,
-        "grad_fields": [fields, *retained],
+        "grad_fields": {**fields, "retain_grad() stays on": retained},
         "hooks_left": [left, *_after_an_error(answer)],
     }
 
@@ -95,9 +98,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     h = w * v
     y = h * signed(rng, 3) + h.exp()
     yield Case(loss=y.sum(), tensors=[h, y], leaves=[w, v])
-    w, aside, zero = (with_old_gradient(leaf(rng, 2)) for _ in range(3))
+    w, aside, zero, other = (with_old_gradient(leaf(rng, 2)) for _ in range(4))
     h, unused = w * 3, w * 5
     unused.register_hook(lambda grad: grad * 7)
     h.register_hook(lambda grad: grad * 7)  # somebody else's, which stays
-    loss = (h * h * signed(rng, 2) + 0 * zero).sum()
-    yield Case(loss=loss, tensors=[w, unused, h, aside, zero], leaves=[w, aside, zero])
+    loss = (h * h * signed(rng, 2) + 0 * zero + other.sin()).sum()
+    yield Case(loss=loss, tensors=[w, unused, h, aside, zero], leaves=[w, aside, zero, other])

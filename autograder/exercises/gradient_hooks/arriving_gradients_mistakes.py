@@ -253,3 +253,45 @@ def fills_with_zeros(loss: Tensor, tensors: list[Tensor]) -> Gradients:
 )
 def forgets_to_return(loss: Tensor, tensors: list[Tensor]) -> None:
     _record(loss, tensors, [None] * len(tensors))
+
+
+@arriving_gradients.mistake(
+    en="With `inputs=` the pass fills `.grad` of these leaves alone. A leaf that is not in `tensors` gets nothing.",
+    ru="С аргументом `inputs=` проход заполняет `.grad` только у этих листьев. Лист, которого нет в `tensors`, не "
+    "получает ничего.",
+)
+def names_the_leaves(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    _record(loss, tensors, found, inputs=[tensor for tensor in tensors if tensor.is_leaf] or None)
+    return found
+
+
+@arriving_gradients.mistake(
+    en="`retain_grad()` is still on for intermediate tensors. `.grad` is None now, but every later pass will fill it.",
+    ru="У промежуточных тензоров по-прежнему действует `retain_grad()`. Сейчас в `.grad` у них None, но следующий проход "
+    "поле заполнит.",
+)
+def retains_and_clears(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    inner = [tensor for tensor in tensors if not tensor.is_leaf]
+    for tensor in inner:
+        tensor.retain_grad()
+    try:
+        _record(loss, tensors, found)
+    finally:
+        for tensor in inner:
+            tensor.grad = None
+    return found
+
+
+@arriving_gradients.mistake(
+    en="`.grad` of the leaves was cleared before the pass. What an earlier pass had left there is lost.",
+    ru="Поля `.grad` листьев обнулены перед проходом. То, что оставил там прежний проход, потеряно.",
+)
+def clears_the_gradients(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    for tensor in tensors:
+        if tensor.is_leaf:
+            tensor.grad = None
+    _record(loss, tensors, found)
+    return found

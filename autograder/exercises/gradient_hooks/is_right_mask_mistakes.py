@@ -129,3 +129,24 @@ def looks_at_the_kind(attach: Callable[..., Any]) -> bool:
     p = torch.ones(2, requires_grad=True)
     attach(p, torch.tensor([True, False]))
     return bool(p._backward_hooks)
+
+
+@is_right_mask.mistake(
+    en="There is one pass only before `remove()`: a hook that works in the first pass alone is not noticed.",
+    ru="До вызова `remove()` проход только один: хук, который работает только в первом проходе, остаётся незамеченным.",
+)
+def makes_one_pass(attach: Callable[..., Any]) -> bool:
+    return _found(attach, passes=0) == {**_EXPECTED, "masked": [105, 100]}
+
+
+@is_right_mask.mistake(
+    en="A right function that multiplies by the mask is refused: an infinite gradient times 0 is NaN. By the contract all "
+    "gradients are finite.",
+    ru="Отвергается правильная функция, которая умножает на маску: бесконечный градиент, умноженный на 0, даёт NaN. А по "
+    "условию все градиенты конечны.",
+)
+def tries_an_infinite_gradient(attach: Callable[..., Any]) -> bool:
+    p = torch.zeros(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    p.backward(torch.tensor([5.0, torch.inf]))
+    return _found(attach) == _EXPECTED and p.grad.tolist() == [5, 0]  # type: ignore[union-attr]

@@ -18,17 +18,22 @@ from .common import gradients, hooks_on, linear
 Found = dict[str, list[Tensor]]
 
 
+class Head(nn.Linear):
+    """A linear layer of a class of its own."""
+
+
 class Twice(nn.Module):
     """A model with in-place activations.
 
-    One layer is called twice, one is not called.
+    One layer is called twice, one is not called, and one is of a subclass.
     """
 
     def __init__(self, rng: torch.Generator) -> None:
         super().__init__()
         self.inner = nn.Sequential(linear(rng, 2, 2), nn.ReLU(inplace=True))
         self.idle = linear(rng, 2, 2)
-        self.head = linear(rng, 2, 1, bias=True)
+        self.head = Head(2, 1, dtype=torch.float64)
+        self.head.load_state_dict(linear(rng, 2, 1, bias=True).state_dict())
         self.slope = nn.LeakyReLU(0.1, inplace=True)
 
     def forward(self, x: Tensor) -> Any:
@@ -95,11 +100,15 @@ def output_gradients(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         parameters, left = gradients(case.model.parameters()), _registered(case.model) - before
         pairs = (
-            [[str(name), list(each)] for name, each in sorted(found.items(), key=lambda item: str(item[0]))]
+            [[str(name), _listed(each)] for name, each in sorted(found.items(), key=lambda item: str(item[0]))]
             if isinstance(found, dict)
             else found
         )
     return {"outputs": pairs, "parameters": parameters, "hooks_left": left}
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 @output_gradients.cases

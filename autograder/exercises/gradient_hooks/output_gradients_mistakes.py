@@ -228,3 +228,20 @@ def uses_full_hooks(model: nn.Module, x: Tensor) -> Found:
     for handle in handles:
         handle.remove()
     return found
+
+
+@output_gradients.mistake(
+    en="A layer whose class is derived from `nn.Linear` is missing in the dict. It is an instance of `nn.Linear`, too.",
+    ru="В словаре нет слоя, класс которого унаследован от `nn.Linear`. Такой слой — тоже экземпляр `nn.Linear`.",
+)
+def leaves_out_subclasses(model: nn.Module, x: Tensor) -> Found:
+    layers = _linears(model)
+    return {name: each for name, each in _of_outputs(model, x).items() if type(layers[name]) is nn.Linear}
+
+
+@output_gradients.mistake(
+    en="For a layer that is called once the dict holds the gradient itself. It should be a list with one gradient.",
+    ru="Для слоя, вызванного один раз, в словаре лежит сам градиент, а нужен список из одного градиента.",
+)
+def unpacks_single_gradients(model: nn.Module, x: Tensor) -> dict[str, Any]:
+    return {name: each[0] if len(each) == 1 else each for name, each in _of_outputs(model, x).items()}

@@ -23,6 +23,15 @@ def _answer_parts(returned: object) -> tuple[nn.Module, Any] | None:
     return None
 
 
+def _kind(returned: object) -> str:
+    """Return what came back in place of a pair of a model and an input."""
+    if isinstance(returned, nn.Module):
+        return "module"
+    pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+    swapped = pair and _answer_parts(returned[::-1]) is not None  # type: ignore[index]
+    return "swapped" if swapped else type(returned).__name__
+
+
 @exercise(
     title=Text("A hook that stays silent", "Хук, который молчит"),
     kind="write the counter-example",
@@ -70,8 +79,7 @@ def silent_hook(answer: Any, case: Case) -> dict[str, object]:
     returned = answer.silent_hook()
     parts = _answer_parts(returned)
     if parts is None:
-        kind = "module" if isinstance(returned, nn.Module) else type(returned).__name__
-        return {"pair": False, "learns": False, "silent": False, "result": kind}
+        return {"pair": False, "learns": False, "silent": False, "result": _kind(returned)}
     model, x = parts
     layer: Any = model.layer
     calls: list[int] = []
@@ -93,6 +101,7 @@ def silent_hook(answer: Any, case: Case) -> dict[str, object]:
         "differentiable": differentiable,
         "result": result if not differentiable else "Tensor",
         "received": sorted(received),
+        "frozen": not any(parameter.requires_grad for parameter in layer.parameters()),
         "input": isinstance(x, Tensor) and x.requires_grad if received == {"numbers"} else None,
     }
 
@@ -238,3 +247,24 @@ def edits_the_output() -> tuple[nn.Module, Tensor]:
             return nn.functional.relu(self.layer(x), inplace=True)
 
     return Model(), _input()
+
+
+@silent_hook.mistake(
+    en="The pair is in the wrong order: the model comes first, then the input.",
+    ru="Порядок в паре неверный: сначала должна идти модель, потом вход.",
+)
+def swaps_the_pair() -> tuple[Tensor, nn.Module]:
+    return _input(), _Biased()
+
+
+@silent_hook.mistake(
+    en="The parameters of `layer` do not require grad, so no gradient comes to them.",
+    ru="Параметры модуля `layer` не требуют градиента, поэтому градиент до них не доходит.",
+)
+def freezes_the_layer() -> tuple[nn.Module, Tensor]:
+    return _Model().requires_grad_(False), _input().requires_grad_()
+
+
+@silent_hook.mistake(*silent_hook.mistakes["freezes_the_layer"].says)
+def freezes_everything() -> tuple[nn.Module, Tensor]:
+    return _Model().requires_grad_(False), _input()

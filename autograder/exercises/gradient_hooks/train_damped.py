@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,12 +58,17 @@ Batches = list[tuple[Tensor, Tensor]]
 )
 def train_damped(answer: Any, case: Case) -> dict[str, object]:
     others: list[float] = []
-    case.model.weight.register_hook(lambda grad: others.append(grad.sum().item()))
+    other = case.model.weight.register_hook(lambda grad: others.append(grad.sum().item()))
     with weights_after_steps(case.optimizer) as weights:
         answer.train_damped(case.model, case.optimizer, case.batches, case.factor)
     with using_answer():
-        left = hooks_on(case.model.parameters()) - 1
-    return {"weights": weights, "hooks_left": [left, len(others)]}
+        stays = other.id in case.model.weight._backward_hooks
+        left = {
+            "hooks": hooks_on(case.model.parameters()) - stays,
+            "other hook stays": stays,
+            "runs of the other hook": len(others),
+        }
+    return {"weights": weights, "hooks_left": left}
 
 
 @train_damped.cases
@@ -193,4 +199,50 @@ def makes_one_step(model: Any, optimizer: Any, batches: Batches, factor: float) 
     with model.weight.register_hook(lambda grad: factor * grad):
         optimizer.zero_grad()
         torch.stack([mse_loss(model(x), y) for x, y in batches]).sum().backward()
+        optimizer.step()
+
+
+@train_damped.mistake(*train_damped.mistakes["clears_all_hooks"].says)
+def clears_all_in_each_step(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for batch in batches:
+        model.weight.register_hook(lambda grad: factor * grad)
+        _train(model, optimizer, [batch])
+        model.weight._backward_hooks.clear()
+
+
+@train_damped.mistake(
+    en="The change of the weight is multiplied after each step, not its gradient. With momentum that is not the same.",
+    ru="После каждого шага умножается изменение веса, а не его градиент. При импульсе это не одно и то же.",
+)
+def scales_the_step(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for batch in batches:
+        before = model.weight.detach().clone()
+        _train(model, optimizer, [batch])
+        with torch.no_grad():
+            model.weight.copy_(before + factor * (model.weight - before))
+
+
+@train_damped.mistake(
+    en="The steps do not change the weights: the gradients were cleared between `backward()` and `step()`.",
+    ru="Шаги не меняют весов: градиенты обнулены между `backward()` и `step()`.",
+)
+def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    with model.weight.register_hook(lambda grad: factor * grad):
+        for x, y in batches:
+            mse_loss(model(x), y).backward()
+            optimizer.zero_grad()
+            optimizer.step()
+
+
+@train_damped.mistake(
+    en="The steps do not change the weights, and somebody else's hook does not run: no backward pass reaches this model. "
+    "A copy has parameters of its own, which the optimizer does not know.",
+    ru="Шаги не меняют весов, и чужой хук не срабатывает: ни один обратный проход до этой модели не доходит. У копии свои "
+    "параметры, и оптимизатор о них не знает.",
+)
+def trains_a_copy(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    twin = copy.deepcopy(model)
+    for x, y in batches:
+        optimizer.zero_grad()
+        mse_loss(twin(x), y).backward()
         optimizer.step()

@@ -35,13 +35,6 @@ def tanh_net(rng: torch.Generator, inputs: int, hidden: int, outputs: int = 1) -
     return torch.nn.Sequential(linear(rng, inputs, hidden), torch.nn.Tanh(), linear(rng, hidden, outputs))
 
 
-def with_old_gradients(module: torch.nn.Module) -> torch.nn.Module:
-    """Fill every `.grad` of `module` with 100, as after an earlier backward pass, and return `module`."""
-    for parameter in module.parameters():
-        parameter.grad = torch.full_like(parameter, 100.0)
-    return module
-
-
 @dataclass(frozen=True)
 class State:
     """Copies of a module's state, and its parameters themselves."""

@@ -45,8 +45,8 @@ class conjugates_what_arrives(_Product):
 
 
 @complex_product.mistake(
-    en="The two gradients are swapped: the one for `a` contains `b`.",
-    ru="Градиенты переставлены: в градиент по `a` входит `b`.",
+    en="The two gradients are swapped: the one for `a` has to contain `b`, and the one for `b` has to contain `a`.",
+    ru="Градиенты переставлены: в градиент по `a` должно входить `b`, а в градиент по `b` — `a`.",
 )
 class swaps_the_gradients(_Product):
     @staticmethod
@@ -141,8 +141,8 @@ class conjugates_one_alone(_Product):
 
 
 @complex_product.mistake(
-    en="Both inputs got the gradient of `a`. The one for `b` contains `a`.",
-    ru="Оба входа получили градиент по `a`. А в градиент по `b` входит `a`.",
+    en="Both inputs got the gradient for `a`. The one for `b` has to contain `a`.",
+    ru="Оба входа получили градиент по `a`. А в градиент по `b` должно входить `a`.",
 )
 class the_same_for_both(_Product):
     @staticmethod

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import signed
+from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import BYTES_LEFT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import flat, release, tanh_net, with_old_gradients
+from .common import flat, release, tanh_net
 
 _STEPS = 3
 
@@ -73,12 +73,15 @@ _STEPS = 3
 )
 def fix_leak(answer: Any, case: Case) -> dict[str, object]:
     model, arguments = case.model, (case.x, case.y, case.weight)
+    weights = flat([p.detach() for p in model.parameters()])
     try:
         loss = answer.fix_leak(model, *arguments)
         found: dict[str, object] = {"first call": _gradient(model)}
         answer.fix_leak(model, *arguments)
         recorded = [p.grad is not None and p.grad.requires_grad for p in model.parameters()]
         found |= {"second call": _gradient(model), "requires_grad": recorded}
+        unchanged = torch.equal(flat([p.detach() for p in model.parameters()]), weights)
+        found |= {"weights unchanged": unchanged}
     finally:
         release(model)
     number = loss if isinstance(loss, (int, float)) else type(loss).__name__

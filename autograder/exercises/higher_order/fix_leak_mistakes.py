@@ -214,3 +214,15 @@ def keeps_the_graph_elsewhere(model: Any, x: Tensor, y: Tensor, weight: float) -
         return _squares(gradients)
 
     return _by_grad(model, x, y, weight, penalise)
+
+
+@fix_leak.mistake(
+    en="The weights have changed during the call. The step computes gradients and leaves the weights alone.",
+    ru="За время вызова изменились веса. Функция вычисляет градиенты, а веса не меняет.",
+)
+def steps_as_well(model: Any, x: Tensor, y: Tensor, weight: float) -> float:
+    loss = _by_grad(model, x, y, weight, _squares)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= 0.01 * parameter.grad
+    return loss

@@ -227,3 +227,49 @@ def picks_by_mask(w: Tensor, x: Tensor) -> Tensor:
 )
 def keeps_a_dimension(w: Tensor, x: Tensor) -> Tensor:
     return _limited(_safe_roots(w * x).sum(-1, keepdim=True))
+
+
+@fix_vmap.mistake(
+    en="Something small is added under the root. It changes every root, and those of small numbers most.",
+    ru="Под корнем прибавлено малое число. Оно меняет каждый корень, и сильнее всего — корни из малых чисел.",
+)
+def adds_under_the_root(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, (r.clamp(min=0) + 1e-6).sqrt(), r).sum())
+
+
+@fix_vmap.mistake(
+    en="Where `x` is 0 the gradient is right, but where a weight is 0 it is NaN: the root of 0 is still computed there.",
+    ru="Там, где `x` равен 0, градиент верен, а там, где равен 0 вес, получается NaN: корень из нуля там по-прежнему "
+    "вычисляется.",
+)
+def guards_the_padding_alone(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, torch.where(x == 0, 1.0, r.abs()).sqrt(), r).sum())
+
+
+@fix_vmap.mistake(
+    en="For negative entries the root of the magnitude is subtracted. They enter the sum as they are.",
+    ru="Для отрицательных элементов вычитается корень из модуля, а они должны входить в сумму без изменений.",
+)
+def signed_roots(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r == 0, r, r.sign() * torch.where(r == 0, 1.0, r.abs()).sqrt()).sum())
+
+
+@fix_vmap.mistake(
+    en="A small positive entry enters the sum as it is. The root is taken of every $r_i > 0$, however small.",
+    ru="Малый положительный элемент входит в сумму без изменений. Корень нужен из любого $r_i > 0$, как бы мало оно ни было.",
+)
+def roots_above_a_bound(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 1e-3, torch.where(r > 1e-3, r, 1.0).sqrt(), r).sum())
+
+
+@fix_vmap.mistake(
+    en="The values are right, but the gradient of the roots is missing: they were detached.",
+    ru="Значения верны, но градиента корней нет: они отсоединены от графа.",
+)
+def detached_roots(w: Tensor, x: Tensor) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, r.detach().clamp(min=0).sqrt(), r).sum())

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import signed, uniform
+from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -24,7 +24,6 @@ from .common import (
     state_of,
     tanh_net,
     untouched,
-    with_old_gradients,
 )
 
 

@@ -168,3 +168,30 @@ def without_a_tolerance(f: Any, x: Tensor) -> bool:
 def too_wide(f: Any, x: Tensor) -> bool:
     found = _hessian(f, x)
     return found is not None and torch.allclose(found, _by_differences(f, x), rtol=0.5, atol=0.5)
+
+
+@has_second_derivative.mistake(
+    en="A linear function is refused: a second derivative of 0 counts as wrong. Wrong ones that are not 0 are accepted.",
+    ru="Отвергается линейная функция: вторая производная, равная 0, сочтена неверной. А неверные, не равные 0, принимаются.",
+)
+def refuses_zeros(f: Any, x: Tensor) -> bool:
+    try:
+        return bool(torch.autograd.functional.hessian(f, x).any())  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        return False
+
+
+@has_second_derivative.mistake(
+    en="A right function with a custom Function is refused: `torch.func` does not run a `forward(ctx, ...)`. "
+    "`torch.autograd` does.",
+    ru="Отвергается верная функция с пользовательской Function: средства `torch.func` не выполняют `forward(ctx, ...)`, а "
+    "средства `torch.autograd` выполняют.",
+)
+def asks_torch_func(f: Any, x: Tensor) -> bool:
+    try:
+        found = torch.func.hessian(f)(x)
+        steps = 1e-5 * torch.eye(len(x), dtype=x.dtype)
+        rows = [(torch.func.grad(f)(x + step) - torch.func.grad(f)(x - step)) / 2e-5 for step in steps]
+        return torch.allclose(found, torch.stack(rows), atol=1e-4)
+    except RuntimeError:
+        return False

@@ -98,8 +98,8 @@ def training_loss_at_the_end(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: 
 
 
 @meta_gradient.mistake(
-    en="The two results are in the wrong order: first comes the derivative with respect to the learning rate.",
-    ru="Результаты переставлены: первой идёт производная по скорости обучения.",
+    en="The two results are in the wrong order: the derivative with respect to the learning rate has to come first.",
+    ru="Результаты переставлены: первой должна идти производная по скорости обучения.",
 )
 def swaps_the_results(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
     by_lr, by_w = _unroll(t, v, w, lr, momentum, steps)
@@ -197,7 +197,7 @@ def one_step_more(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, step
 
 @meta_gradient.mistake(
     en="Every gradient was taken at the initial weights. Each step takes it at the present ones.",
-    ru="Все градиенты взяты в начальной точке. На каждом шаге он нужен в текущей.",
+    ru="Все градиенты взяты в начальной точке. На каждом шаге нужен градиент в текущей.",
 )
 def always_at_the_start(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
     first, lr = w.detach().requires_grad_(), lr.detach().requires_grad_()
@@ -247,6 +247,44 @@ def first_gradient_without_a_graph(t: Loss, v: Loss, w: Tensor, lr: Tensor, mome
         at = at - lr * velocity
     by_lr, by_w = torch.autograd.grad(v(at), (lr, first))
     return by_lr, by_w
+
+
+@meta_gradient.mistake(
+    en="Each step was made with the velocity from before it. First comes the new velocity, then the step with it.",
+    ru="Каждый шаг сделан с прежней накопленной скоростью. Сначала вычисляется новая скорость, и шаг делается с ней.",
+)
+def steps_with_the_old_velocity(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    first, lr = w.detach().requires_grad_(), lr.detach().requires_grad_()
+    at, velocity = first, torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(t(at), at, create_graph=True)
+        at = at - lr * velocity
+        velocity = momentum * velocity + g
+    by_lr, by_w = torch.autograd.grad(v(at), (lr, first), materialize_grads=True)
+    return by_lr, by_w
+
+
+@meta_gradient.mistake(
+    en="Matrices were built, of n × n elements: a Jacobian or Hessian in each step. That also takes more calls than the limit "
+    "allows. Products by backward passes are enough.",
+    ru="Построены матрицы из n × n элементов: матрица Якоби или Гессе на каждом шаге. При этом и вызовов больше, чем "
+    "допускается. Достаточно произведений, которые дают обратные проходы.",
+)
+def matrix_in_each_step(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    at, velocity, gradient = w.clone(), torch.zeros_like(w), torch.func.grad(t)
+    tape: list[Pair] = []
+    for _ in range(steps):
+        hessian = torch.func.jacrev(gradient)(at)
+        velocity = momentum * velocity + gradient(at)
+        tape.append((hessian, velocity))
+        at = at - lr * velocity
+    by_at, by_velocity, by_lr = torch.func.grad(v)(at), torch.zeros_like(w), torch.zeros_like(lr)
+    for hessian, velocity in reversed(tape):
+        by_lr = by_lr - velocity @ by_at
+        by_velocity = by_velocity - lr * by_at
+        by_at = by_at + hessian @ by_velocity
+        by_velocity = momentum * by_velocity
+    return by_lr, by_at
 
 
 @meta_gradient.mistake(

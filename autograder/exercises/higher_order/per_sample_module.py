@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import signed, uniform
+from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import count_passes, is_as_before, linear, release, state_of, tanh_net, untouched, with_old_gradients
+from .common import count_passes, is_as_before, linear, release, state_of, tanh_net, untouched
 
 Named = dict[str, Tensor]
 

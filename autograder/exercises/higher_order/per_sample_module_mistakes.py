@@ -226,3 +226,29 @@ def freezes_the_parameters(model: Any, x: Tensor, y: Tensor) -> Named:
 def buffers_too(model: Any, x: Tensor, y: Tensor) -> Named:
     named = {name: t.detach() for name, t in model.state_dict().items() if t.is_floating_point()}
     return _all_samples(model, x, y, named)
+
+
+@per_sample_module.mistake(
+    en="The gradients are right, but the model stays in training mode.",
+    ru="Градиенты верны, но модель остаётся в режиме обучения.",
+)
+def leaves_it_in_training(model: Any, x: Tensor, y: Tensor) -> Named:
+    found = _all_samples(model, x, y)
+    model.train()
+    return found
+
+
+@per_sample_module.mistake(
+    en="A shared weight has two entries, one for each name, and each holds the gradients from one layer alone. It is one "
+    "parameter with one entry.",
+    ru="У общего веса две записи, по одной на каждое имя, и в каждой градиенты только из одного слоя. Но это один параметр, "
+    "и запись нужна одна.",
+)
+def an_entry_for_each_name(model: Any, x: Tensor, y: Tensor) -> Named:
+    named = {name: p.detach() for name, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
+
+    def loss(weights: Named, x: Tensor, y: Tensor) -> Tensor:
+        return mse_loss(functional_call(model, weights, (x[None],), tie_weights=False), y[None])
+
+    found: Named = vmap(grad(loss), in_dims=(None, 0, 0))(named, x, y)
+    return found

@@ -142,3 +142,11 @@ predict_second.wrong(
     en="You expected the formula to have no second derivative. It consists of operations that all have one.",
     ru="Вы ожидали, что второй производной нет и у формулы. Но она есть у всех операций, из которых состоит формула.",
 )
+
+
+predict_second.wrong(
+    "multiplied",
+    {"x.grad after both": 144.0},
+    en="You expected the product, 144. `backward()` adds to what is in `.grad`: 12 + 12.",
+    ru="Вы ожидали произведение, 144. Но `backward()` прибавляет к тому, что лежит в `.grad`: 12 + 12.",
+)

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import signed
+from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import Ops, counting_ops
 
-from .common import count_passes, is_as_before, linear, release, state_of, tanh_net, untouched, with_old_gradients
+from .common import count_passes, is_as_before, linear, release, state_of, tanh_net, untouched
 
 
 class WithSpare(torch.nn.Module):

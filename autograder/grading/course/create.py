@@ -15,10 +15,12 @@ from typing import Any
 from nbgrader.api import Gradebook
 
 from ...authoring.build import COURSE, Collection
-from ...authoring.notebooks import source_notebook, to_text
 from ...authoring.source import digest
 from ...errors import UserError
+from ...language import LANGUAGES
 from ..nbgrader_path import put_interpreter_on_path
+from ..rules.assignment_notebooks import assignment_notebooks
+from ..rules.course_file import read_rules
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
@@ -29,12 +31,14 @@ class NoCourse(UserError):
     """The error that a course folder cannot be created, with a remedy."""
 
 
-def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:
+def make_course(
+    directory: Path, course_id: str | None, lessons: Collection = COURSE, language: str | None = None
+) -> None:
     """Create or update the nbgrader course folder `directory`. Print the changes and the next commands.
 
-    `course_id` is nbgrader's name of the course; the default is the folder's name. A file that an instructor has
-    changed is not overwritten. A lesson that students have handed in is not overwritten either, if its newer version
-    has other graded cells.
+    `course_id` is nbgrader's name of the course; the default is the folder's name. `language` is that of a new course.
+    A file that an instructor has changed is not overwritten. A lesson that students have handed in is not overwritten
+    either, if its newer version has other graded cells.
     Raises NoCourse if the folder cannot be created, BrokenSource if a lesson cannot be built.
     """
     directory = directory.resolve()
@@ -51,10 +55,9 @@ def make_course(directory: Path, course_id: str | None, lessons: Collection = CO
     files = {
         Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
         Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
+        Path("course.toml"): _text("course.toml.txt", language=language or LANGUAGES[0]),
     }
-    for lesson in sources:
-        path = Path("source", lesson.file_name, f"{lesson.file_name}.ipynb")
-        files[path] = to_text(source_notebook(lesson, lessons.exercises(lesson)))
+    files |= assignment_notebooks(read_rules(directory), sources, lessons, _private_lessons(directory))
     try:
         for folder in ("lessons", "exercises/keys"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
@@ -68,7 +71,13 @@ def make_course(directory: Path, course_id: str | None, lessons: Collection = CO
         raise NoCourse(
             f"{error.filename or directory}: {error.strerror or error}: choose a folder you can write to"
         ) from error
-    print(_next(directory, [lesson.file_name for lesson in sources]))
+    assignments = sorted({path.parts[1] for path in files if path.parts[0] == "source"})
+    print(_next(directory, read_rules(directory).language, assignments))
+
+
+def _private_lessons(directory: Path) -> set[str]:
+    """Return the names of the lessons that an instructor has added to the course folder."""
+    return {path.stem for path in (directory / "lessons").glob("*.py")}
 
 
 def _text(name: str, **values: str) -> str:
@@ -159,24 +168,26 @@ def _make_gradebook(path: Path, course_id: str) -> None:
             pass
 
 
-def _next(directory: Path, lessons: list[str]) -> str:
+def _next(directory: Path, language: str, assignments: list[str]) -> str:
     """Return a text for the terminal with the commands that an instructor runs next.
 
-    `lessons` are the names of the lessons' notebooks.
+    `language` is the language of the course. The commands for the other language are optional.
     """
-    nbgrader, lesson = _beside("nbgrader"), lessons[0]
-    russian = f"AUTOGRADER_LANGUAGE=ru {nbgrader}"
+    nbgrader, lesson = _beside("nbgrader"), assignments[0]
+    other = next(each for each in LANGUAGES if each != language)
+    second = f"AUTOGRADER_LANGUAGE={other} {nbgrader}"
     autograder, folder = _beside("autograder"), shlex.quote(str(directory))
     return f"""
-The course is in {directory}: {", ".join(lessons)}.
-Next, in that folder:
+The course is in {directory}: {", ".join(assignments)}.
+Next, in that folder (the second line of each pair only if you want {other} beside {language}):
   {nbgrader} generate_assignment {lesson}
-  {russian} generate_assignment {lesson} --no-db
+  {second} generate_assignment {lesson} --no-db
   {nbgrader} release_assignment {lesson}      # or give out release/ and release-ru/ in your own way
-  {russian} release_assignment {lesson}
+  {second} release_assignment {lesson}
 and when students have submitted:
-  {nbgrader} collect {lesson}                 # or zip_collect
-  {russian} collect {lesson}
+  {nbgrader} collect {lesson}                 # from Moodle or Canvas: {autograder} collect ZIP
+  {second} collect {lesson}
+  {autograder} doctor                         # once: can answers be isolated on this machine?
   {autograder} grade {folder}
   {autograder} feedback {folder}
   {autograder} report {folder}

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from nbgrader.api import (
@@ -23,10 +24,10 @@ from nbgrader.utils import parse_utc
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from ..submission.sanitize import Released
 from ..submission.scores import NotebookScores, Score
 from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
-from .late_penalty import LatePenalty, apply_penalty, no_penalty
 from .standings import Standing, standings
 
 _T = TypeVar("_T")
@@ -51,11 +52,18 @@ class ReleasedNotebook:
 class Book:
     """An open gradebook of one course, read and written for grading.
 
-    `penalty` is the course's rule for late penalties (see `late_penalty`).
+    `penalty` is the course's rule for late penalties (see `late_penalty`). `extensions` maps students to assignments to
+    additional time.
     """
 
-    def __init__(self, gradebook: Gradebook, penalty: LatePenalty = no_penalty) -> None:
+    def __init__(
+        self,
+        gradebook: Gradebook,
+        penalty: LatePenalty = no_penalty,
+        extensions: Mapping[str, Mapping[str, timedelta]] | None = None,
+    ) -> None:
         self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
+        self._extensions = extensions or {}
         self._layouts: dict[str, AssignmentLayout] = {}
         self._patience = PATIENCE
 
@@ -111,6 +119,10 @@ class Book:
     def is_due(self, assignment: str) -> bool:
         """Return whether an assignment has a due date. Raises MissingEntry if the gradebook lacks the assignment."""
         return self._gradebook.find_assignment(assignment).duedate is not None
+
+    def due_dates(self) -> dict[str, datetime]:
+        """Return a dict from assignment to due date, in UTC without a time zone, for the assignments that have one."""
+        return {each.name: each.duedate for each in self._gradebook.assignments if each.duedate}
 
     def standings(self, assignment: str) -> dict[str, Standing]:
         """Return a dict from student to standing, for all students with a submission in the gradebook."""
@@ -220,6 +232,8 @@ class Book:
         submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
         if timestamp:
             rows.change(SubmittedAssignment, submission, timestamp=parse_utc(timestamp))
+        if extension := self._extensions.get(student, {}).get(assignment):
+            rows.change(SubmittedAssignment, submission, extension=extension)
         scores: dict[str, float] = {}
         for each in wanted.notebooks:
             result = notebooks.get(each.name, NotebookScores(handed_in=False))

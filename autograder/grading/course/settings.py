@@ -43,7 +43,7 @@ class CourseSettings:
     def language(self) -> str:
         """The language of the release, "en" or "ru".
 
-        The nbgrader_config.py of a new course reads the language from the environment variable AUTOGRADER_LANGUAGE.
+        It is that of the environment variable AUTOGRADER_LANGUAGE, or else that of course.toml.
         """
         removed = self.config.get("OneLanguage", {}).get("remove_cell_tags", ())
         return next((each for each in LANGUAGES if each not in removed), LANGUAGES[0])
@@ -51,6 +51,10 @@ class CourseSettings:
     def source(self, assignment: str) -> Path:
         """Return the folder of an assignment's source notebooks."""
         return self._path(self.directory.source_directory, ".", assignment)
+
+    def submitted(self, assignment: str, student: str) -> Path:
+        """Return the folder in which a student's submission is stored."""
+        return self._path(self.directory.submitted_directory, student, assignment)
 
     def autograded(self, assignment: str, student: str) -> Path:
         """Return the folder in which a student's graded submission is stored."""

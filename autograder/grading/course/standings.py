@@ -8,7 +8,7 @@ from typing import Any
 from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
 from sqlalchemy import func
 
-from .late_penalty import seconds_late
+from ..rules.late_penalty import seconds_late
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy.exc import SQLAlchemyError
 
 from ...language import LANGUAGES
+from ..rules.course_file import read_rules
 from ..submission.sanitize import grade_id_of
 
 _KINDS = ("grade", "solution", "locked", "task")
@@ -58,10 +59,10 @@ def release_commands(root: Path, assignment: str, nbgrader: str) -> list[str]:
 
     The list is empty if nothing was released. `root` is the course folder, `nbgrader` the path of nbgrader's command.
     """
-    commands = []
-    for language in LANGUAGES:
-        first = language == LANGUAGES[0]
-        if (root / ("release" if first else f"release-{language}") / assignment).is_dir():
-            command = f"{nbgrader} generate_assignment {assignment} --force"
-            commands.append(command if first else f"AUTOGRADER_LANGUAGE={language} {command} --no-db")
+    commands: list[str] = []
+    usual = read_rules(root).language
+    for language in sorted(LANGUAGES, key=lambda language: language != usual):
+        if (root / ("release" if language == LANGUAGES[0] else f"release-{language}") / assignment).is_dir():
+            command = f"{nbgrader} generate_assignment {assignment} --force{' --no-db' if commands else ''}"
+            commands.append(command if language == usual else f"AUTOGRADER_LANGUAGE={language} {command}")
     return commands

@@ -12,13 +12,14 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 
 from ..course.assignment_files import encoded, encoded_files
 from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
 from ..course.sandbox_traits import SandboxTraits
+from ..rules.applied_rules import applied_rules
 from ..sandbox.restarting_engine import NoForkServer
 from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
 from ..submission.folder import read_submission
@@ -172,3 +173,17 @@ def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
     with Gradebook(ours["db_url"]) as gradebook:
         book = Book(gradebook)
         return book.released(ours["assignment"]), book.is_due(ours["assignment"])
+
+
+class AssignPenalties(AssignLatePenalties):  # type: ignore[misc]
+    """nbgrader's preprocessor for late penalties, with the extensions that `students.csv` states."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        ours = resources["nbgrader"]
+        applied = applied_rules(Path(self.config.CourseDirectory.get("root", ".")))
+        if applied and (extension := applied.extension(ours["student"], ours["assignment"])):
+            with Gradebook(ours["db_url"]) as gradebook:
+                gradebook.find_submission(ours["assignment"], ours["student"]).extension = extension
+                gradebook.db.commit()
+        done: tuple[NotebookNode, Any] = super().preprocess(nb, resources)
+        return done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 from nbgrader import preprocessors
@@ -13,22 +14,30 @@ from traitlets.config import Config
 from ...authoring.notebooks import ClearSolutions, OneLanguage, settings
 from ...language import LANGUAGES
 from ..nbgrader_path import put_interpreter_on_path
+from ..rules.course_file import BadRule, read_rules
+from ..rules.late_penalty import CourseLatePenalty
 from ..submission.outputs import LimitOutput
 from ..submission.scores import SaveVerdicts
-from .autograde import KeepRemarks, RunIsolated, Sanitize
+from .autograde import AssignPenalties, KeepRemarks, RunIsolated, Sanitize
 from .feedback_exporter import FeedbackExporter, Grades
 from .rubric import ShowRubric
 from .safe_html import Harmless
 
 
-def configure(c: Config, course_id: str, language: str) -> None:
+def configure(c: Config, course_id: str, language: str | None, root: str = ".") -> None:
     """Set nbgrader's settings in `c`, for a course that is released in `language`.
 
-    A second call changes nothing more. Each language has its own course id and release folder, because nbgrader's
-    exchange holds one folder per assignment. Submissions in all languages are collected into the same folder
-    `submitted/` and the same gradebook.
-    Raises SystemExit for an unknown language: after any other exception nbgrader would continue without this config.
+    If `language` is None, it is the one that the file `course.toml` in the folder `root` names. A second call changes
+    nothing more. Each language has its own course id and release folder, because nbgrader's exchange holds one folder
+    per assignment. Submissions in all languages are collected into the same folder `submitted/` and the same gradebook.
+    Raises SystemExit for an unknown language or a wrong rule: after any other exception nbgrader would continue without
+    this config.
     """
+    if language is None:
+        try:
+            language = read_rules(Path(root)).language
+        except BadRule as error:
+            raise SystemExit(str(error)) from error
     if language not in LANGUAGES:
         raise SystemExit(f"AUTOGRADER_LANGUAGE is {language!r}: set it to one of {', '.join(LANGUAGES)}, or unset it")
     put_interpreter_on_path()
@@ -49,9 +58,11 @@ def configure(c: Config, course_id: str, language: str) -> None:
             preprocessors.Execute: RunIsolated,
             preprocessors.SaveAutoGrades: SaveVerdicts,
             preprocessors.LimitOutput: LimitOutput,
+            preprocessors.AssignLatePenalties: AssignPenalties,
         },
     )
     c.Autograde.autograde_preprocessors = [*steps, KeepRemarks]
+    c.AssignLatePenalties.plugin_class = CourseLatePenalty
 
     # SQLAlchemy's warnings about nbgrader's code are useless to an instructor and would hide relevant ones.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")

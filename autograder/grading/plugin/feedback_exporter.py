@@ -5,28 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import nbgrader
+from jinja2 import pass_context
 from nbconvert.exporters import HTMLExporter
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import GetGrades
+from pygments.formatters import HtmlFormatter
 from traitlets.config import Config
 
 from ... import exercises
 from ...checking.card_layout import inline
 from ...language import LANGUAGES
 from ...messages.feedback import WORDS
+from ..tables.roster import read_roster
+from .mathml import render_markdown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
-_FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
-_BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "css"
 
 
 class Grades(GetGrades):  # type: ignore[misc]
-    """nbgrader's preprocessor of feedback pages, with two additions.
+    """nbgrader's preprocessor of feedback pages, with additions.
 
-    A cell that still needs manual grading gets the metadata key `waiting`. The grade ids of graded cells that the
-    student deleted are listed in `resources`.
+    A cell that still needs manual grading gets the metadata key `waiting`. In `resources` are the grade ids of graded
+    cells that the student deleted, and the student's name or else id.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -39,33 +40,45 @@ class Grades(GetGrades):  # type: ignore[misc]
                     cells[grade.name].metadata.nbgrader.waiting = grade.needs_manual_grade
             deleted = [(g.name, g.score, g.max_score) for g in submitted.grades if g.name not in cells]
         resources["nbgrader"]["deleted"] = deleted
+        named = {
+            each.id: each.name for each in read_roster(Path(self.config.CourseDirectory.get("root", "."))).students
+        }
+        resources["nbgrader"]["who"] = named.get(self.student_id) or self.student_id
         return nb, resources
 
 
 class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
-    """An exporter of feedback pages in English or Russian, with exercise titles."""
+    """An exporter of feedback pages in English or Russian.
+
+    The pages have the titles of exercises, and formulas as MathML.
+    """
 
     @property
     def default_config(self) -> Config:
-        """The exporter's config, which selects the course's HTML template. The template extends nbgrader's.
-
+        """The exporter's config, which selects the course's HTML template.
         A course may override the config in `c.FeedbackExporter`.
         """
         mine = {
             "exclude_anchor_links": True,
             "template_name": "autograder_feedback",
-            "extra_template_basedirs": [str(TEMPLATES), str(_FORMGRADER / "templates")],
-            "extra_template_paths": [str(_FORMGRADER / "templates"), str(_BOOTSTRAP)],
+            "extra_template_basedirs": [str(TEMPLATES)],
         }
         config = super().default_config
         config.FeedbackExporter.update(mine)
         return config
+
+    @pass_context
+    def markdown2html(self, context: Any, source: str) -> str:
+        """Return Markdown as HTML, with formulas as MathML. This is a filter for the template."""
+        attachments = context.get("cell", {}).get("attachments", {})
+        return render_markdown(source, attachments=attachments, exclude_anchor_links=True)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> tuple[str, Any]:
         language = language_of(nb)
         lesson = str(_ours(nb).get("lesson", ""))
         self.language_code = language
         resources = resources or {}
+        resources["code_style"] = HtmlFormatter(style="default").get_style_defs(".highlight")
         resources["words"] = {name: text.read(language) for name, text in WORDS.items()}
         resources["title_of"] = lambda grade_id: title(str(grade_id), lesson, language)
         page: tuple[str, Any] = super().from_notebook_node(nb, resources, **kw)

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ...authoring.source import CHECK
+from ...grade_ids import find_lost
 from ...language import LANGUAGES
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
@@ -173,7 +174,7 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
     sources = [source_of(cell) for cell in cells]
     if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
         raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
-    names = [grade_id_of(cell) for cell in cells]
+    names = grade_ids_of(cells, released)
     last = {name: index for index, name in enumerate(names) if name in released}
     done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
     # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
@@ -247,6 +248,20 @@ def grade_id_of(cell: Mapping[str, Any]) -> str:
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = ours.get("grade_id") if isinstance(ours, dict) else None
     return name if isinstance(name, str) else ""
+
+
+def grade_ids_of(cells: Sequence[Mapping[str, Any]], released: Mapping[str, Released]) -> list[str]:
+    """Return the grade id of each submitted cell, or an empty text for a cell that has none.
+
+    A released cell that has lost its metadata is recognised by its source. `released` maps grade ids to the released
+    cells.
+    """
+    names = [grade_id_of(cell) for cell in cells]
+    lost = find_lost(
+        [(name, source_of(cell)) for name, cell in zip(names, cells)],
+        {name: cell.source for name, cell in released.items()},
+    )
+    return [lost.get(position, name) for position, name in enumerate(names)]
 
 
 def _cell_id(cell: Mapping[str, Any], index: int, taken: set[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .sanitize import Released, grade_id_of, source_of
+from .sanitize import Released, grade_id_of, grade_ids_of, source_of
 
 
 def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
@@ -48,7 +48,7 @@ def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) ->
 
     `released` maps grade ids to the released cells.
     """
-    sources = _sources(notebook)
+    sources = _recognised(notebook, released)
     to_fill_in = {name: cell for name, cell in released.items() if (cell.solution or cell.task) and not cell.locked}
     return {
         name: sources[name]
@@ -62,4 +62,10 @@ def has_cells_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) 
 
     It was then made from the release. `released` maps grade ids to the released cells.
     """
-    return 2 * len(_sources(notebook).keys() & released.keys()) >= max(len(released), 1)
+    return 2 * len(_recognised(notebook, released).keys() & released.keys()) >= max(len(released), 1)
+
+
+def _recognised(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> dict[str, str]:
+    """Return a dict from grade id to source, also for cells that have lost their metadata."""
+    cells = [cell for cell in notebook["cells"] if isinstance(cell, Mapping)]
+    return {name: source_of(cell) for name, cell in zip(grade_ids_of(cells, released), cells) if name}

@@ -272,7 +272,7 @@ def _heat(axes: Axes, matrix: _Matrix, scale: float, written: bool, title: str, 
 
 
 def _outline(axes: Axes, left: float, top: float, width: float, height: float) -> None:
-    ink = text_colour()
     from matplotlib.patches import Rectangle
 
+    ink = text_colour()
     axes.add_patch(Rectangle((left, top), width, height, fill=False, edgecolor=ink, linewidth=2.5, clip_on=False))

@@ -49,7 +49,7 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
                 p += alpha * delta * trace
 
 
-# %% exercise="fix_traces" verdict="refused"
+# %% exercise="fix_traces" verdict="refused" mistake="looks_beyond_the_end"
 # bootstraps from the last state again
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
     traces = [torch.zeros_like(p) for p in model.parameters()]
@@ -178,7 +178,7 @@ def hide_the_fault():
     return [1.0, 1.0, 1.0], [0.0, 0.0, 5.0]
 
 
-# %% exercise="hide_the_fault" verdict="refused"
+# %% exercise="hide_the_fault" verdict="refused" mistake="lengths_differ"
 # one reward too many
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]
@@ -191,7 +191,7 @@ def is_right_td(td):
     return torch.allclose(w, torch.tensor([0.2592, 0.36, 0.5]))
 
 
-# %% exercise="is_right_td" verdict="refused"
+# %% exercise="is_right_td" verdict="refused" mistake="one_terminated_episode"
 # the episode of the lesson alone
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
@@ -199,7 +199,7 @@ def is_right_td(td):
     return torch.allclose(w, torch.tensor([0.34664, 0.487, 0.65]))
 
 
-# %% exercise="is_right_td" verdict="refused"
+# %% exercise="is_right_td" verdict="refused" mistake="judges_the_result"
 # a right program returns nothing
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2], requires_grad=True)
@@ -799,3 +799,592 @@ def cures():
         return (x + steps * eps * g.sign()).detach()
 
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="clears_once"
+# cleared once before the loop
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    optimizer.zero_grad()
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="through_the_target"
+# gradient through the target
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]) if t + 1 < len(rewards) else torch.zeros(1)
+        delta = reward + gamma * v_next - v
+        (-delta).backward()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta.item() * trace
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="scales_the_trace"
+# trace aliased with p.grad and scaled
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for i, p in enumerate(model.parameters()):
+            traces[i] = gamma * lam * traces[i] + p.grad
+            p.grad = traces[i].mul_(-delta)
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="one_step"
+# one step at the end of the episode
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    total = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, s, p in zip(traces, total, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            s -= delta * trace
+    for s, p in zip(total, model.parameters()):
+        p.grad = s
+    optimizer.step()
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="carries_the_value"
+# v(s) reused from the step before (stale)
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in params]
+    deltas = []
+    cached = None
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state)
+        value = v.item() if cached is None else cached
+        v_next = 0.0 if terminated else model(next_state).item()
+        delta = reward + gamma * v_next - value
+        grads = torch.autograd.grad(v.sum(), params)
+        with torch.no_grad():
+            for p, z, g in zip(params, traces, grads):
+                z.mul_(gamma * lam).add_(g)
+                p.add_(alpha * delta * z)
+        cached = v_next
+        if terminated or truncated:
+            cached = None
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="clears_too_early"
+# trace reset before the last update of the episode
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for state, reward, next_state, terminated, truncated in steps:
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        v = model(state)
+        v_next = 0.0 if terminated else model(next_state).item()
+        delta = reward + gamma * v_next - v.item()
+        grads = torch.autograd.grad(v.sum(), params)
+        with torch.no_grad():
+            for p, z, g in zip(params, traces, grads):
+                z.mul_(gamma * lam).add_(g)
+                p.add_(alpha * delta * z)
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="trains_the_frozen"
+# frozen weights thawed
+def td_lambda(model, steps, gamma, lam, alpha):
+    model.requires_grad_(True)
+    params = list(model.parameters())
+    traces = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state)
+        v_next = 0.0 if terminated else model(next_state).item()
+        delta = reward + gamma * v_next - v.item()
+        grads = torch.autograd.grad(v.sum(), params)
+        with torch.no_grad():
+            for p, z, g in zip(params, traces, grads):
+                z.mul_(gamma * lam).add_(g)
+                p.add_(alpha * delta * z)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="asks_for_the_frozen"
+# all model parameters, autograd.grad without allow for frozen
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = list(model.parameters())
+    traces = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state)
+        v_next = 0.0 if terminated else model(next_state).item()
+        delta = reward + gamma * v_next - v.item()
+        grads = torch.autograd.grad(v.sum(), params)
+        with torch.no_grad():
+            for p, z, g in zip(params, traces, grads):
+                z.mul_(gamma * lam).add_(g)
+                p.add_(alpha * delta * z)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="errors_afterwards"
+# delta after the update
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for state, reward, next_state, terminated, truncated in steps:
+        def error():
+            with torch.no_grad():
+                return reward + gamma * (0.0 if terminated else model(next_state).item()) - model(state).item()
+        delta = error()
+        grads = torch.autograd.grad(model(state).sum(), params)
+        with torch.no_grad():
+            for p, z, g in zip(params, traces, grads):
+                z.mul_(gamma * lam).add_(g)
+                p.add_(alpha * delta * z)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(error())
+    return deltas
+
+
+# %% exercise="hide_the_fault" verdict="refused" mistake="hardly_moves"
+# the reward too small for the first weight
+def hide_the_fault():
+    return [0.0, 0.0, 0.0], [0.0, 0.0, 0.03]
+
+
+# %% exercise="hide_the_fault" verdict="refused" mistake="more_than_two"
+# one list of pairs
+def hide_the_fault():
+    return [(0.0, 0.0), (0.0, 0.0), (0.0, 1.0)]
+
+
+# %% exercise="is_right_td" verdict="refused" mistake="judges_the_result"
+# looks at the return value
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    out = td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
+    return out is not None and abs(out[0] - 0.08) < 1e-4 and abs(out[2] - 0.7) < 1e-4
+
+
+# %% exercise="is_right_td" verdict="refused" mistake="states_as_tensors"
+# states one-hot
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    e = torch.eye(3)
+    td(w, [(e[0], 0.0, e[1], False, False), (e[1], 0.0, e[2], False, False), (e[2], 1.0, e[0], True, False)], 0.9, 0.8, 0.5)
+    return torch.allclose(w.detach(), torch.tensor([0.34664, 0.487, 0.65]), atol=1e-4)
+
+
+# %% exercise="is_right_td" verdict="refused" mistake="expects_truncation_to_end"
+# reference treats truncated as terminal
+def is_right_td(td):
+    torch.manual_seed(0)
+    start = torch.randn(4)
+    steps = [(0, 0.5, 1, False, False), (1, -0.3, 2, False, True), (2, 0.2, 2, False, False), (3, 0.7, 0, True, False), (0, 0.1, 3, False, False)]
+    w = start.clone().requires_grad_()
+    td(w, steps, 0.9, 0.7, 0.1)
+    want, z = start.clone(), torch.zeros(4)
+    for s, r, s2, term, trunc in steps:
+        done = term or trunc
+        delta = r + (0.0 if done else 0.9 * want[s2]) - want[s]
+        z = 0.63 * z
+        z[s] += 1
+        want = want + 0.1 * delta * z
+        if done:
+            z = torch.zeros(4)
+    return torch.allclose(w.detach(), want, atol=1e-5)
+
+
+# %% exercise="is_right_td" verdict="refused" mistake="gamma_of_one"
+# terminal reward only, random start, one episode, gamma=1
+def is_right_td(td):
+    start = torch.tensor([0.3, -0.4, 0.8])
+    w = start.clone().requires_grad_()
+    td(w, [(0, 0.5, 1, False, True), (1, 0.2, 2, False, False), (2, 1.0, 0, True, False), (0, 0.7, 2, False, False)], 1.0, 0.8, 0.5)
+    want, z = start.clone(), torch.zeros(3)
+    for s, r, s2, term, trunc in [(0, 0.5, 1, False, True), (1, 0.2, 2, False, False), (2, 1.0, 0, True, False), (0, 0.7, 2, False, False)]:
+        delta = r + (0.0 if term else want[s2]) - want[s]
+        z = 0.8 * z
+        z[s] += 1
+        want = want + 0.5 * delta * z
+        if term or trunc:
+            z = torch.zeros(3)
+    return torch.allclose(w.detach(), want, atol=1e-5)
+
+
+# %% exercise="is_right_td" verdict="refused" mistake="returns_a_number"
+# assert and then nothing returned but False on failure
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
+    return (w.detach() - torch.tensor([0.34664, 0.487, 0.65])).abs().max()
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="drops_the_last_window"
+# last short window dropped
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    cut = lambda s: s.detach() if torch.is_tensor(s) else tuple(map(cut, s))
+    for start in range(0, len(x) - k + 1, k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = cut(state)
+    return state
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="always_a_tuple"
+# always a tuple
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = tuple(s.detach() for s in state)
+    return state
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="clears_too_late"
+# zero_grad between backward and step
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    cut = lambda s: s.detach() if torch.is_tensor(s) else tuple(map(cut, s))
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        loss.backward()
+        optimizer.zero_grad()
+        optimizer.step()
+        state = cut(state)
+    return state
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="zeros_for_the_frozen"
+# all parameters, frozen with zeros
+def sliding_gradient(cell, x, y, h, k):
+    params = [p for p in cell.parameters() if p.requires_grad]
+    total = [torch.zeros_like(p) for p in params]
+    calls = []
+    for x_t, y_t in zip(x, y):
+        inp = h.detach().requires_grad_()
+        prediction, h = cell(x_t, inp)
+        calls = (calls + [(inp, h)])[-k:]
+        out, cot = mse_loss(prediction, y_t), None
+        for j in range(len(calls) - 1, -1, -1):
+            grads = torch.autograd.grad(out, [*params, calls[j][0]], cot, retain_graph=True, materialize_grads=True, allow_unused=True)
+            total = [a + b for a, b in zip(total, grads)]
+            out, cot = calls[j - 1][1], grads[-1]
+    rest = iter(total)
+    return [next(rest) if p.requires_grad else torch.zeros_like(p) for p in cell.parameters()]
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="windows_that_overlap"
+# every window's all losses: overlapping windows counted k times
+def sliding_gradient(cell, x, y, h, k):
+    params = [p for p in cell.parameters() if p.requires_grad]
+    total = [torch.zeros_like(p) for p in params]
+    calls = []
+    for x_t, y_t in zip(x, y):
+        inp = h.detach().requires_grad_()
+        prediction, h = cell(x_t, inp)
+        calls = (calls + [(inp, h, mse_loss(prediction, y_t))])[-k:]
+        cot = None
+        for j in range(len(calls) - 1, -1, -1):
+            outs = [calls[j][2]] + ([calls[j][1]] if cot is not None else [])
+            grads = torch.autograd.grad(outs, [*params, calls[j][0]], [torch.ones_like(calls[j][2])] + ([cot] if cot is not None else []), retain_graph=True, materialize_grads=True, allow_unused=True)
+            total = [a + b for a, b in zip(total, grads)]
+            cot = grads[-1]
+    return total
+
+
+# %% exercise="train_windows" verdict="refused" mistake="clears_for_each_part"
+# zero_grad for each micro-batch
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        parts = []
+        for first in range(0, h.shape[0], rows):
+            part = h[first : first + rows]
+            optimizer.zero_grad()
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, part = checkpoint(cell, x_t[first : first + rows], part, use_reentrant=False)
+                loss = loss + (prediction - y_t[first : first + rows]).square().sum()
+            (loss / ys.numel()).backward()
+            total += loss.item()
+            parts.append(part.detach())
+        optimizer.step()
+        h = torch.cat(parts)
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="keeps_the_history"
+# history kept across windows
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        parts = []
+        for first in range(0, h.shape[0], rows):
+            part = h[first : first + rows]
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, part = checkpoint(cell, x_t[first : first + rows], part, use_reentrant=False)
+                loss = loss + (prediction - y_t[first : first + rows]).square().sum()
+            (loss / ys.numel()).backward(retain_graph=True)
+            total += loss.item()
+            parts.append(part)
+        optimizer.step()
+        h = torch.cat(parts)
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="drops_the_last_part"
+# last short micro-batch dropped
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        parts = []
+        for first in range(0, h.shape[0] - rows + 1, rows):
+            part = h[first : first + rows]
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, part = checkpoint(cell, x_t[first : first + rows], part, use_reentrant=False)
+                loss = loss + (prediction - y_t[first : first + rows]).square().sum()
+            (loss / ys.numel()).backward()
+            total += loss.item()
+            parts.append(part.detach())
+        optimizer.step()
+        h = torch.cat(parts)
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="measures_all_rows"
+# error measured after the step
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    h_start = h
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        parts = []
+        for first in range(0, h.shape[0], rows):
+            part = h[first : first + rows]
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, part = checkpoint(cell, x_t[first : first + rows], part, use_reentrant=False)
+                loss = loss + (prediction - y_t[first : first + rows]).square().sum()
+            (loss / ys.numel()).backward()
+            parts.append(part.detach())
+        optimizer.step()
+        h = torch.cat(parts)
+    with torch.no_grad():
+        state, total = h_start, 0.0
+        for x_t, y_t in zip(x, y):
+            prediction, state = cell(x_t, state)
+            total += (prediction - y_t).square().sum().item()
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="recomputes_the_last"
+# late-bound lambda in the checkpoint
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        parts = []
+        for first in range(0, h.shape[0], rows):
+            part = h[first : first + rows]
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, part = checkpoint(lambda p: cell(x_t[first : first + rows], p), part, use_reentrant=False)
+                loss = loss + (prediction - y_t[first : first + rows]).square().sum()
+            (loss / ys.numel()).backward()
+            total += loss.item()
+            parts.append(part.detach())
+        optimizer.step()
+        h = torch.cat(parts)
+    return h, total / y.numel()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="loss_in_half"
+# y rounded, loss in half
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        out = model(x)
+    loss = mse_loss(out.half(), y.half())
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="scaler_of_its_own"
+# a scaler of its own
+def step_in_half(model, optimizer, scaler, x, y):
+    scaler = torch.amp.GradScaler("cpu")
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="updates_without_a_step"
+# update before step
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    scaler.scale(loss).backward()
+    for p in model.parameters():
+        p.grad /= scaler.get_scale()
+    optimizer.step()
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="replaces_the_infinite"
+# nan_to_num before the step
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    scaler.scale(loss).backward()
+    for p in model.parameters():
+        p.grad.nan_to_num_()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="cures" verdict="refused" mistake="copies_the_losses"
+# C: torch.tensor(losses)
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.tensor(losses, requires_grad=True).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="first_window_of_one"
+# windows shifted by one: short window first
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    cut = lambda s: s.detach() if torch.is_tensor(s) else tuple(map(cut, s))
+    loss = 0.0
+    for t, (x_t, y_t) in enumerate(zip(x, y)):
+        prediction, state = cell(x_t, state)
+        loss = loss + mse_loss(prediction, y_t)
+        if t % k == 0:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            state, loss = cut(state), 0.0
+    return cut(state)
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="clears_grad"
+# .grad of the parameters saved as values and restored, but via None lost
+def sliding_gradient(cell, x, y, h, k):
+    params = [p for p in cell.parameters() if p.requires_grad]
+    calls = []
+    cell.zero_grad()
+    for x_t, y_t in zip(x, y):
+        inp = h.detach().requires_grad_()
+        prediction, h = cell(x_t, inp)
+        calls = (calls + [(inp, h)])[-k:]
+        mse_loss(prediction, y_t).backward(retain_graph=True)
+        for j in range(len(calls) - 1, 0, -1):
+            g, calls[j][0].grad = calls[j][0].grad, None
+            calls[j - 1][1].backward(g, retain_graph=True)
+        calls[0][0].grad = None
+    out = [p.grad.clone() for p in params]
+    cell.zero_grad()
+    return out
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="detaches_in_place"
+# cut at the last k only
+def sliding_gradient(cell, x, y, h, k):
+    params = [p for p in cell.parameters() if p.requires_grad]
+    total = [torch.zeros_like(p) for p in params]
+    hs = []
+    for t, (x_t, y_t) in enumerate(zip(x, y)):
+        if len(hs) >= k:
+            hs[-k].detach_()
+        prediction, h = cell(x_t, h)
+        hs.append(h)
+        total = [a + b for a, b in zip(total, torch.autograd.grad(mse_loss(prediction, y_t), params, retain_graph=True))]
+    return total

@@ -15,6 +15,20 @@ def flops_of(event):
     return event.flops + sum(flops_of(child) for child in event.cpu_children)
 
 
+def _nodes(root):
+    seen, todo = {root}, [root]
+    while todo:
+        for n, _ in todo.pop().next_functions:
+            if n is not None and n not in seen:
+                seen.add(n)
+                todo.append(n)
+    return seen
+
+
+def _is_leaf(node):
+    return node.name().endswith("AccumulateGrad")
+
+
 def accumulated(numbers):
     w = torch.tensor(1.0, requires_grad=True)
     for number in numbers:
@@ -1363,7 +1377,7 @@ def fix_anomaly(f, x):
     return None
 
 
-# %% exercise="fix_anomaly" verdict="refused" mistake="reports_infinity"
+# %% exercise="fix_anomaly" verdict="refused" mistake="never_none"
 # forward NaN looked for
 def fix_anomaly(f, x):
     with torch.autograd.set_detect_anomaly(True):
@@ -1504,3 +1518,172 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
+
+
+# %% exercise="one_graph" verdict="refused" mistake="divides_by_one_at_zero"
+# SUBTLE safe only at 0: the factor is limit, not 1, for zeros
+def one_graph(x, limit):
+    norm = x.norm()
+    safe = torch.where(norm == 0, torch.ones_like(norm), norm)
+    return x * (limit / safe).clamp(max=1.0)
+
+
+# %% exercise="one_graph" verdict="refused" mistake="adds_under_the_root"
+# a square root with an epsilon
+def one_graph(x, limit):
+    norm = (x.square().sum() + 1e-12).sqrt()
+    return x * (limit / norm.clamp(min=limit))
+
+
+# %% exercise="one_graph" verdict="refused" mistake="uses_cond"
+# torch.cond
+def one_graph(x, limit):
+    norm = x.norm()
+    return torch.cond(norm > limit, lambda x: x * (limit / x.norm()), lambda x: x.clone(), (x,))
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_warning_of_f"
+# SUBTLE the first recorded warning, which may be one of f
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loss = f(x)
+        try:
+            loss.backward()
+        except RuntimeError:
+            return str(caught[0].message)
+    return None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="reports_a_value"
+# SUBTLE a NaN in the forward pass is enough for a report
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        if loss.isnan():
+            return "Error detected: the loss is NaN"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
+    return None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="looks_first"
+# f runs twice: first without the mode
+def fix_anomaly(f, x):
+    f(x).backward()
+    if not x.grad.isnan().any():
+        return None
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="loses_the_order"
+# outputs in the order in which they are ready
+def fix_threads(model, batches):
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    def run(batch):
+        with torch.no_grad():
+            return model(batch)
+
+    with ThreadPoolExecutor(len(batches)) as pool:
+        return [f.result() for f in as_completed([pool.submit(run, b) for b in batches])]
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="does_the_last_itself"
+# SUBTLE the last batch is done by the caller itself while the others run
+def fix_threads(model, batches):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run(batch):
+        with torch.no_grad():
+            return model(batch)
+
+    with ThreadPoolExecutor(len(batches)) as pool:
+        futures = [pool.submit(run, b) for b in batches[:-1]]
+        last = run(batches[-1])
+        return [f.result() for f in futures] + [last]
+
+
+# %% exercise="deterministic_sum" verdict="passed"
+# SUBTLE sorted, float64: with many large numbers the partial sums lose the sixth digit
+def deterministic_sum(gradients):
+    total = torch.zeros(gradients[0].shape, dtype=torch.float64)
+    for v in torch.stack([g.double() for g in gradients]).sort(dim=0).values:
+        total = total + v
+    return total.float()
+
+
+# %% exercise="costly_node" verdict="refused" mistake="largest_single"
+# SUBTLE the mean per node instead of the sum
+def costly_node(loss):
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+        loss.backward()
+    rows = {}
+    for event in profiled.events():
+        if event.name.startswith(ENGINE):
+            rows.setdefault(event.name.removeprefix(ENGINE), []).append(flops_of(event))
+    return max(rows, key=lambda n: sum(rows[n]) / len(rows[n]))
+
+
+# %% exercise="costly_node" verdict="refused" mistake="counts_products"
+# the number of products
+def costly_node(loss):
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+        loss.backward()
+    totals = {}
+
+    def products(e):
+        return (e.name in ("aten::mm", "aten::bmm", "aten::addmm")) + sum(products(c) for c in e.cpu_children)
+
+    for event in profiled.events():
+        if event.name.startswith(ENGINE):
+            name = event.name.removeprefix(ENGINE)
+            totals[name] = totals.get(name, 0) + products(event)
+    return max(totals, key=totals.get)
+
+
+# %% exercise="node_order" verdict="refused" mistake="queue_of_ready"
+# ready nodes in a FIFO queue
+def node_order(loss):
+    waiting = {}
+    for n in _nodes(loss.grad_fn):
+        for m, _ in n.next_functions:
+            if m is not None:
+                waiting[m] = waiting.get(m, 0) + 1
+    queue, order = [loss.grad_fn], []
+    while queue:
+        n = queue.pop(0)
+        if not _is_leaf(n):
+            order.append(n.name())
+        for m, _ in n.next_functions:
+            if m is not None:
+                waiting[m] -= 1
+                if waiting[m] == 0:
+                    queue.append(m)
+    return order
+
+
+# %% exercise="node_order" verdict="refused" mistake="stack_of_ready"
+# SUBTLE a topological order by reversed depth-first search
+def node_order(loss):
+    seen, post = set(), []
+    def visit(n):
+        if n is None or n in seen or _is_leaf(n):
+            return
+        seen.add(n)
+        for m, _ in n.next_functions:
+            visit(m)
+        post.append(n.name())
+    visit(loss.grad_fn)
+    return post[::-1]

@@ -1670,3 +1670,213 @@ def is_right_mask(attach):
     p = torch.ones(3, requires_grad=True)
     attach(p, torch.tensor([True, False, True]))
     return bool(p._backward_hooks)
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="names_the_leaves"
+# backward(inputs=tensors): other leaves get nothing
+def arriving_gradients(loss, tensors):
+    seen, handles = [None] * len(tensors), []
+    for i, t in enumerate(tensors):
+        def keep(g, i=i):
+            seen[i] = g.clone()
+        handles.append(t.register_hook(keep))
+    try:
+        loss.backward(inputs=[t for t in tensors if t.is_leaf] or None)
+    finally:
+        for h in handles:
+            h.remove()
+    return seen
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="retains_and_clears"
+# SUBTLE retain_grad for intermediates, .grad set to None afterwards: the flag stays
+def arriving_gradients(loss, tensors):
+    seen, handles = {}, []
+    for i, t in enumerate(tensors):
+        if t.is_leaf:
+            handles.append(t.register_hook(lambda g, i=i: seen.update({i: g.clone()})))
+        else:
+            t.retain_grad()
+    try:
+        loss.backward()
+        for i, t in enumerate(tensors):
+            if not t.is_leaf:
+                seen[i] = t.grad
+    finally:
+        for h in handles:
+            h.remove()
+        for t in tensors:
+            if not t.is_leaf:
+                t.grad = None
+    return [seen.get(i) for i in range(len(tensors))]
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="clears_the_gradients"
+# leaves: .grad set to None before, the old gradient is lost
+def arriving_gradients(loss, tensors):
+    seen, handles = [None] * len(tensors), []
+    for i, t in enumerate(tensors):
+        if t.is_leaf:
+            t.grad = None
+        def keep(g, i=i):
+            seen[i] = g.clone()
+        handles.append(t.register_hook(keep))
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return seen
+
+
+# %% exercise="train_damped" verdict="refused" mistake="clears_all_in_each_step"
+# clears all hooks, others' too
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        model.weight.register_hook(lambda gradient: factor * gradient)
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+        model.weight._backward_hooks.clear()
+
+
+# %% exercise="train_damped" verdict="refused" mistake="scales_the_step"
+# SUBTLE the step is scaled, not the gradient (same for plain SGD only)
+def train_damped(model, optimizer, batches, factor):
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        before = model.weight.detach().clone()
+        optimizer.step()
+        with torch.no_grad():
+            model.weight.copy_(before + factor * (model.weight - before))
+
+
+# %% exercise="train_damped" verdict="refused" mistake="clears_before_the_step"
+# zero_grad between backward and step
+def train_damped(model, optimizer, batches, factor):
+    handle = model.weight.register_hook(lambda gradient: factor * gradient)
+    for x, y in batches:
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.zero_grad()
+        optimizer.step()
+    handle.remove()
+
+
+# %% exercise="train_damped" verdict="refused" mistake="trains_a_copy"
+# the hook is removed by forward of a copy: a deepcopy of the model is trained
+def train_damped(model, optimizer, batches, factor):
+    import copy
+    other = copy.deepcopy(model)
+    other.weight.register_hook(lambda gradient: factor * gradient)
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(other(x), y).backward()
+        optimizer.step()
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="leaves_out_subclasses"
+# SUBTLE type(m) is nn.Linear: subclasses are left out
+def output_gradients(model, x):
+    result, handles = {}, []
+    for name, m in model.named_modules():
+        if type(m) is nn.Linear:
+            result[name] = []
+            def fwd(module, args, out, slot=result[name]):
+                i = len(slot)
+                slot.append(None)
+                handles.append(out.register_hook(lambda g: slot.__setitem__(i, g.clone())))
+            handles.append(m.register_forward_hook(fwd))
+    try:
+        model(x).sum().backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return result
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="unpacks_single_gradients"
+# the value is a tensor, not a list, for a layer called once
+def output_gradients(model, x):
+    result, handles = {}, []
+    for name, m in model.named_modules():
+        if isinstance(m, nn.Linear):
+            result[name] = []
+            def fwd(module, args, out, slot=result[name]):
+                i = len(slot)
+                slot.append(None)
+                handles.append(out.register_hook(lambda g: slot.__setitem__(i, g.clone())))
+            handles.append(m.register_forward_hook(fwd))
+    try:
+        model(x).sum().backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return {n: s[0] if len(s) == 1 else s for n, s in result.items()}
+
+
+# %% exercise="silent_hook" verdict="refused" mistake="swaps_the_pair"
+# the pair in the other order
+def silent_hook():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 1)
+        def forward(self, x):
+            return self.layer.forward(x)
+    return torch.ones(3, 2), Model()
+
+
+# %% exercise="silent_hook" verdict="refused" mistake="freezes_the_layer"
+# a frozen layer
+def silent_hook():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2).requires_grad_(False)
+            self.head = nn.Linear(2, 1)
+        def forward(self, x):
+            return self.head(self.layer(x))
+    return Model(), torch.ones(3, 2)
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="tries_an_infinite_gradient"
+# SUBTLE demands 0 where the gradient is infinite
+def is_right_mask(attach):
+    try:
+        p, q = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.ones(3, requires_grad=True)
+        mask = torch.tensor([True, False, True])
+        p.grad = torch.full((3,), 10.0)
+        handle = attach(p, mask)
+        for i in (1, 2):
+            given = torch.tensor([2.0, float("inf"), 4.0])
+            (p + q).backward(given)
+            if given.tolist() != [2, float("inf"), 4] or p.grad.tolist() != [10 + 2 * i, 10, 10 + 4 * i]:
+                return False
+        if p.tolist() != [1, 2, 3]:
+            return False
+        handle.remove()
+        p.grad = None
+        (2 * p).sum().backward()
+        return p.grad.tolist() == [2, 2, 2]
+    except Exception:
+        return False
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="makes_one_pass"
+# only one pass (a hook that works once is accepted)
+def is_right_mask(attach):
+    try:
+        p, q = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.ones(3, requires_grad=True)
+        mask = torch.tensor([True, False, True])
+        p.grad = torch.full((3,), 10.0)
+        handle = attach(p, mask)
+        given = torch.tensor([2.0, 3.0, 4.0])
+        (p + q).backward(given)
+        ok = given.tolist() == [2, 3, 4] and p.grad.tolist() == [12, 10, 14] and q.grad.tolist() == [2, 3, 4] and p.tolist() == [1, 2, 3]
+        handle.remove()
+        p.grad = None
+        (2 * p).sum().backward()
+        return ok and p.grad.tolist() == [2, 2, 2]
+    except Exception:
+        return False

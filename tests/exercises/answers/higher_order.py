@@ -1108,3 +1108,178 @@ class ComplexProduct(torch.autograd.Function):
         gb = g * a.conj()
         ga = g.mul_(b.conj())
         return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
+
+
+# %% exercise="fix_leak" verdict="passed"
+# allow_unused forgotten: fails for a parameter without influence
+def fix_leak(model, x, y, weight):
+    params = list(model.parameters())
+    loss = mse_loss(model(x), y)
+    first = torch.autograd.grad(loss, params, create_graph=True)
+    penalty = sum((g**2).sum() for g in first)
+    for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params)):
+        p.grad = g
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="passed"
+# SUBTLE gradients are assigned, but old ones of unused parameters stay
+def fix_leak(model, x, y, weight):
+    params = list(model.parameters())
+    loss = mse_loss(model(x), y)
+    first = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    penalty = sum((g**2).sum() for g in first if g is not None)
+    for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params, allow_unused=True)):
+        if g is not None:
+            p.grad = g
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="passed"
+# losses and penalties are kept in a list
+_history = []
+
+def fix_leak(model, x, y, weight):
+    params = list(model.parameters())
+    loss = mse_loss(model(x), y)
+    first = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    penalty = sum((g**2).sum() for g in first if g is not None)
+    _history.append(penalty)
+    for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params, allow_unused=True)):
+        p.grad = g
+    return loss.item()
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="steps_as_well"
+# a step is made as well
+def fix_leak(model, x, y, weight):
+    params = list(model.parameters())
+    loss = mse_loss(model(x), y)
+    first = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    penalty = sum((g**2).sum() for g in first if g is not None)
+    model.zero_grad()
+    (loss + weight * penalty).backward()
+    with torch.no_grad():
+        for p in params:
+            if p.grad is not None:
+                p -= 0.01 * p.grad
+    return loss.item()
+
+
+# %% exercise="fix_vmap" verdict="passed"
+# SUBTLE minimum: at a sum of exactly 2 the derivative is halved between the branches
+def fix_vmap(w, x):
+    r = w * x
+    positive = r > 0
+    safe = torch.where(positive, r, torch.ones_like(r))
+    total = torch.where(positive, safe.sqrt(), r).sum()
+    return torch.minimum(total, 2 + (total - 2) / 10)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="guards_the_padding_alone"
+# SUBTLE only the padding is made safe: a weight of 0 is not
+def fix_vmap(w, x):
+    r = w * x
+    safe = torch.where(x == 0, torch.ones_like(r), r.abs())
+    total = torch.where(r > 0, safe.sqrt(), r).sum()
+    return torch.where(total > 2, 2 + (total - 2) / 10, total)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="roots_above_a_bound"
+# the safe number is a tiny one, and the gradient of small entries is cut off
+def fix_vmap(w, x):
+    r = w * x
+    big = r > 1e-3
+    total = torch.where(big, torch.where(big, r, torch.ones_like(r)).sqrt(), r).sum()
+    return torch.where(total > 2, 2 + (total - 2) / 10, total)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="detached_roots"
+# the root detached
+def fix_vmap(w, x):
+    r = w * x
+    total = torch.where(r > 0, r.detach().clamp(min=0).sqrt(), r).sum()
+    return torch.where(total > 2, 2 + (total - 2) / 10, total)
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="leaves_it_in_training"
+# mode changed and not put back
+def per_sample_module(model, x, y):
+    model.train(not model.training)
+    model.eval()
+    model.requires_grad_(True) if False else None
+    model.train()
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+    model.eval()
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],)), b[None])
+
+    result = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+    model.train()
+    return result
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="an_entry_for_each_name"
+# the shared weight under both names
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],), tie_weights=False), b[None])
+
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="steps_with_the_old_velocity"
+# step with the old velocity
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    start = w.detach().clone().requires_grad_()
+    rate = lr.detach().clone().requires_grad_()
+    now, velocity = start, torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        now = now - rate * velocity
+        velocity = momentum * velocity + g
+    return torch.autograd.grad(validation_loss(now), (rate, start), materialize_grads=True)
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="matrix_in_each_step"
+# the Hessian as a matrix
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    now, velocity, tape = w.clone(), torch.zeros_like(w), []
+    gradient = grad(train_loss)
+    for _ in range(steps):
+        H = torch.func.jacrev(gradient)(now)
+        velocity = momentum * velocity + gradient(now)
+        tape.append((H, velocity))
+        now = now - lr * velocity
+    bar_w = grad(validation_loss)(now)
+    bar_v, bar_lr = torch.zeros_like(w), torch.zeros_like(lr)
+    for H, v in reversed(tape):
+        bar_lr = bar_lr - v @ bar_w
+        bar_v = bar_v - lr * bar_w
+        bar_w = bar_w + H @ bar_v
+        bar_v = momentum * bar_v
+    return bar_lr, bar_w
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="refuses_zeros"
+# a zero Hessian counts as wrong
+def has_second_derivative(f, x):
+    try:
+        H = torch.autograd.functional.hessian(f, x)
+    except RuntimeError:
+        return False
+    return bool(H.abs().max() > 0)
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="asks_torch_func"
+# torch.func: refuses some custom Functions
+def has_second_derivative(f, x):
+    try:
+        H = torch.func.hessian(f)(x)
+        D = torch.stack([(grad(f)(x + e) - grad(f)(x - e)) / 2e-5 for e in 1e-5 * torch.eye(3, dtype=x.dtype)])
+        return torch.allclose(H, D, atol=1e-4)
+    except RuntimeError:
+        return False

@@ -1,11 +1,10 @@
-"""Course folders over time: collected files, and newer versions of a lesson."""
+"""Course folders over time: newer versions of a lesson."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import shutil
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,49 +22,6 @@ from support.submissions import read
 def course(tmp_path: Path) -> Course:
     """A course folder with one lesson released in English."""
     return Course.make(tmp_path / "course", languages=("en",))
-
-
-# ----------------------------------------------------------------------------------------- files that came by a site
-
-
-FILES = {
-    "alice_03_": {
-        f"alice_{NAME}.ipynb": ("alice", f"{NAME}.ipynb"),
-        f"van_der_berg_{NAME}.ipynb": ("van_der_berg", f"{NAME}.ipynb"),
-    },
-    "Moodle": {
-        f"Иван Петров_4711_assignsubmission_file_/{NAME}.ipynb": ("Иван Петров", f"{NAME}.ipynb"),
-        f"Anna Maria O'Neill_4712_assignsubmission_file/{NAME} (1).ipynb": ("Anna Maria O'Neill", f"{NAME} (1).ipynb"),
-        f"Olga_4713_assignsubmission_file_{NAME}.ipynb": ("Olga", f"{NAME}.ipynb"),
-        "Olga_4713_assignsubmission_onlinetext_/onlinetext.html": None,
-    },
-    "Canvas": {
-        f"petrovivan_4711_98765_{NAME}.ipynb": ("petrovivan", f"{NAME}.ipynb"),
-        f"oneillanna_LATE_4712_98766_{NAME}-1.ipynb": ("oneillanna", f"{NAME}-1.ipynb"),
-    },
-}
-
-
-@pytest.mark.parametrize("site", FILES)
-def test_files_from_a_site_are_collected_with_the_line_of_the_config(course: Course, site: str) -> None:
-    _uncomment(course.folder / "nbgrader_config.py", site)
-    archive = course.folder / "downloaded" / NAME / "archive" / "Submissions-4711.zip"
-    archive.parent.mkdir(parents=True)
-    notebook = course.released("en").read_bytes()
-    with zipfile.ZipFile(archive, "w") as file:
-        for name in FILES[site]:
-            file.writestr(name, notebook)
-    course.nbgrader("zip_collect", NAME)
-    found = {path.relative_to(course.folder / "submitted") for path in course.folder.glob("submitted/*/*/*")}
-    wanted = [where for where in FILES[site].values() if where]
-    assert found == {Path(student, NAME, name) for student, name in wanted}
-
-
-def _uncomment(config: Path, site: str) -> None:
-    """Take out the # before the line that follows the one about `site`."""
-    text = config.read_text(encoding="utf-8")
-    config.write_text(re.sub(rf"(\n# {site}.*\n)# (c\.)", r"\1\2", text), encoding="utf-8")
-    assert config.read_text(encoding="utf-8") != text
 
 
 # ------------------------------------------------------------------------------------ a newer version of the lessons

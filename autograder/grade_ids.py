@@ -1,0 +1,49 @@
+"""Grade ids of cells whose metadata an editor has dropped.
+
+VS Code and Colab keep no metadata in cells that a learner adds or pastes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+
+def find_lost(cells: Sequence[tuple[str, str]], released: Mapping[str, str]) -> dict[int, str]:
+    """Return a dict from position to grade id, for the cells that can be recognised by their source.
+
+    `cells` holds grade id and source of each cell of a notebook, with an empty grade id for a cell without metadata.
+    `released` maps grade ids to the sources of the released cells. A cell is recognised if its source is a released
+    one, or if it binds all names that the released stub binds. Of several such cells the last is taken.
+    """
+    present = {name for name, _ in cells}
+    missing = {name: source for name, source in released.items() if name not in present}
+    nameless = {position: source for position, (name, source) in enumerate(cells) if not name and source.strip()}
+    if not missing or not nameless:
+        return {}
+    same = {source.strip(): position for position, source in nameless.items()}
+    bound = {position: _bound_names(source) for position, source in nameless.items()}
+    found: dict[int, str] = {}
+    for name, source in missing.items():
+        position = same.get(source.strip())
+        wanted = _bound_names(source)
+        if position is None and wanted:
+            position = next((each for each in reversed(bound) if wanted <= bound[each]), None)
+        if position is not None:
+            found.setdefault(position, name)
+    return found
+
+
+def _bound_names(source: str) -> set[str]:
+    """Return the names that code binds at its top level by `def`, `class` or `=`. Invalid code binds none."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    found = set()
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            found.add(statement.name)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        found.update(target.id for target in targets if isinstance(target, ast.Name))
+    return found

@@ -1,0 +1,1 @@
+"""Submissions from learning management systems (LMS)."""

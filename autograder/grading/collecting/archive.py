@@ -1,0 +1,246 @@
+"""Files in zip archives and folders, unpacked safely.
+
+Zip format: PKWARE's APPNOTE.TXT, and Info-ZIP's extra field 0x7075 for names in Unicode.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from ...errors import UserError
+from ..submission.sanitize import LARGEST
+
+_MOST_FILES = 100_000
+_HIGHEST_RATIO, _ALWAYS_FINE = 200, 256 << 20  # unpacked to packed bytes, for archives of more than 256 MB unpacked
+_DEEPEST = 3  # archives inside archives
+_JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/)")
+_MIXED = re.compile(r"[A-Za-z][А-яЁё]|[А-яЁё][A-Za-z]")  # no word of a name has letters of both scripts
+_UNICODE_PATH = 0x7075
+_ENCRYPTED, _UTF8 = 0x1, 0x800  # bits of the general purpose flag
+_CUT = 1 << 20  # bytes read at a time
+
+
+class Refused(UserError):
+    """The error that an archive is dangerous or broken as a whole."""
+
+
+@dataclass(frozen=True)
+class UnpackedFile:
+    """A file from an archive or a folder.
+
+    `path` is the relative path in the archive, in Unicode's form NFC. `place` is where the contents lie now. `time` is
+    the modification time in the outermost archive, in local time without a time zone. It is None if there is none.
+    """
+
+    path: str
+    place: Path
+    time: datetime | None = None
+
+
+@dataclass
+class Unpacked:
+    """The files of an archive.
+
+    `unread` maps the paths of unreadable files to the reasons.
+    """
+
+    files: list[UnpackedFile] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+
+
+def unpack(source: Path, into: Path) -> Unpacked:
+    """Return the files in `source`, which is a zip archive, a folder or a single file.
+
+    Files from archives are written into the folder `into`, under numbers as names: no name in an archive can lead
+    outside. Archives inside archives are unpacked as well. The files of a folder stay in place, and links are not
+    followed. Files of the operating system are left out.
+    Raises Refused if an archive has links, absolute paths, paths with "..", or unreasonably much data. Raises UserError
+    if `source` cannot be read.
+    """
+    found = Unpacked()
+    try:
+        if source.is_dir():
+            for path, place in _walk(source):
+                if place.is_symlink():
+                    found.unread[path] = "it is a link, and links are not followed"
+                elif _is_archive(place):
+                    _unpack_inner(UnpackedFile(path, place), into, found, 2)
+                else:
+                    found.files.append(UnpackedFile(path, place))
+        elif _is_archive(source):
+            _unpack_archive(source, into, found, "", 1, None)
+        elif source.is_file():
+            found.files.append(UnpackedFile(unicodedata.normalize("NFC", source.name), source))
+        else:
+            raise UserError(f"{source} does not exist, or is neither a file nor a folder")
+    except zipfile.BadZipFile as error:
+        raise Refused(f"{source} is a broken zip archive ({error}): download it again") from error
+    except OSError as error:
+        raise UserError(f"{error.filename or source}: {error.strerror or error}") from error
+    return found
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield pairs of relative path and path, for all files and links in a folder and its subfolders."""
+    for above, folders, names in os.walk(folder):
+        folders.sort()
+        links = [name for name in folders if Path(above, name).is_symlink()]
+        for name in sorted([*names, *links]):
+            place = Path(above, name)
+            path = unicodedata.normalize("NFC", place.relative_to(folder).as_posix())
+            if not _JUNK.search(path):
+                yield path, place
+
+
+def _is_archive(path: Path) -> bool:
+    """Return whether a file is a zip archive. Its first bytes decide, not its name."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return False
+    with path.open("rb") as file:
+        return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def _unpack_archive(source: Path, into: Path, found: Unpacked, prefix: str, depth: int, time: datetime | None) -> None:
+    """Unpack one archive, and the archives in it.
+
+    `prefix` is put before the paths. `time` is the modification time of the outermost archive's entry, if this archive
+    lies in another.
+    Raises Refused for a dangerous archive, BadZipFile for a broken one.
+    """
+    with _open(source) as archive:
+        entries = [(_name(entry), entry) for entry in archive.infolist() if not entry.is_dir()]
+        _refuse_danger(source, entries)
+        for name, entry in entries:
+            path = prefix + name
+            if _JUNK.search(name):
+                continue
+            place = into / f"{len(found.files) + len(found.unread):06}"
+            try:
+                _extract(archive, entry, place)
+            except _Unreadable as why:
+                found.unread[path] = str(why)
+                continue
+            file = UnpackedFile(path, place, _time(entry) if depth == 1 else time)  # inner times are the student's
+            if _is_archive(place):
+                _unpack_inner(file, into, found, depth + 1)
+            else:
+                found.files.append(file)
+
+
+def _open(source: Path) -> zipfile.ZipFile:
+    """Open an archive. Raises BadZipFile if its table of contents is broken: `zipfile` raises many kinds of errors."""
+    try:
+        return zipfile.ZipFile(source)
+    except (ValueError, struct.error, NotImplementedError, OverflowError) as error:
+        raise zipfile.BadZipFile(str(error)) from error
+
+
+def _unpack_inner(file: UnpackedFile, into: Path, found: Unpacked, depth: int) -> None:
+    """Unpack an archive that lies in another archive or in a folder.
+
+    If it cannot be unpacked, the reason is added to `found.unread`: the other files are not affected.
+    """
+    if depth > _DEEPEST:
+        found.unread[file.path] = f"it lies more than {_DEEPEST} archives deep"
+        return
+    inner = into / f"{len(found.files) + len(found.unread):06}-files"
+    inner.mkdir()
+    part = Unpacked()
+    try:
+        _unpack_archive(file.place, inner, part, f"{file.path}/", depth, file.time)
+    except (zipfile.BadZipFile, Refused) as error:
+        found.unread[file.path] = f"it is an archive that cannot be unpacked: {error}"
+        return
+    found.files += part.files
+    found.unread |= part.unread or ({} if part.files else {file.path: "it is an empty archive"})
+
+
+def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]]) -> None:
+    """Raise Refused if an archive has an entry that leads outside, a link, or unreasonably much data."""
+    if len(entries) > _MOST_FILES:
+        raise Refused(f"{source.name} has {len(entries)} files; at most {_MOST_FILES} are unpacked")
+    total = sum(entry.file_size for _, entry in entries)
+    if total > max(_HIGHEST_RATIO * source.stat().st_size, _ALWAYS_FINE):
+        raise Refused(f"{source.name} would grow to {total >> 20} MB: it is made to fill the disk, or broken")
+    for name, entry in entries:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name) or "\0" in name:
+            raise Refused(f"{source.name} has a file that would be written outside its folder: {name!r}")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise Refused(f"{source.name} has a link: {name!r}")
+
+
+class _Unreadable(Exception):
+    """The error that one entry of an archive cannot be unpacked."""
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: Path) -> None:
+    """Write the contents of an entry into the file `place`.
+
+    Raises _Unreadable with a reason if the entry is broken, encrypted or too large.
+    """
+    if entry.flag_bits & _ENCRYPTED:
+        raise _Unreadable("it is encrypted: ask for it without a password")
+    if entry.file_size > LARGEST:
+        raise _Unreadable(f"it has {entry.file_size >> 20} MB; at most {LARGEST >> 20} MB are read")
+    try:
+        with archive.open(entry) as packed, place.open("wb") as file:
+            shutil.copyfileobj(packed, file, _CUT)  # `zipfile` reads no more than `file_size` bytes
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, struct.error, ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise
+        place.unlink(missing_ok=True)
+        raise _Unreadable(f"this part of the archive is broken ({error}): download the archive again") from error
+
+
+def _name(entry: zipfile.ZipInfo) -> str:
+    """Return the path of an entry, in Unicode's form NFC.
+
+    Archives from Russian Windows have names in cp866 without saying so, archives from some servers in UTF-8. `zipfile`
+    reads both as cp437.
+    """
+    name = _unicode_path(entry.extra)
+    if name is None:
+        name = entry.orig_filename if entry.flag_bits & _UTF8 else _decoded(entry.orig_filename.encode("cp437"))
+    return unicodedata.normalize("NFC", name.replace("\\", "/"))
+
+
+def _decoded(raw: bytes) -> str:
+    """Return a file name of unknown encoding as text: UTF-8, cp866 if that gives Cyrillic letters, else cp437."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        russian = raw.decode("cp866")
+        foreign = re.search(r"[^\x00-\x7fА-яЁё№]", russian) or _MIXED.search(russian)
+        return raw.decode("cp437") if foreign else russian
+
+
+def _unicode_path(extra: bytes) -> str | None:
+    """Return the name in Info-ZIP's extra field for Unicode paths, or None."""
+    while len(extra) >= 4:
+        kind, size = struct.unpack("<HH", extra[:4])
+        if kind == _UNICODE_PATH and size > 5:
+            return extra[9 : 4 + size].decode("utf-8", "replace")
+        extra = extra[4 + size :]
+    return None
+
+
+def _time(entry: zipfile.ZipInfo) -> datetime | None:
+    """Return the modification time of an entry. Returns None for the earliest possible time, which means none."""
+    try:
+        time = datetime(*entry.date_time)
+    except ValueError:
+        return None
+    return time if time.year > 1980 else None

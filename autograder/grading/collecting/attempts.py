@@ -1,0 +1,158 @@
+"""All attempts of all students, in the folder `attempts/`."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nbgrader.utils import parse_utc
+
+from ..course.folders import remove_leftovers, swap_in, temporary_sibling
+from ..course.settings import CourseSettings
+from ..submission.attachments import TIMESTAMP
+
+_RECORD = ".autograder-attempt.json"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt of a student at an assignment, without its files.
+
+    `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None, and `time_from` what
+    told it. `source` names the archive. `taken` is when it was collected. `lms` holds what an LMS needs to recognise
+    the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those in the archive.
+    """
+
+    digest: str
+    time: str | None
+    time_from: str
+    source: str
+    taken: str
+    lms: Mapping[str, str]
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """A key that sorts attempts by time of submission, or if that is unknown by time of collection."""
+        return (self.time or self.taken, self.taken)
+
+
+class AttemptStore:
+    """The attempts at one assignment.
+
+    The caller must hold the assignment's lock to change them.
+    """
+
+    def __init__(self, course: CourseSettings, assignment: str) -> None:
+        self._course, self._assignment = course, assignment
+
+    def of(self, student: str) -> list[Attempt]:
+        """Return a student's attempts, the earliest first."""
+        above = self._above(student)
+        found = [attempt for each in _folders(above) if (attempt := _read(each)) is not None]
+        return sorted(found, key=lambda attempt: attempt.order)
+
+    def students(self) -> list[str]:
+        """Return the students with at least one attempt."""
+        return [above.name for above in _folders(self._course.root / "attempts") if (above / self._assignment).is_dir()]
+
+    def add(self, student: str, files: Mapping[str, Path], attempt: Attempt) -> None:
+        """Store an attempt with copies of its files. `files` maps relative paths to files.
+
+        Raises OSError if the disk is full. Nothing is stored then.
+        """
+        place = self._above(student) / attempt.digest[:16]
+        remove_leftovers(place)
+        with temporary_sibling(place) as folder:
+            for path, source in files.items():
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+            (folder / _RECORD).write_text(json.dumps(asdict(attempt), ensure_ascii=False), encoding="utf-8")
+            if place.exists():
+                swap_in(place, folder)
+            else:
+                folder.rename(place)
+
+    def keep_submitted(self, student: str) -> None:
+        """Store what lies in `submitted/` as an attempt, if no attempt is equal to it.
+
+        It came by another way, for example through `nbgrader collect`.
+        """
+        place = self._submitted(student)
+        files = {path.relative_to(place).as_posix(): path for path in sorted(place.rglob("*")) if _is_file(path)}
+        time = None
+        if TIMESTAMP in files:
+            with contextlib.suppress(OSError, ValueError):
+                time = _in_utc(files.pop(TIMESTAMP).read_text(encoding="utf-8"))
+        digest = digest_of(files)
+        if files and all(attempt.digest != digest for attempt in self.of(student)):
+            self.add(student, files, Attempt(digest, time, "timestamp.txt", "submitted/", time or "", {}))
+
+    def submit(self, student: str, attempt: Attempt) -> bool:
+        """Make an attempt the one that is graded: copy it into `submitted/`. Returns whether anything changed."""
+        place, stored = self._submitted(student), self._above(student) / attempt.digest[:16]
+        remove_leftovers(place)
+        wanted = {path.relative_to(stored).as_posix(): path for path in stored.rglob("*") if _is_file(path)}
+        wanted.pop(_RECORD)
+        time = f"{datetime.fromisoformat(attempt.time):%Y-%m-%d %H:%M:%S.%f} UTC" if attempt.time else ""
+        if place.is_dir():
+            there = {path.relative_to(place).as_posix(): path for path in place.rglob("*") if _is_file(path)}
+            stamp = there.pop(TIMESTAMP, None)
+            said = stamp.read_text(encoding="utf-8", errors="replace").strip() if stamp else ""
+            if digest_of(there) == attempt.digest and (said == time or not time):
+                return False
+        with temporary_sibling(place) as folder:
+            for path, source in wanted.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, folder / path)
+            if time:
+                (folder / TIMESTAMP).write_text(time, encoding="utf-8")
+            if place.exists():
+                swap_in(place, folder)
+            else:
+                folder.rename(place)
+        return True
+
+    def _above(self, student: str) -> Path:
+        return self._course.root / "attempts" / student / self._assignment
+
+    def _submitted(self, student: str) -> Path:
+        return self._course.submitted(self._assignment, student)
+
+
+def digest_of(files: Mapping[str, Path]) -> str:
+    """Return a hash of files, with their relative paths. Files that nbgrader adds make no difference."""
+    parts = []
+    for path in sorted(files):
+        if path not in (TIMESTAMP, _RECORD):
+            parts += [os.fsencode(path), files[path].read_bytes()]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def _in_utc(text: str) -> str | None:
+    """Return the time in nbgrader's file as ISO 8601, or None. Raises ValueError if the file holds something else."""
+    return parse_utc(text.strip()).replace(tzinfo=UTC).isoformat() if text.strip() else None
+
+
+def _read(folder: Path) -> Attempt | None:
+    """Return the attempt that is stored in a folder, or None if the folder holds none."""
+    try:
+        return Attempt(**json.loads((folder / _RECORD).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _folders(above: Path) -> Iterable[Path]:
+    found: Iterator[Path] = above.iterdir() if above.is_dir() else iter(())
+    return sorted(each for each in found if each.is_dir() and not each.name.startswith("."))
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()

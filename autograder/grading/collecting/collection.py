@@ -1,0 +1,199 @@
+"""Submissions taken out of archives: who, which assignment, when, which attempt."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...errors import UserError
+from ..batch import open_book
+from ..course.folders import locked
+from ..course.gradebook import Book, ReleasedNotebook
+from ..course.settings import CourseSettings
+from ..rules.course_file import read_rules
+from ..summary import printable
+from ..tables.roster import FILE, Student, add_students, read_roster
+from ..tables.worksheet import Worksheet, worksheet_path
+from .archive import Unpacked
+from .attempts import Attempt, AttemptStore, digest_of
+from .deliveries import Delivery, Sorted, sort_files
+from .newcomers import from_paths, from_worksheet
+from .origins import MOODLE
+from .released_cells import released_notebooks
+from .unplaced import UnplacedFile, keep_unplaced
+
+
+@dataclass
+class Account:
+    """The outcome of one archive.
+
+    `lines` maps students to sentences. `counts` maps kinds of outcomes to their numbers. `unplaced` are the files
+    without a place. `assignments` are those of which a submission was found.
+    """
+
+    source: str
+    title: str
+    lines: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    unplaced: list[UnplacedFile] = field(default_factory=list)
+    assignments: set[str] = field(default_factory=set)
+
+
+class Collection:
+    """A run of `autograder collect`.
+
+    `sheet` is Moodle's grading worksheet, or None. If `adds` is True, unknown people become students.
+    """
+
+    def __init__(self, course: CourseSettings, sheet: Worksheet | None, adds: bool) -> None:
+        self._course, self._sheet, self._adds = course, sheet, adds
+        self._zone = read_rules(course.root).zone
+        self.roster = read_roster(course.root)
+        with open_book(course) as book:
+            self._released, self._due = released_notebooks(course, book), _due_dates(book)
+        self._handed_in: set[str] = set()  # numbers of participants
+
+    def take(self, source: Path, unpacked: Unpacked) -> Account:
+        """Store the submissions of one archive as attempts, and make the latest of each student the submitted one.
+
+        Raises UserError if the archive and the worksheet have no participant in common.
+        """
+        if self._sheet:
+            self._check_worksheet(self._sheet, source, unpacked)
+        if self._adds:
+            self._add(from_worksheet(self._sheet, self.roster) if self._sheet else from_paths(unpacked, self.roster))
+        identities = _identities(self._sheet)
+        found = sort_files(unpacked, self.roster, self._released, identities)
+        title = f"{source.name}: {found.form.title if found.form else 'files by name'}"
+        account = Account(source.name, title)
+        account.unplaced += [
+            UnplacedFile(path, why, file.place if file else None) for file, path, why in found.unplaced
+        ]
+        for delivery in found.deliveries:
+            self._take_delivery(source, found, delivery, account)
+        if self._sheet and found.form is MOODLE:
+            self._keep_worksheet(self._sheet, account)
+        keep_unplaced(self._course.root, source.name, account.unplaced)
+        return account
+
+    def _take_delivery(self, source: Path, found: Sorted, delivery: Delivery, account: Account) -> None:
+        who = " ".join(student.id for student in delivery.senders)
+        for assignment, notebooks in sorted(delivery.notebooks.items()):
+            time, time_from = self._time(found, delivery, assignment)
+            files = delivery.files_for(assignment)
+            number = delivery.origin.numbers[0] if delivery.origin.numbers else ""
+            attempt = Attempt(
+                digest_of(files),
+                time.astimezone(UTC).isoformat() if time else None,
+                time_from,
+                source.name,
+                datetime.now(UTC).isoformat(),
+                {
+                    "form": found.form.title if found.form else "",
+                    "number": number,
+                    "name": delivery.origin.name,
+                    "path": delivery.files[notebooks[0]].path,
+                },
+            )
+            account.assignments.add(assignment)
+            for student in delivery.senders:
+                with locked(self._course.root, assignment):
+                    said = self._store(assignment, student, files, attempt)
+                account.counts[said] += 1
+                when = f", {time.astimezone(self._zone):%Y-%m-%d %H:%M} ({time_from})" if time else ", no time known"
+                account.lines[student.id].append(
+                    f"{assignment} {said}{when}{_renamed(notebooks, self._released[assignment])}"
+                )
+        for path, why in delivery.unread.items():
+            place = delivery.files[path].place if path in delivery.files else None
+            if delivery.notebooks:
+                account.lines[who].append(f"not taken: {path}: {why}")
+            account.unplaced.append(UnplacedFile(f"{who}: {path}", why, place))
+        if not delivery.notebooks and not delivery.unread:
+            why = "no notebook inside: ask for the file that ends in .ipynb"
+            for path, file in delivery.files.items():
+                account.unplaced.append(UnplacedFile(f"{who}: {path}", why, file.place))
+        self._handed_in.update(delivery.origin.numbers if delivery.notebooks else ())
+
+    def _store(self, assignment: str, student: Student, files: Mapping[str, Path], attempt: Attempt) -> str:
+        """Store an attempt, and make the student's latest one the submitted one. Returns what was done, in words."""
+        store = AttemptStore(self._course, assignment)
+        store.keep_submitted(student.id)
+        known = store.of(student.id)
+        same = next((each for each in known if each.digest == attempt.digest), None)
+        if same is None or (same.time is None and attempt.time):
+            store.add(student.id, files, attempt)
+        counted = store.of(student.id)[-1]
+        store.submit(student.id, counted)
+        if same is not None:
+            return "already collected"
+        if counted.digest != attempt.digest:
+            return "kept as an earlier attempt"
+        return f"taken as attempt {len(known) + 1}" if known else "taken"
+
+    def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str]:
+        """Return the time of a submission, and its source in words. The time is None if nothing tells."""
+        if delivery.origin.time:
+            time = delivery.origin.time
+            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), "file name"
+        if self._sheet and found.form is MOODLE:
+            participant = self._sheet.participants.get(delivery.origin.numbers[0])
+            if participant and participant.submitted:
+                return participant.submitted.replace(tzinfo=self._zone), "worksheet"
+        if found.form and not found.form.keeps_times:
+            due = self._due.get(assignment)
+            # Canvas tells only whether a file is late.
+            return (due, f"{found.form.title}: in time") if due and not delivery.origin.late else (None, "")
+        if delivery.time:
+            return delivery.time.replace(tzinfo=self._zone), "archive"
+        return None, ""
+
+    @staticmethod
+    def _check_worksheet(sheet: Worksheet, source: Path, unpacked: Unpacked) -> None:
+        """Raise UserError if an archive from Moodle and the worksheet have no participant in common."""
+        origins = [MOODLE.read(file.path) for file in unpacked.files]
+        numbers = {number for origin in origins if origin for number in origin.numbers}
+        if numbers and not numbers & sheet.participants.keys():
+            raise UserError(
+                f"{sheet.path} belongs to another assignment than {source.name}: they have no participant number in "
+                "common. Download the worksheet of this assignment"
+            )
+
+    def _keep_worksheet(self, sheet: Worksheet, account: Account) -> None:
+        """Copy the worksheet into the course, for `autograder return`."""
+        for assignment in account.assignments:
+            kept = worksheet_path(self._course.root, assignment)
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_bytes(sheet.to_bytes())
+
+    def _add(self, students: Sequence[Student]) -> None:
+        if students:
+            add_students(self._course.root, students)
+            print(f"{self._course.root / FILE}: {len(students)} students added")
+            self.roster = read_roster(self._course.root)
+
+    def report_worksheet(self, sheet: Worksheet) -> None:
+        """Print who handed in something according to the worksheet, but has no submission in the archives."""
+        for participant in sheet.participants.values():
+            if participant.submitted and participant.number not in self._handed_in:
+                name = participant.name or f"participant {participant.number}"
+                print(printable(f"{name}: the worksheet says that something was handed in, but no notebook came"))
+
+
+def _due_dates(book: Book) -> dict[str, datetime]:
+    return {name: due.replace(tzinfo=UTC) for name, due in book.due_dates().items()}
+
+
+def _identities(sheet: Worksheet | None) -> dict[str, tuple[str, ...]]:
+    """Return what a worksheet tells about each participant number: ID number, e-mail address, name."""
+    participants = sheet.participants.values() if sheet else ()
+    return {each.number: (each.id_number, each.email, each.name) for each in participants}
+
+
+def _renamed(notebooks: Sequence[str], released: Mapping[str, ReleasedNotebook]) -> str:
+    """Return the end of a line on notebooks whose names are not the released ones."""
+    others = [path for path in notebooks if path.removesuffix(".ipynb") not in released]
+    return f"; renamed: {', '.join(others)}" if others else ""

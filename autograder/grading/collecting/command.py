@@ -1,0 +1,73 @@
+"""The command `autograder collect`: files of an LMS become submissions."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ...errors import UserError
+from ..course.folders import describe_error
+from ..course.settings import CourseSettings, course_settings
+from ..summary import printable
+from ..tables.roster import FILE, Roster
+from ..tables.worksheet import read_worksheet
+from .archive import unpack
+from .collection import Account, Collection
+
+
+def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add: bool) -> int:
+    """Take submissions out of archives and folders, and print a line for each student.
+
+    `worksheet` is Moodle's grading worksheet for the archives. Unknown people are added to `students.csv` if `add` is
+    True or there is no such file yet. Returns the exit status: 1 if a file has no place.
+    Raises UserError with the remedy if nothing can be collected.
+    """
+    course = course_settings(root)
+    sheet = read_worksheet(worksheet) if worksheet else None
+    run = Collection(course, sheet, add or not (course.root / FILE).exists())
+    failed = False
+    try:
+        with _scratch_folder(course) as scratch:
+            for number, source in enumerate(sources):
+                (folder := scratch / str(number)).mkdir()
+                try:
+                    account = run.take(source, unpack(source, folder))
+                except UserError as error:
+                    print(printable(f"{source.name}: not collected: {error}"))
+                    failed = True
+                    continue
+                failed |= bool(account.unplaced)
+                print(printable("\n".join(_report(account, course, run.roster))))
+    except OSError as error:
+        raise UserError(
+            f"{describe_error(error, course.root)}: what was collected stays; mend it and run the same command again"
+        ) from error
+    if sheet:
+        run.report_worksheet(sheet)
+    return int(failed)
+
+
+@contextlib.contextmanager
+def _scratch_folder(course: CourseSettings) -> Iterator[Path]:
+    """Yield a temporary folder on the course's disk. This is a context manager."""
+    above = course.root / ".autograder"
+    above.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="collect-", dir=above) as folder:
+        yield Path(folder)
+
+
+def _report(account: Account, course: CourseSettings, roster: Roster) -> Iterator[str]:
+    """Yield the lines on one archive."""
+    names = {student.id: student.name for student in roster.students}
+    yield account.title
+    for student in sorted(account.lines):
+        for line in account.lines[student]:
+            yield f"  {student}{f' ({names[student]})' if names.get(student, student) != student else ''}: {line}"
+    for file in account.unplaced:
+        yield f"  no place: {file.path}: {file.reason}"
+    counts = ", ".join(f"{count} {said}" for said, count in sorted(account.counts.items()))
+    yield f"  {sum(account.counts.values())} submissions: {counts or 'none'}"
+    if account.unplaced:
+        yield f"  {len(account.unplaced)} files without a place, kept in {course.root / 'unplaced' / account.source}"

@@ -1,0 +1,70 @@
+"""Students that `students.csv` lacks, as an LMS names them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from ..tables.roster import Ambiguous, Roster, Student, Unplaced
+from ..tables.worksheet import Worksheet
+from .archive import Unpacked
+from .origins import Origin, recognise
+
+
+def from_worksheet(sheet: Worksheet, roster: Roster) -> list[Student]:
+    """Return the participants of a worksheet that the roster lacks, as students.
+
+    The id is the first part of the e-mail address, or the whole address if two share that part. Without an address it
+    is the ID number, or else the name. Participants without any of them are left out: Moodle hides their names.
+    """
+    told = [each for each in sheet.participants.values() if each.email or each.id_number or each.name]
+    parts = Counter(each.email.partition("@")[0].casefold() for each in told if each.email)
+    found = []
+    for each in told:
+        first = each.email.partition("@")[0]
+        identity = (first if parts[first.casefold()] == 1 else each.email) or each.id_number or each.name
+        lms = tuple(filter(None, [each.id_number])) if each.id_number != identity else ()
+        found.append(Student(_as_folder(identity), each.name, each.email, lms))
+    return _unknown(found, roster)
+
+
+def from_paths(unpacked: Unpacked, roster: Roster) -> list[Student]:
+    """Return the senders of an archive that the roster lacks, as students. Their ids are user names, or else names.
+
+    An archive in no LMS's form has a folder for each student.
+    """
+    paths = [file.path for file in unpacked.files]
+    form = recognise(paths)
+    origins = [form.read(path) for path in paths] if form else [_by_folder(path) for path in paths]
+    found = {}
+    for origin in origins:
+        if origin and not origin.hidden and (origin.name or origin.numbers):
+            identity = origin.name or origin.numbers[-1]
+            lms = origin.numbers if origin.name and form and not form.keeps_times else ()
+            found[origin.attempt if origin.name else identity] = Student(_as_folder(identity), origin.name, "", lms)
+    named = Counter(student.id for student in found.values())
+    return _unknown([student for student in found.values() if named[student.id] == 1], roster)
+
+
+def _by_folder(path: str) -> Origin | None:
+    """Return the origin of a file that lies in a folder with the name of a student."""
+    folder, slash, rest = path.partition("/")
+    return Origin(folder, (), folder, rest) if slash else None
+
+
+def _unknown(students: Iterable[Student], roster: Roster) -> list[Student]:
+    found = []
+    for student in students:
+        try:
+            roster.find([student.id, student.email, *student.lms], student.name)
+        except Ambiguous:
+            continue
+        except Unplaced:
+            found.append(student)
+    return found
+
+
+def _as_folder(identity: str) -> str:
+    """Return an id as the name of a folder."""
+    return re.sub(r"[/\\\0]", "-", identity).lstrip(".") or "student"

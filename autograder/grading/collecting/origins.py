@@ -1,0 +1,126 @@
+"""Forms of file names by which LMSs tell who handed in what.
+
+Sources: Moodle's `mod/assign/classes/downloader.php`, Canvas' `lib/content_zipper.rb`, nbgrader's documentation of
+`zip_collect` for Blackboard, and nbgrader's `exchange/default/submit.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nbgrader.utils import parse_utc
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The sender of a file, as far as its path tells.
+
+    `name` is a person's or a group's name. `numbers` are numbers or user names of the LMS, the longest first. `attempt`
+    is the same for all files of one attempt. `rest` is the file's path as the student named it. `time` is the time of
+    submission; if it has no time zone, it is local time. `hidden` tells whether the LMS hides names.
+    """
+
+    name: str
+    numbers: tuple[str, ...]
+    attempt: str
+    rest: str
+    time: datetime | None = None
+    late: bool = False
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of the paths in an archive.
+
+    `title` names the LMS. `origin` makes an `Origin` of a match of `pattern`.
+    `keeps_times` tells whether times in the archive are those of submissions. In Canvas they are those of the download.
+    """
+
+    title: str
+    pattern: re.Pattern[str]
+    origin: Callable[[re.Match[str]], Origin]
+    keeps_times: bool = True
+
+    def read(self, path: str) -> Origin | None:
+        """Return the origin of the file `path`, or None if the path has another form."""
+        found = self.pattern.search(path)
+        return self.origin(found) if found else None
+
+
+# Blind marking: the word for "participant" in the course's language.
+_PARTICIPANT = re.compile(r"(?i)participante?|участник|учасник|teilnehmer(/in)?|deelnemer")
+
+
+def _moodle(found: re.Match[str]) -> Origin:
+    name, number = found["name"].strip(), found["number"]
+    hidden = bool(_PARTICIPANT.fullmatch(name))
+    return Origin(name, (number,), number, found["rest"], hidden=hidden)
+
+
+def _exchange(found: re.Match[str]) -> Origin:
+    try:
+        time = parse_utc(found["time"]).replace(tzinfo=UTC)
+    except ValueError:
+        return Origin("", (found["user"],), found["time"], found["rest"])
+    return Origin("", (found["user"],), found["time"], found["rest"], time)
+
+
+def _blackboard(found: re.Match[str]) -> Origin:
+    try:
+        time = datetime.strptime(found["time"], "%Y-%m-%d-%H-%M-%S")
+    except ValueError:
+        time = None
+    # The assignment's name stands before the user's, and both may have underscores.
+    pieces = found["user"].split("_")
+    users = tuple("_".join(pieces[at:]) for at in range(len(pieces)))
+    return Origin("", users, f"{pieces[-1]} {found['time']}", (found["rest"] or "attempt.txt").lstrip("_"), time)
+
+
+def _canvas(found: re.Match[str]) -> Origin:
+    rest = found["rest"] or f"{found['page']}.html"
+    if found["anonymous"]:
+        number, late = found["anonymous"], bool(found["late_anonymous"])
+        return Origin("", (number,), number, rest, late=late, hidden=True)
+    return Origin(found["name"], (found["number"],), found["number"], rest, late=bool(found["late"]))
+
+
+MOODLE = Form(
+    "Moodle",
+    re.compile(
+        r"(?:^|/)(?P<name>[^_/]*)_(?P<number>\d+)_assign(?:submission|feedback)_(?:file|onlinetext)_?(?:/|_)(?P<rest>.+)$"
+    ),
+    _moodle,
+)
+EXCHANGE = Form(
+    "nbgrader's exchange",
+    re.compile(
+        r"(?:^|/)(?P<user>[^/+]+)\+[^/+]+\+(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^/+]*)(?:\+[^/]*)?/(?P<rest>.+)$"
+    ),
+    _exchange,
+)
+BLACKBOARD = Form(
+    "Blackboard",
+    re.compile(r"(?:^|/)(?P<user>[^/]+)_[^\W\d_]+_(?P<time>\d{4}(?:-\d\d){5})(?:(?P<rest>_[^/]+)|\.txt)$"),
+    _blackboard,
+)
+CANVAS = Form(
+    "Canvas",
+    re.compile(
+        r"(?:^|/)(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))"
+        r"_(?:\d+_(?P<rest>[^/]+)|(?P<page>text|link)\.html)$"
+    ),
+    _canvas,
+    keeps_times=False,
+)
+FORMS = (MOODLE, EXCHANGE, BLACKBOARD, CANVAS)
+
+
+def recognise(paths: Sequence[str]) -> Form | None:
+    """Return the form that at least half of the paths have, or None."""
+    counts = {form: sum(1 for path in paths if form.pattern.search(path)) for form in FORMS}
+    best = max(counts, key=lambda form: counts[form])
+    return best if paths and 2 * counts[best] >= len(paths) else None

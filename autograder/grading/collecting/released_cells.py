@@ -1,0 +1,42 @@
+"""Cells of released notebooks, by which submitted notebooks are recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...errors import UserError
+from ..course.gradebook import Book, ReleasedNotebook
+from ..course.settings import CourseSettings
+from ..submission.sanitize import Released, grade_id_of, load, parse, source_of
+
+
+def released_notebooks(course: CourseSettings, book: Book) -> dict[str, Mapping[str, ReleasedNotebook]]:
+    """Return the released notebooks of each assignment, or those of its source if the gradebook lacks it.
+
+    Raises UserError if the course has no assignment.
+    """
+    sources = course.source("x").parent
+    names = (
+        [folder.name for folder in sorted(sources.iterdir()) if any(folder.glob("*.ipynb"))] if sources.is_dir() else []
+    )
+    if not names:
+        raise UserError(f"{course.root} has no assignment: `autograder course` puts the lessons there")
+    return {name: book.released(name) if book.has(name) else _from_source(sources / name) for name in names}
+
+
+def _from_source(folder: Path) -> dict[str, ReleasedNotebook]:
+    """Return the notebooks of an assignment's source, to recognise submissions by their cells."""
+    found = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        cells = {}
+        for cell in parse(load(path), path.name)["cells"]:
+            if name := grade_id_of(cell):
+                ours = cell["metadata"]["nbgrader"]
+                solution, task = bool(ours.get("solution")), bool(ours.get("task"))
+                locked = bool(ours.get("locked"))
+                cells[name] = Released(
+                    cell["cell_type"], source_of(cell), None, locked, ours.get("points"), solution, task
+                )
+        found[path.stem] = ReleasedNotebook(cells, None)
+    return found

@@ -1,0 +1,48 @@
+"""Files that could not be placed, in the folder `unplaced/`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course.folders import remove_leftovers, swap_in, temporary_sibling
+from ..tables.csv_text import write_csv
+
+
+@dataclass(frozen=True)
+class UnplacedFile:
+    """A file without a place.
+
+    `contents` is where it lies now, or None if it cannot be read.
+    """
+
+    path: str
+    reason: str
+    contents: Path | None = None
+
+
+def keep_unplaced(root: Path, source: str, files: Sequence[UnplacedFile]) -> Path:
+    """Write the files of one archive that could not be placed, and a table of the reasons. Returns their folder.
+
+    They replace those of an earlier run with the same archive: what has found its place since then disappears.
+    """
+    place = root / "unplaced" / source
+    remove_leftovers(place)
+    if not files:
+        shutil.rmtree(place, ignore_errors=True)
+        return place
+    with temporary_sibling(place) as folder:
+        rows = [["file", "reason", "path in the archive"]]
+        for number, file in enumerate(files, 1):
+            name = f"{number:03}{Path(file.path).suffix[:10]}"
+            if file.contents is not None:
+                shutil.copyfile(file.contents, folder / name)
+            rows.append([name if file.contents is not None else "", file.reason, file.path])
+        write_csv(folder / "reasons.csv", rows)
+        if place.exists():
+            swap_in(place, folder)
+        else:
+            folder.rename(place)
+    return place

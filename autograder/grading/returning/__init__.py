@@ -1,0 +1,1 @@
+"""Grades and feedback for learning management systems (LMS)."""

@@ -1,0 +1,121 @@
+"""The command `autograder return`: grades and feedback for an LMS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import UserError
+from ..batch import open_gradebook
+from ..collecting.attempts import AttemptStore
+from ..course.folders import describe_error, swap_in, temporary_sibling
+from ..course.settings import CourseSettings, course_settings
+from ..course.standings import standings
+from ..feedback_pages import make_feedback
+from ..summary import printable
+from ..tables.csv_text import read_csv
+from ..tables.roster import Student, read_roster
+from ..tables.worksheet import Worksheet, read_worksheet, worksheet_path
+from .canvas_gradebook import fill_in
+from .feedback_archives import write_feedback
+from .grades import Grade, Grades, write_grades, write_total
+
+
+def return_course(root: Path, assignment: str | None, *, worksheet: Path | None, gradebook: Path | None) -> int:
+    """Return the grades of one assignment, or of all graded ones and the total of the course.
+
+    `worksheet` is Moodle's grading worksheet of the assignment; without it, the collected one is used. `gradebook` is
+    Canvas' gradebook as exported. Returns the exit status: 1 if a student with a submission gets nothing.
+    Raises UserError with the remedy if nothing can be returned.
+    """
+    course = course_settings(root)
+    chosen = [assignment] if assignment else course.graded_assignments()
+    if worksheet and not assignment:
+        raise UserError(f"{worksheet} belongs to one assignment: name it, `autograder return DIR ASSIGNMENT`")
+    make_feedback(root, assignment, release=False)
+    failed = [bool(_return_assignment(course, name, worksheet, gradebook)) for name in chosen]
+    if not assignment:
+        path = course.root / "returned" / "total.csv"
+        write_total(path, course, {name: _grades(course, name) for name in chosen})
+        print(f"total of the course: {path}")
+    return int(any(failed))
+
+
+def _return_assignment(
+    course: CourseSettings, assignment: str, worksheet: Path | None, gradebook: Path | None
+) -> dict[str, str]:
+    """Write what an LMS imports into the folder `returned/ASSIGNMENT` of the course.
+
+    Returns those who get nothing, with the reason, and prints them.
+    """
+    found = _grades(course, assignment)
+    grades, nothing = found.by_student, found.nothing
+    kept = worksheet_path(course.root, assignment)
+    sheet = read_worksheet(worksheet or kept) if worksheet or kept.is_file() else None
+    place = course.root / "returned" / assignment
+    try:
+        with temporary_sibling(place) as folder:
+            if sheet:
+                nothing |= _fill_in_worksheet(sheet, found)
+                (folder / "worksheet.csv").write_bytes(sheet.to_bytes())
+            if gradebook:
+                text = read_csv(gradebook)
+                points = {each.student: each.points for each in grades.values()}
+                nothing |= fill_in(text, assignment, points, found.maximum)
+                (folder / "canvas_gradebook.csv").write_bytes(text.to_bytes())
+            nothing |= write_feedback(folder, course, assignment, grades)
+            write_grades(folder / "grades.csv", found)
+            written = sorted(path.name for path in folder.iterdir())
+            if place.exists():
+                swap_in(place, folder)
+            else:
+                folder.rename(place)
+    except OSError as error:
+        raise UserError(f"{describe_error(error, place)}: what was written before stays") from error
+    print(printable(f"{assignment}: {len(grades)} grades in {place}: {', '.join(written)}"))
+    for who, why in sorted(nothing.items()):
+        print(printable(f"  {who}: {why}"))
+    return nothing
+
+
+def _grades(course: CourseSettings, assignment: str) -> Grades:
+    """Return the grades of an assignment, and the reasons why some students have none."""
+    roster = {student.id: student for student in read_roster(course.root).students}
+    store = AttemptStore(course, assignment)
+    with open_gradebook(course) as gradebook:
+        found = standings(gradebook.db, assignment)
+        grades = Grades({}, float(gradebook.find_assignment(assignment).max_score), {})
+    for student, standing in found.items():
+        if standing.waiting:
+            grades.nothing[student] = "no grade: some answers wait for points from a person (formgrader)"
+            continue
+        attempts = store.of(student)
+        points = max(0.0, standing.score - standing.penalty)
+        who = roster.get(student, Student(student))
+        grades.by_student[student] = Grade(who, points, standing.penalty, attempts[-1] if attempts else None)
+    for folder in course.submissions(assignment):
+        if folder.parent.name not in found:
+            grades.nothing[folder.parent.name] = "no grade: not graded yet"
+    return grades
+
+
+def _fill_in_worksheet(sheet: Worksheet, found: Grades) -> dict[str, str]:
+    """Write grades and comments into a worksheet. Returns the students who are not in it, with the reason."""
+    grades, maximum = found.by_student, found.maximum
+    numbers = {
+        grade.attempt.lms["number"]: grade
+        for grade in grades.values()
+        if grade.attempt and grade.attempt.lms.get("form") == "Moodle"
+    }
+    emails = {grade.student.email.casefold(): grade for grade in grades.values() if grade.student.email}
+    done = set()
+    for participant in sheet.participants.values():
+        grade = numbers.get(participant.number) or emails.get(participant.email.casefold())
+        if grade is None:
+            continue
+        done.add(grade.student.id)
+        scale = participant.maximum / maximum if participant.maximum and maximum else 1.0
+        sheet.set_grade(participant.number, grade.points * scale)
+        if sheet.has_feedback:
+            late = f", −{grade.penalty:g}" if grade.penalty else ""
+            sheet.set_feedback(participant.number, f"{grade.points:g} / {maximum:g}{late}")
+    return {student: f"not in {sheet.path.name}" for student in grades.keys() - done}

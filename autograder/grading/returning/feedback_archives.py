@@ -1,0 +1,78 @@
+"""Zip archives with feedback that Moodle and Canvas accept.
+
+Sources: Moodle's `mod/assign/feedback/file/importziplib.php`; Canvas' re-upload of submissions.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from ..batch import open_gradebook
+from ..collecting.attempts import Attempt
+from ..course.settings import CourseSettings
+from .feedback_notebook import feedback_notebook
+
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # equal pages give equal archives
+
+
+class Returned(Protocol):
+    """A grade whose feedback is returned.
+
+    `attempt` is the attempt that was graded.
+    """
+
+    @property
+    def attempt(self) -> Attempt | None: ...
+
+
+def write_feedback(
+    folder: Path, course: CourseSettings, assignment: str, grades: Mapping[str, Returned]
+) -> dict[str, str]:
+    """Write the feedback of all students into archives in `folder`, one for each LMS that they used.
+
+    `moodle_feedback.zip` has the folders of Moodle's own archive. `canvas_feedback.zip` has notebooks under the names
+    of the submitted files, because Canvas shows feedback under those. All other pages lie in `feedback/`.
+    Returns the students without a page, with the reason.
+    """
+    nothing = {}
+    archives: dict[str, dict[str, bytes]] = {"moodle_feedback.zip": {}, "canvas_feedback.zip": {}}
+    for student, grade in grades.items():
+        pages = list(_pages(course, assignment, student))
+        if not pages:
+            nothing[student] = "no page of feedback: `autograder feedback` says why"
+            continue
+        lms = grade.attempt.lms if grade.attempt else {}
+        if lms.get("form") == "Moodle":
+            place = f"{lms['name']}_{lms['number']}_assignsubmission_file"
+            archives["moodle_feedback.zip"] |= {f"{place}/{page.name}": page.read_bytes() for page in pages}
+        elif lms.get("form") == "Canvas":
+            archives["canvas_feedback.zip"] |= _canvas_files(course, assignment, student, lms)
+        else:
+            for page in pages:
+                target = folder / "feedback" / student / page.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(page.read_bytes())
+    for name, files in archives.items():
+        if files:
+            with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path, data in sorted(files.items()):
+                    archive.writestr(zipfile.ZipInfo(path, _FIXED_TIME), data, zipfile.ZIP_DEFLATED)
+    return nothing
+
+
+def _pages(course: CourseSettings, assignment: str, student: str) -> Iterator[Path]:
+    place = course.feedback(assignment, student)
+    yield from sorted(place.glob("*.html")) if place.is_dir() else ()
+
+
+def _canvas_files(course: CourseSettings, assignment: str, student: str, lms: Mapping[str, str]) -> dict[str, bytes]:
+    """Return a notebook with the feedback, under the name that Canvas expects.
+
+    The name begins with the numbers of user and attachment, as in the archive that was collected.
+    """
+    graded = sorted(course.autograded(assignment, student).glob("*.ipynb"))[:1]
+    with open_gradebook(course) as gradebook:
+        return {Path(lms["path"]).name: feedback_notebook(path, gradebook, assignment, student) for path in graded}

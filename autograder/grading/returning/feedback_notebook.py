@@ -1,0 +1,48 @@
+"""Feedback as a notebook.
+
+Canvas shows feedback under the name of the submitted file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+from nbformat.notebooknode import NotebookNode
+from nbgrader.api import Gradebook
+
+from ...messages.feedback import WORDS
+from ..plugin.feedback_exporter import language_of, title
+
+
+def feedback_notebook(path: Path, gradebook: Gradebook, assignment: str, student: str) -> bytes:
+    """Return a graded notebook with a table of points at the top, and comments below the answers.
+
+    `path` is the graded notebook.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    language = language_of(notebook)
+    words = {name: text.read(language) for name, text in WORDS.items()}
+    submitted = gradebook.find_submission_notebook(path.stem, assignment, student)
+    points = {grade.name: (grade.score, grade.max_score) for grade in submitted.grades}
+    comments = {comment.name: comment.comment for comment in submitted.comments if comment.comment}
+    lesson = str(notebook.metadata.get("autograder", {}).get("lesson", ""))
+    cells: list[NotebookNode] = []
+    for cell in notebook.cells:
+        cells.append(cell)
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if name in comments:
+            cells.append(_markdown(f"**{words['comment']}:** {comments[name]}", f"comment-{len(cells)}"))
+    rows = [f"| {words['question']} | {words['points']} |", "|---|---:|"]
+    rows += [f"| {title(name, lesson, language)} | {got:g} / {most:g} |" for name, (got, most) in points.items()]
+    penalty = submitted.late_submission_penalty or 0.0
+    rows += [f"| {words['late']} | −{penalty:g} |"] if penalty else []
+    total = max(0.0, submitted.score - penalty)
+    rows.append(f"| **{words['total']}** | **{total:g} / {submitted.max_score:g}** |")
+    notebook.cells = [_markdown("\n".join([f"# {words['feedback']}", "", *rows]), "feedback"), *cells]
+    text: str = nbformat.writes(notebook)
+    return text.encode("utf-8", "replace")
+
+
+def _markdown(source: str, id: str) -> NotebookNode:
+    return nbformat.v4.new_markdown_cell(source, id=id)

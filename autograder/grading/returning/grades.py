@@ -1,0 +1,79 @@
+"""Grades of an assignment and of the course, and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..collecting.attempts import Attempt
+from ..course.settings import CourseSettings
+from ..rules.course_file import read_rules
+from ..tables.csv_text import write_csv
+from ..tables.roster import Student, read_roster
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The grade of one student.
+
+    `points` are those after late penalties, `penalty` is what was taken off. `attempt` is None if the submission came
+    by another way than `autograder collect`.
+    """
+
+    student: Student
+    points: float
+    penalty: float
+    attempt: Attempt | None
+
+
+@dataclass(frozen=True)
+class Grades:
+    """The grades of one assignment.
+
+    `nothing` maps students without a grade to the reason.
+    """
+
+    by_student: dict[str, Grade]
+    maximum: float
+    nothing: dict[str, str]
+
+
+def write_grades(path: Path, grades: Grades) -> None:
+    """Write a table with the grades of one assignment."""
+    rows = [["id", "name", "email", "points", "maximum", "late penalty"]]
+    for student, grade in sorted(grades.by_student.items()):
+        points = (grade.points, grades.maximum, grade.penalty)
+        rows.append([student, grade.student.name, grade.student.email, *(f"{each:g}" for each in points)])
+    write_csv(path, rows)
+
+
+def write_total(path: Path, course: CourseSettings, grades: Mapping[str, Grades]) -> None:
+    """Write a table with each student's points in all assignments, and the total of the course.
+
+    `grades` maps assignments to grades. An assignment without a submission gives 0 points. The rules tell how many
+    assignments are dropped for each student: those with the smallest share of the maximum.
+    """
+    dropped = read_rules(course.root).drop
+    students = {student.id: student for student in read_roster(course.root).students}
+    students |= {student: grade.student for each in grades.values() for student, grade in each.by_student.items()}
+    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped"]]
+    for id, student in sorted(students.items()):
+        points = {name: each.by_student[id].points if id in each.by_student else None for name, each in grades.items()}
+        out = worst({name: (points[name] or 0.0, each.maximum) for name, each in grades.items()}, dropped)
+        counted = [name for name in grades if name not in out]
+        total = sum(points[name] or 0.0 for name in counted)
+        maximum = sum(grades[name].maximum for name in counted)
+        shown = ["" if each is None else f"{each:g}" for each in points.values()]
+        rows.append([id, student.name, student.email, *shown, f"{total:g}", f"{maximum:g}", " ".join(out)])
+    write_csv(path, rows)
+
+
+def worst(points: Mapping[str, tuple[float, float]], number: int) -> list[str]:
+    """Return the assignments with the smallest shares of their maximum. `points` maps names to points and maximum.
+
+    At least one assignment is left.
+    """
+    shares = {name: got / most if most else 1.0 for name, (got, most) in points.items()}
+    ranked = sorted(shares, key=lambda name: (shares[name], name))
+    return sorted(ranked[: min(number, max(0, len(ranked) - 1))])

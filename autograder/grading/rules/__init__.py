@@ -1,0 +1,1 @@
+"""Rules of a course: assignments, deadlines, students."""

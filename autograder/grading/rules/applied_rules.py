@@ -1,0 +1,127 @@
+"""The rules that grades follow.
+
+They are those of `course.toml` and `students.csv` when they were last applied.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Assignment, SubmittedAssignment
+
+from ..tables.roster import FILE as STUDENTS
+from ..tables.roster import read_roster
+from .course_file import FILE, Rules, parse_rules
+from .late_credit import credits, read_extensions
+
+_RECORD = Path(".autograder", "rules.json")
+
+
+@dataclass(frozen=True)
+class CourseRules:
+    """Rules and extensions.
+
+    `extensions` maps students to assignments to time. `text` and `said` are the texts of both.
+    """
+
+    rules: Rules
+    extensions: Mapping[str, Mapping[str, timedelta]]
+    text: str = ""
+    said: Mapping[str, str] = field(default_factory=dict)
+
+    def extension(self, student: str, assignment: str) -> timedelta:
+        """Return the additional time of a student for an assignment."""
+        return self.extensions.get(student, {}).get(assignment, timedelta(0))
+
+
+@dataclass(frozen=True)
+class PenaltyChange:
+    """A late penalty that other rules would change, in points."""
+
+    assignment: str
+    student: str
+    before: float
+    after: float
+
+
+def written_rules(root: Path) -> CourseRules:
+    """Return the rules as they stand in the files of the course now. Raises BadRule if one is wrong."""
+    path = root / FILE
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    said = {student.id: student.extensions for student in read_roster(root).students if student.extensions}
+    return _parsed(text, said, str(path), str(root / STUDENTS))
+
+
+def applied_rules(root: Path) -> CourseRules | None:
+    """Return the rules that grades follow, or None if none were applied yet."""
+    try:
+        record = json.loads((root / _RECORD).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return _parsed(record["text"], record["extensions"], FILE, STUDENTS)
+
+
+def _parsed(text: str, said: Mapping[str, str], source: str, students: str) -> CourseRules:
+    rules = parse_rules(text, source)
+    extensions = {
+        student: read_extensions(cell, rules, f"{students}, {student}") for student, cell in sorted(said.items())
+    }
+    return CourseRules(rules, extensions, text, said)
+
+
+def apply_rules(root: Path, db: Any, new: CourseRules) -> None:
+    """Write due dates and extensions into the gradebook, and record the rules. `db` is the gradebook's session.
+
+    A due date or an extension that the old rules did not state either is left alone: an instructor has set it.
+    Penalties are updated by the next run of `autograder grade`.
+    """
+    old = applied_rules(root) or CourseRules(Rules(), {})
+    for assignment in db.query(Assignment):
+        due, before = new.rules.of(assignment.name).due, old.rules.of(assignment.name).due
+        if due or before:
+            assignment.duedate = due.replace(tzinfo=None) if due else None
+    for submission in db.query(SubmittedAssignment).join(Assignment):
+        key = submission.student_id, submission.assignment.name
+        if new.extension(*key) or old.extension(*key):
+            submission.extension = new.extension(*key) or None
+    db.commit()
+    record = {"text": new.text, "extensions": dict(new.said)}
+    (root / _RECORD).parent.mkdir(mode=0o700, exist_ok=True)
+    (root / _RECORD).write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+
+
+def compare(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChange]:
+    """Yield the late penalties of graded submissions that would be others under the new rules."""
+    submissions = list(db.query(SubmittedAssignment).join(Assignment))
+    before, after = _penalties(submissions, old), _penalties(submissions, new)
+    for (assignment, student), points in sorted(after.items()):
+        if abs(points - before[assignment, student]) > 1e-9:
+            yield PenaltyChange(assignment, student, before[assignment, student], points)
+
+
+def _penalties(submissions: list[SubmittedAssignment], one: CourseRules) -> dict[tuple[str, str], float]:
+    """Return the points that rules take off, by assignment and student."""
+    late: dict[str, dict[str, timedelta]] = {}
+    scores: dict[tuple[str, str], float] = {}
+    for submission in submissions:
+        name, student = submission.assignment.name, submission.student_id
+        scores[name, student] = sum(float(notebook.score) for notebook in submission.notebooks)
+        late.setdefault(student, {})[name] = lateness(submission.timestamp, student, name, one)
+    found = {}
+    for student, times in late.items():
+        for name, credit in credits(one.rules, times).items():
+            found[name, student] = scores[name, student] * (1 - credit.percent / 100)
+    return found
+
+
+def lateness(time: datetime | None, student: str, assignment: str, one: CourseRules) -> timedelta:
+    """Return how long after the due date a submission came. `time` is in UTC without a time zone."""
+    due = one.rules.of(assignment).due
+    if due is None or time is None:
+        return timedelta(0)
+    return max(timedelta(0), time - due.replace(tzinfo=None) - one.extension(student, assignment))

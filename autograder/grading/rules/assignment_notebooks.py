@@ -1,0 +1,85 @@
+"""Source notebooks of assignments.
+
+They are whole lessons, or those exercises and points that the rules name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from nbformat.notebooknode import NotebookNode
+
+from ...authoring.build import Collection
+from ...authoring.notebooks import source_notebook, to_text
+from ...authoring.source import Lesson
+from ...checking.exercise import Exercise
+from .course_file import FILE, AssignmentRules, BadRule, Rules
+
+
+def assignment_notebooks(
+    rules: Rules, sources: Sequence[Lesson], lessons: Collection, private: AbstractSet[str]
+) -> dict[Path, str]:
+    """Return the texts of all source notebooks, by their paths in the course folder.
+
+    A lesson that no assignment in the rules names is an assignment of its own. Assignments of `private` lessons,
+    which an instructor has added, are left out: `autograder build` writes their notebooks.
+    Raises BadRule if the rules name a lesson or an exercise that does not exist.
+    """
+    by_name = {lesson.file_name: lesson for lesson in sources}
+    named = {name for one in rules.assignments.values() for name in one.lessons}
+    assignments = {**{name: rules.of(name) for name in by_name if name not in named}, **rules.assignments}
+    files = {}
+    for assignment, one in assignments.items():
+        if private & set(one.lessons):
+            continue
+        exercises = {name: lessons.exercises(_known(name, by_name, assignment)) for name in one.lessons}
+        written = [cell for name in one.lessons for cell, _ in by_name[name].with_role("written")]
+        _refuse_unknown_exercises(one, [*written, *(exercise for each in exercises.values() for exercise in each)])
+        for name, known in exercises.items():
+            notebook = source_notebook(by_name[name], known)
+            set_points(notebook, one, known)
+            notebook.metadata["autograder"] |= dict(deadlines(one, rules))
+            files[Path("source", assignment, f"{name}.ipynb")] = to_text(notebook)
+    return files
+
+
+def set_points(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[str, Exercise]) -> None:
+    """Let those exercises of a source notebook count that the rules name, for the points that the rules name."""
+    for cell in notebook.cells:
+        ours = cell.metadata.get("nbgrader", {})
+        role, _, name = ours.get("grade_id", "").partition("-")
+        if role not in ("check", "written"):
+            continue
+        core = role == "written" or exercises[name].core
+        if core if one.exercises is None else name in one.exercises:
+            points = ours.get("points", exercises[name].points if role == "check" else 0)
+            ours.update(grade=True, points=one.points.get(name, points))
+        else:
+            ours["grade"] = False
+            ours.pop("points", None)
+
+
+def deadlines(one: AssignmentRules, rules: Rules) -> Iterator[tuple[str, object]]:
+    """Yield what a notebook tells its student about deadlines, as items of its metadata. Times are in ISO 8601."""
+    if one.due:
+        yield "due", one.due.astimezone(rules.zone).isoformat()
+        yield "late", [[int(step.until.total_seconds()), step.credit] for step in one.late]
+        yield "grace", int(one.grace.total_seconds())
+
+
+def _known(name: str, lessons: Mapping[str, Lesson], assignment: str) -> Lesson:
+    """Return the lesson `name`. Raises BadRule if there is none."""
+    if name not in lessons:
+        near = difflib.get_close_matches(name, lessons, n=3) or sorted(lessons)[:4]
+        raise BadRule(f"{FILE}, {assignment}: there is no lesson {name!r}; did you mean {', '.join(near)}?")
+    return lessons[name]
+
+
+def _refuse_unknown_exercises(one: AssignmentRules, known: Sequence[str]) -> None:
+    for name in (*(one.exercises or ()), *one.points):
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3) or sorted(known)[:6]
+            raise BadRule(f"{FILE}, {one.name}: there is no exercise {name!r} in it; did you mean {', '.join(near)}?")

@@ -1,0 +1,111 @@
+"""The commands `autograder course DIR --check` and `--apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from ..batch import open_gradebook
+from ..course.settings import CourseSettings, course_settings
+from ..summary import printable
+from ..tables.roster import read_roster
+from .applied_rules import CourseRules, PenaltyChange, applied_rules, apply_rules, compare, written_rules
+from .course_file import FILE, AssignmentRules, Rules
+from .late_credit import describe
+
+
+def check_rules(root: Path, *, apply: bool) -> int:
+    """Print the rules of the course in words, and the late penalties that differ from those applied before.
+
+    If `apply` is True, the rules then are those that grades follow. Returns the exit status 0.
+    Raises UserError if a rule is wrong.
+    """
+    course = course_settings(root)
+    new = written_rules(course.root)
+    for line in explain(course, new):
+        print(printable(line))
+    changes = list_changes(course, new)
+    print(f"late penalties of graded submissions: {len(changes) or 'no'} {'changed' if apply else 'would change'}")
+    for change in changes:
+        print(printable(f"  {describe_change(change)}"))
+    if apply:
+        with open_gradebook(course) as gradebook:
+            apply_rules(course.root, gradebook.db, new)
+        print("applied: `autograder grade` updates the penalties")
+    elif new != applied_rules(course.root):
+        print("not applied yet: `autograder course DIR --apply` does it")
+    return 0
+
+
+def follow_rules(course: CourseSettings) -> list[str]:
+    """Apply the rules in the files of the course if no grade changes by that. Otherwise change nothing.
+
+    Returns lines for the terminal: what would change, and how to apply it. Without a change the list is empty.
+    Raises UserError if a rule is wrong.
+    """
+    new, old = written_rules(course.root), applied_rules(course.root)
+    if new == old or (old is None and not new.text):
+        return []
+    changes = list_changes(course, new)
+    if not changes:
+        with open_gradebook(course) as gradebook:
+            apply_rules(course.root, gradebook.db, new)
+        return []
+    return [
+        f"{FILE} or students.csv has changed. It was not applied, because late penalties would change:",
+        *(f"  {describe_change(change)}" for change in changes),
+        "`autograder course DIR --apply` applies it",
+    ]
+
+
+def list_changes(course: CourseSettings, new: CourseRules) -> list[PenaltyChange]:
+    """Return the late penalties of graded submissions that differ under the rules `new`."""
+    with open_gradebook(course) as gradebook:
+        return list(compare(gradebook.db, applied_rules(course.root) or CourseRules(Rules(), {}), new))
+
+
+def describe_change(change: PenaltyChange) -> str:
+    """Return a change of a late penalty in words."""
+    return f"{change.assignment}, {change.student}: −{change.before:g} points before, −{change.after:g} now"
+
+
+def explain(course: CourseSettings, one: CourseRules) -> Iterator[str]:
+    """Yield the rules in words: of the course, of each assignment, and of each student with an extension."""
+    rules = one.rules
+    yield f"times are those of {rules.zone.key}"
+    if rules.late_days:
+        yield f"each student has {rules.late_days} late days for the whole course; each pays for a day of lateness"
+    if rules.drop:
+        yield f"of the course's total, each student's {rules.drop} worst assignments do not count"
+    names = {student.id: student.name for student in read_roster(course.root).students}
+    for name, assignment in rules.assignments.items():
+        yield f"{name}: {describe_assignment(assignment, rules)}"
+        for student, extensions in one.extensions.items():
+            if assignment.due and name in extensions:
+                due = _local(assignment.due + extensions[name], rules)
+                yield f"  {student} {names.get(student, '')}: due {due} (extension {describe(extensions[name])})"
+
+
+def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
+    """Return the rules of one assignment in words."""
+    parts = []
+    if one.lessons != (one.name,):
+        parts.append(f"lessons {', '.join(one.lessons)}")
+    if one.exercises is not None:
+        parts.append(f"counts {', '.join(one.exercises)}")
+    parts += [f"{name} for {points:g} points" for name, points in one.points.items()]
+    if one.release:
+        parts.append(f"released {_local(one.release, rules)}")
+    if one.due is None:
+        return "; ".join([*parts, "no due date"])
+    parts.append(f"due {_local(one.due, rules)}")
+    if one.grace:
+        parts.append(f"{describe(one.grace)} later is still in time")
+    steps = [f"{step.credit:g} % until {_local(one.due + step.until, rules)}" for step in one.late]
+    parts.append(f"late work gets {', then '.join([*steps, 'nothing'])}")
+    return "; ".join(parts)
+
+
+def _local(time: datetime, rules: Rules) -> str:
+    return f"{time.astimezone(rules.zone):%Y-%m-%d %H:%M}"

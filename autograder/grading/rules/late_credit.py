@@ -1,0 +1,82 @@
+"""Credit for late work: extensions, late days and late steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import ceil
+
+from .course_file import BadRule, Rules, local_moment, read_span
+
+_DAY = timedelta(days=1)
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Credit:
+    """The credit for one submission.
+
+    `percent` is the share of the points. `late` is the time after the due date, the extension included. `late_days` is
+    the number of the student's late days that this submission uses.
+    """
+
+    percent: float
+    late: timedelta = timedelta(0)
+    late_days: int = 0
+
+
+def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]:
+    """Return the extensions that a cell of `students.csv` states, by assignment.
+
+    The text is like "03_gradient_accumulation +2d; 04_jacobian_products 2026-10-01 23:59". `where` names the cell in
+    messages.
+    Raises BadRule if an extension has another form, or if the assignment has no due date.
+    """
+    found = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        name, _, said = part.partition(" ")
+        due = rules.of(name).due
+        if due is None:
+            known = ", ".join(sorted(each for each, one in rules.assignments.items() if one.due)) or "none"
+            raise BadRule(f"{where}: {name!r} is no assignment with a due date; with one are: {known}")
+        said = said.strip()
+        if said.startswith("+"):
+            found[name] = read_span(said[1:].strip(), f"{where}: the extension {part!r}")
+            continue
+        try:
+            moment = local_moment(datetime.fromisoformat(said), rules.zone, f"{where}: the extension {part!r}")
+        except ValueError as error:
+            raise BadRule(
+                f"{where}: the extension {part!r} is neither a span like +2d nor a time like 2026-10-01 23:59"
+            ) from error
+        if moment < due:
+            raise BadRule(f"{where}: the extension {part!r} ends before the assignment is due")
+        found[name] = moment - due
+    return found
+
+
+def credits(rules: Rules, late: Mapping[str, timedelta]) -> dict[str, Credit]:
+    """Return the credit for each submission of one student, by assignment.
+
+    `late` maps assignments to the time after the due date, the extension included. Late days are used in the order of
+    the due dates: each pays for one day or a part of it.
+    """
+    left = rules.late_days
+    found = {}
+    for name in sorted(late, key=lambda name: (rules.of(name).due or _NEVER, name)):
+        one = rules.of(name)
+        if one.due is None:
+            found[name] = Credit(100.0)
+            continue
+        used = min(left, ceil(late[name] / _DAY)) if late[name] > one.grace else 0
+        left -= used
+        found[name] = Credit(one.credit(max(timedelta(0), late[name] - used * _DAY)), late[name], used)
+    return found
+
+
+def describe(span: timedelta) -> str:
+    """Return a time span in words, for example "1 d 2 h" or "5 min". Seconds are rounded up to minutes."""
+    minutes = ceil(span / timedelta(minutes=1))
+    parts = [(minutes // 1440, "d"), (minutes % 1440 // 60, "h"), (minutes % 60, "min")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 min"

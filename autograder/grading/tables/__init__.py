@@ -1,0 +1,1 @@
+"""CSV files of students and of learning management systems (LMS)."""

@@ -1,0 +1,110 @@
+"""CSV files, changed cell by cell without losing another byte."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import UserError
+
+_CELL = re.compile(r'"(?:[^"]|"")*"')
+
+
+@dataclass
+class CsvText:
+    """A CSV file as text.
+
+    `rows` holds the cells of each line as they stand in the file, with quotes. `ends` holds the line ends.
+    """
+
+    rows: list[list[str]]
+    ends: list[str]
+    separator: str
+    encoding: str
+    mark: bytes  # the byte order mark, or nothing
+
+    def cell(self, row: int, column: int) -> str:
+        """Return the text of a cell, without quotes. Returns "" beyond the end of a short line."""
+        cells = self.rows[row]
+        raw = cells[column] if column < len(cells) else ""
+        return raw[1:-1].replace('""', '"') if _CELL.fullmatch(raw) else raw
+
+    def replace(self, row: int, column: int, text: str) -> None:
+        """Replace the text of a cell. A cell that had quotes keeps them. Equal text changes nothing."""
+        if self.cell(row, column) == text:
+            return
+        cells = self.rows[row]
+        cells += [""] * (column + 1 - len(cells))
+        quoted = cells[column].startswith('"') or any(c in text for c in ('"', self.separator, "\n", "\r"))
+        escaped = text.replace('"', '""')
+        cells[column] = f'"{escaped}"' if quoted else text
+
+    def to_bytes(self) -> bytes:
+        """Return the contents of the file."""
+        text = "".join(self.separator.join(cells) + end for cells, end in zip(self.rows, self.ends))
+        return self.mark + text.encode(self.encoding, "xmlcharrefreplace")
+
+
+def read_csv(path: Path) -> CsvText:
+    """Read a CSV file. Separator and encoding are recognised.
+
+    Encodings are UTF-8, UTF-16 with a byte order mark, and cp1251, in which Excel writes Russian text. Separators are
+    the comma, the semicolon and the tab.
+    Raises UserError if the file cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from error
+    mark, encoding = next(
+        ((mark, name) for mark, name in _MARKS if data.startswith(mark)),
+        (b"", "utf-8" if _is_utf8(data) else "cp1251"),
+    )
+    try:
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is no text in UTF-8, UTF-16 or cp1251: save it as CSV in UTF-8") from error
+    separator = max(",;\t", key=(text.splitlines() or [""])[0].count)
+    rows, ends = _split(text, separator)
+    return CsvText(rows, ends, separator, encoding, mark)
+
+
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _split(text: str, separator: str) -> tuple[list[list[str]], list[str]]:
+    """Return the raw cells of each line of CSV, and the line ends. RFC 4180, with any line end."""
+    unquoted, end = rf"[^{re.escape(separator)}\r\n]*", rf"{re.escape(separator)}|\r\n|\n|\r|\Z"
+    token, plain = re.compile(rf'("(?:[^"]|"")*"|{unquoted})({end})'), re.compile(rf"({unquoted})({end})")
+    rows: list[list[str]] = []
+    ends: list[str] = []
+    cells: list[str] = []
+    at = 0
+    while at < len(text) or cells:
+        found = token.match(text, at)
+        if found is None:  # text after a closing quote, or a quote that never closes: up to the end of the line
+            found = plain.match(text, at)
+            assert found
+        cells.append(found[1])
+        at = found.end()
+        if found[2] != separator:
+            rows.append(cells)
+            ends.append(found[2])
+            cells = []
+    return rows, ends
+
+
+def write_csv(path: Path, rows: list[list[str]]) -> None:
+    """Write a CSV file of our own, in UTF-8 with a byte order mark, which Excel needs."""
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows(rows)

@@ -1,0 +1,42 @@
+"""Times as an LMS writes them for people, in English or Russian."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+_STARTS = "jan янв,feb фев,mar мар,apr апр,may май мая,jun июн,jul июл,aug авг,sep сен,oct окт,nov ноя,dec дек"
+_MONTHS = {start: number for number, starts in enumerate(_STARTS.split(","), 1) for start in starts.split()}
+# "Monday, 23 November 2026, 6:05 PM", «понедельник, 23 ноября 2026, 18:05»
+_IN_WORDS = re.compile(
+    r"(?P<day>\d{1,2})\s+(?P<month>[^\W\d_]{3})[^\W\d_]*\.?,?\s+(?P<year>\d{4})\D{1,6}?"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?\s*(?P<half>[AaPp]\.?[Mm])?"
+)
+_IN_NUMBERS = re.compile(
+    r"(?P<day>\d{1,2})[./](?P<month>\d{1,2})[./](?P<year>\d{4}|\d\d),?\s+"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?\s*(?P<half>[AaPp]\.?[Mm])?"
+)
+
+
+def read_time(text: str) -> datetime | None:
+    """Return the time that a worksheet's cell states, without a time zone. Returns None if there is none.
+
+    Read are times in ISO 8601, in words in English and Russian, and in numbers with the day before the month.
+    """
+    text = text.strip()
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        pass
+    found = _IN_WORDS.search(text) or _IN_NUMBERS.search(text)
+    if not found:
+        return None
+    month = found["month"].casefold()
+    half = (found["half"] or "").replace(".", "").lower()
+    hour = int(found["hour"]) % 12 + 12 * (half == "pm") if half else int(found["hour"])
+    year = int(found["year"]) + (2000 if len(found["year"]) == 2 else 0)
+    try:
+        number = int(month) if month.isdecimal() else _MONTHS[month]
+        return datetime(year, number, int(found["day"]), hour, int(found["minute"]), int(found["second"] or 0))
+    except (LookupError, ValueError):
+        return None

@@ -1,0 +1,31 @@
+"""Normal forms of people's names, for comparisons."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+
+_APOSTROPHES = re.compile(r"['’ʼ`´ʹ‘]")
+_MOST_PARTS = 5  # all orders of a name's parts are compared as long as there are at most so many
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """Return the words of a name, each in a normal form.
+
+    Case, ё or е, apostrophes, and Unicode's forms make no difference. Accents do. Emoji and punctuation are dropped.
+    """
+    text = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", name).casefold()).replace("ё", "е")
+    return tuple(re.findall(r"[^\W_]+", _APOSTROPHES.sub("", text)))
+
+
+def key(name: str) -> tuple[str, ...]:
+    """Return a key that is the same for all orders of a name's parts."""
+    return tuple(sorted(parts(name)))
+
+
+def joined(name: str) -> set[str]:
+    """Return a name without spaces, in all orders of its parts. Canvas writes names into file names like this."""
+    words = parts(name)
+    orders = itertools.permutations(words) if len(words) <= _MOST_PARTS else [words, tuple(reversed(words))]
+    return {"".join(order) for order in orders}

@@ -1,0 +1,176 @@
+"""The course's students in `students.csv`, found by number, id, e-mail or name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...errors import UserError
+from . import names
+from .csv_text import read_csv, write_csv
+
+COLUMNS = ("id", "name", "email", "lms", "group", "extensions")
+FILE = "students.csv"
+
+
+@dataclass(frozen=True)
+class Student:
+    """A line of `students.csv`.
+
+    `id` is nbgrader's id of the student. `lms` holds numbers, user names and other names by which an LMS knows the
+    student. `extensions` is text that the course's rules read.
+    """
+
+    id: str
+    name: str = ""
+    email: str = ""
+    lms: tuple[str, ...] = ()
+    group: str = ""
+    extensions: str = ""
+
+
+class Unplaced(Exception):
+    """The error that a sender cannot be identified.
+
+    Nobody fits, or more than one student. The message is for the instructor. It says what to do.
+    """
+
+
+class Ambiguous(Unplaced):
+    """The error that more than one student fits."""
+
+
+@dataclass
+class Roster:
+    """All students of a course, by number and by name."""
+
+    students: list[Student]
+    by_number: dict[str, list[Student]] = field(default_factory=lambda: defaultdict(list))
+    by_name: dict[tuple[str, ...], list[Student]] = field(default_factory=lambda: defaultdict(list))
+    by_joined: dict[str, list[Student]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        for student in self.students:
+            for text in {student.id, student.email, *student.lms} - {""}:
+                self.by_number[text.casefold()].append(student)
+            for name in {student.name, *student.lms} - {""}:
+                self.by_name[names.key(name)].append(student)
+                for text in names.joined(name):
+                    self.by_joined[text].append(student)
+
+    def find(self, numbers: Sequence[str], name: str) -> Student:
+        """Return the student with one of the numbers, ids or e-mail addresses in `numbers`, or else with the name.
+
+        The first number that fits counts. A name may be written without spaces.
+        Raises Unplaced if nobody fits, or more than one student does.
+        """
+        for number in numbers:
+            found = _distinct(self.by_number.get(number.casefold(), ()))
+            if found:
+                return self._only(found, number)
+        if not name:
+            raise Unplaced(f"nobody in {FILE} has {' or '.join(map(repr, numbers[:1]))} as id, e-mail or LMS number")
+        found = _distinct(self.by_name.get(names.key(name), ()))
+        if not found and len(names.parts(name)) == 1:
+            found = _distinct(self.by_joined.get("".join(names.parts(name)), ()))
+        if not found:
+            number = f": add a line, or write {numbers[0]} into the column lms of the right one" if numbers else ""
+            raise Unplaced(f"nobody in {FILE} is called {name}{number}")
+        return self._only(found, name, numbers)
+
+    def find_in_path(self, path: str) -> Student:
+        """Return the student whose id, e-mail address, LMS number or name occurs in a path.
+
+        A surname is enough if no other student's name has that word.
+        Raises Unplaced if nobody fits, or more than one student does.
+        """
+        whole = path.casefold()
+        words = set(names.parts(path))
+        pieces = {piece.strip() for part in whole.split("/") for piece in (part, *part.replace("_", " ").split())}
+        pieces |= {piece.rpartition(".")[0] for piece in pieces}
+        found = _distinct(student for piece in pieces for student in self.by_number.get(piece, ()))
+        if not found:
+            complete = {key: students for key, students in self.by_name.items() if key and words.issuperset(key)}
+            longest = max(map(len, complete), default=0)
+            found = _distinct(each for key, students in complete.items() if len(key) == longest for each in students)
+        if not found:
+            found = self._by_one_word(words)
+        if not found:
+            raise Unplaced(f"nobody in {FILE} is named in this path: add the name, as written here, to the column lms")
+        return self._only(found, path)
+
+    def group(self, name: str) -> list[Student]:
+        """Return the students of a group."""
+        key = names.key(name)
+        return [student for student in self.students if student.group and names.key(student.group) == key]
+
+    def _by_one_word(self, words: set[str]) -> list[Student]:
+        """Return the students with a name of which one word is in `words` and in no other student's name."""
+        owners: dict[str, list[Student]] = defaultdict(list)
+        for student in self.students:
+            for word in names.parts(student.name):
+                owners[word].append(student)
+        return _distinct(owners[word][0] for word in words if len(_distinct(owners.get(word, ()))) == 1)
+
+    @staticmethod
+    def _only(found: list[Student], said: str, numbers: Sequence[str] = ()) -> Student:
+        if len(found) == 1:
+            return found[0]
+        who = " or ".join(f"{student.id} ({student.name})" for student in found[:4])
+        remedy = f"write {numbers[0] if numbers else repr(said)} into the column lms of the right line of {FILE}"
+        raise Ambiguous(f"{said} may be {who}: {remedy}")
+
+
+def _distinct(students: Iterable[Student]) -> list[Student]:
+    return list({student.id: student for student in students}.values())
+
+
+def read_roster(root: Path) -> Roster:
+    """Read the students of the course in the folder `root`. Without a file there are none.
+
+    Raises UserError if the file has no column `id`, an empty or repeated id, or an id that cannot be a folder's name.
+    """
+    path = root / FILE
+    if not path.exists():
+        return Roster([])
+    text = read_csv(path)
+    columns = {text.cell(0, at).strip().casefold(): at for at in range(len(text.rows[0]))} if text.rows else {}
+    if "id" not in columns:
+        raise UserError(f"{path} has no column `id`: its first line must be {','.join(COLUMNS)}")
+    students: dict[str, Student] = {}
+    for row in range(1, len(text.rows)):
+        cells = {name: text.cell(row, columns[name]).strip() if name in columns else "" for name in COLUMNS}
+        if not any(cells.values()):
+            continue
+        identity = cells["id"]
+        if not identity or identity in (".", "..") or any(c in identity for c in "/\\\0") or identity.startswith("."):
+            raise UserError(f"{path}, line {row + 1}: the id {identity!r} cannot be the name of a folder")
+        if identity in students:
+            raise UserError(f"{path}, line {row + 1}: the id {identity} is there twice; each student needs an own one")
+        lms = tuple(filter(None, map(str.strip, cells["lms"].split(";"))))
+        students[identity] = Student(identity, cells["name"], cells["email"], lms, cells["group"], cells["extensions"])
+    return Roster(list(students.values()))
+
+
+def add_students(root: Path, students: Sequence[Student]) -> None:
+    """Append students to `students.csv`, or create the file. Other columns stay as they are."""
+    path = root / FILE
+    if not path.exists():
+        rows = [list(COLUMNS)]
+        rows += [[s.id, s.name, s.email, ";".join(s.lms), s.group, s.extensions] for s in students]
+        write_csv(path, rows)
+        return
+    text = read_csv(path)
+    columns = {text.cell(0, at).strip().casefold(): at for at in range(len(text.rows[0]))}
+    if text.ends and not text.ends[-1]:
+        text.ends[-1] = "\r\n"
+    for s in students:
+        text.rows.append([""])
+        text.ends.append("\r\n")
+        values = {"id": s.id, "name": s.name, "email": s.email, "lms": ";".join(s.lms), "group": s.group}
+        for name, value in values.items():
+            if name in columns and value:
+                text.replace(len(text.rows) - 1, columns[name], value)
+    path.write_bytes(text.to_bytes())

@@ -1,0 +1,91 @@
+"""Tables of what a learner has done, by exercise and by lesson."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import exercises
+from ..authoring.source import NOTEBOOKS
+from ..messages.cards import message
+from .history import Standing, standings
+from .points import LessonNotebook, nbgrader_of, saved_notebook
+from .replies import Reply, Table
+from .session import SESSION
+from .working_copy import read_notebook
+
+
+def progress_table() -> Table | Reply:
+    """Return a table of all exercises checked so far.
+
+    The points of this notebook's lesson are those of this notebook, because an instructor can change them.
+    """
+    done = standings()
+    if not done:
+        return Reply((message("progress.empty"),))
+    language = SESSION.speaks
+
+    def say(id: str) -> str:
+        return message(id).read(language)
+
+    rows = []
+    here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
+    for lesson in dict.fromkeys(standing.best.lesson for standing in done.values() if standing.best.lesson in here):
+        known = exercises.load(lesson)
+        notebook = saved_notebook(known) if lesson == SESSION.lesson else LessonNotebook([], {}, known)
+        for name in known:
+            if standing := done.get(name):
+                extra = "" if notebook.counts(name) else f" ({say('progress.extra')})"
+                points = f"{notebook.earned(name, standing.best):g}/{notebook.worth(name):g}"
+                state = say(f"state.{standing.best.state}")
+                rows.append((lesson, name + extra, state, points, str(standing.checks)))
+    head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "state", "points", "attempts"))
+    return Table(say("progress.title"), head, tuple(rows))
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A table of all lessons, with links to the notebooks beside it.
+
+    `notebooks` is the folder of the built notebooks.
+    """
+
+    language: str
+    notebooks: Path = NOTEBOOKS
+
+    def __repr__(self) -> str:
+        return "\n".join("  ".join(filter(None, (number, title, *rest))) for number, title, _, *rest in self._rows())
+
+    def _repr_markdown_(self) -> str:
+        head = [message(f"contents.{column}").read(self.language) for column in ("lesson", "minutes", "needs", "done")]
+        lines = [head, [":--", "--:", ":--", ":--"]]
+        for number, title, file, minutes, needs, done in self._rows():
+            lines.append([f"[{number} {title}]({file})", minutes, needs, done])
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str, str, str]]:
+        """Yield number, title, file name, minutes, needed lessons and what is done, of each lesson."""
+        done = standings()
+        for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
+            notebook = read_notebook(path)
+            ours = notebook["metadata"]["autograder"]
+            title = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
+            checks = [nbgrader_of(cell) for cell in notebook["cells"]]
+            graded = {each["grade_id"].removeprefix("check-"): each["grade"] for each in checks if _is_check(each)}
+            said = self._said({name for name, counts in graded.items() if counts}, graded.keys(), done)
+            yield path.stem[:2], title, path.name, str(ours["minutes"]), ours["needs"], said
+
+    def _said(self, core: set[str], every: Iterable[str], done: dict[str, Standing]) -> str:
+        """Return what is done of a lesson, with a tick if every exercise that counts has passed."""
+        passed = {name for name in every if name in done and done[name].best.state == "passed"}
+        if not passed:
+            return ""
+        tick = "✓ " if core <= passed else ""
+        extra = len(passed - core)
+        more = message("contents.extra", count=extra).read(self.language) if extra else ""
+        return f"{tick}{len(passed & core)}/{len(core)}{more}"
+
+
+def _is_check(metadata: dict[str, object]) -> bool:
+    return str(metadata.get("grade_id", "")).startswith("check-")

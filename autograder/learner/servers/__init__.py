@@ -1,0 +1,1 @@
+"""Servers for learners: settings of JupyterLab, a JupyterHub user's server."""

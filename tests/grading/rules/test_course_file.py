@@ -1,0 +1,105 @@
+"""Rules of a course: what `course.toml` may state, and messages about what it may not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from autograder.grading.rules.course_file import BadRule, LateStep, parse_rules
+
+WHOLE = """
+time_zone = "Europe/Moscow"
+language = "ru"
+late_days = 3
+drop = 1
+
+[defaults]
+grace = "10min"
+late = [{until = "1d", credit = 80}, {until = "7d", credit = 50}]
+
+[assignments.03_gradient_accumulation]
+release = 2026-09-10T09:00:00
+due = 2026-09-17T23:59:00
+exercises = ["train_epoch"]
+points = {train_epoch = 5}
+
+[assignments.04_jacobian_products]
+due = 2026-09-24T23:59:00+00:00
+late = []
+"""
+
+
+def test_rules_are_read_with_defaults_and_times_in_utc() -> None:
+    rules = parse_rules(WHOLE, "course.toml")
+    third, fourth = rules.of("03_gradient_accumulation"), rules.of("04_jacobian_products")
+    assert (rules.zone.key, rules.language, rules.late_days, rules.drop) == ("Europe/Moscow", "ru", 3, 1)
+    assert third.due == datetime(2026, 9, 17, 20, 59, tzinfo=UTC)
+    assert third.release == datetime(2026, 9, 10, 6, tzinfo=UTC)
+    assert third.late == (LateStep(timedelta(days=1), 80), LateStep(timedelta(days=7), 50))
+    assert (third.exercises, third.points) == (("train_epoch",), {"train_epoch": 5.0})
+    assert (fourth.due, fourth.late, fourth.grace) == (
+        datetime(2026, 9, 24, 23, 59, tzinfo=UTC),
+        (),
+        timedelta(minutes=10),
+    )
+    assert rules.of("another").due is None
+
+
+@pytest.mark.parametrize(
+    ("late", "credit"),
+    [
+        ("0min", 100),
+        ("10min", 100),
+        ("11min", 80),
+        ("1d", 80),
+        ("1d 1min", 50),
+        ("7d", 50),
+        ("8d", 0),
+    ],
+)
+def test_late_credit(late: str, credit: float) -> None:
+    from autograder.grading.rules.course_file import read_span
+
+    assert parse_rules(WHOLE, "").of("03_gradient_accumulation").credit(read_span(late, "")) == credit
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = [", "course.toml is not valid TOML"),
+        ('time_zone = "Moscow"', "no time zone; a name looks like Europe/Moscow"),
+        ('time_zone = "../etc"', "no time zone"),
+        ('language = "de"', "language is 'de'; it can be en, ru"),
+        ("late_days = -1", "must not be negative"),
+        ('late_days = "3"', "expected a whole number"),
+        ("dedline = 1", "unknown: dedline; known here: assignments, defaults"),
+        ("[assignments.a]\ndeu = 1", "course.toml, assignments, a: unknown: deu"),
+        ("[assignments.a]\ndue = 2026-13-01T00:00:00", "not valid TOML"),
+        ("[assignments.a]\ndue = 2026-09-17", "expected a time like 2026-09-17T23:59:00"),
+        ("[assignments.a]\ndue = 2026-09-17T00:00:00\nrelease = 2026-09-18T00:00:00", "due before it is released"),
+        ('[defaults]\ngrace = "soon"\n[assignments.a]', "a time span looks like 10min, 36h, 2d"),
+        ('[assignments.a]\nlate = [{until = "2d", credit = 120}]', "percentage from 0 to 100"),
+        ('[assignments.a]\nlate = [{until = "2d", credit = -5}]', "percentage from 0 to 100"),
+        ('[assignments.a]\nlate = [{until = "2d"}]', 'must be like {until = "2d", credit = 80}'),
+        (
+            '[assignments.a]\nlate = [{until = "2d", credit = 50}, {until = "1d", credit = 20}]',
+            "the time must grow and the credit must fall",
+        ),
+        ("[assignments.a]\npoints = {x = -1}", "points.x is -1"),
+        ('[assignments."a/b"]', "letters, digits, - and _ only"),
+        (
+            'time_zone = "Europe/Berlin"\n[assignments.a]\ndue = 2026-03-29T02:30:00',
+            "2026-03-29 02:30, which does not exist in Europe/Berlin: clocks skip that hour",
+        ),
+    ],
+)
+def test_a_wrong_rule_is_named(text: str, message: str) -> None:
+    with pytest.raises(BadRule) as said:
+        parse_rules(text, "course.toml")
+    assert message in str(said.value)
+
+
+def test_of_an_hour_that_comes_twice_the_second_is_taken() -> None:
+    text = 'time_zone = "Europe/Berlin"\n[assignments.a]\ndue = 2026-10-25T02:30:00'
+    assert parse_rules(text, "").of("a").due == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
