@@ -103,7 +103,7 @@ class Place:
             checked = read(self.autograded(student) / f"{NAME}.ipynb")
             assert all(cell.execution_count for cell in checked.cells if cell.cell_type == "code")
         drafts = [each.name for each in (self.folder / ".autograder").iterdir()]
-        assert sorted(drafts) == [f"{NAME}.json", f"{NAME}.lock"]
+        assert sorted(drafts) == [f"{NAME}.json", f"{NAME}.lock", "rules.json"]
 
 
 def make_place() -> Place:

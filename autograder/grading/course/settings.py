@@ -142,7 +142,7 @@ class CourseSettings:
 def course_settings(root: Path) -> CourseSettings:
     """Read the settings of the course in the folder `root`.
 
-    Raises UserError if `root` is not a course folder.
+    Raises UserError if `root` is not a course folder or its settings are wrong.
     """
     root = root.resolve()
     if not (root / "nbgrader_config.py").is_file():
@@ -152,7 +152,10 @@ def course_settings(root: Path) -> CourseSettings:
     with _in(root):
         app = NbGrader()
         app.log.setLevel(logging.ERROR)
-        app.load_config_file()
+        try:
+            app.load_config_file()
+        except SystemExit as error:  # the message of `configure`
+            raise UserError(str(error)) from error
         config = app.config
         config.CourseDirectory.root = str(root)
         return CourseSettings(root, config, CourseDirectory(config=config))

@@ -60,7 +60,7 @@ def credits(rules: Rules, late: Mapping[str, timedelta]) -> dict[str, Credit]:
     """Return the credit for each submission of one student, by assignment.
 
     `late` maps assignments to the time after the due date, the extension included. Late days are used in the order of
-    the due dates: each pays for one day or a part of it.
+    the due dates: each pays for one day or a part of it. The grace of an assignment costs no late day.
     """
     left = rules.late_days
     found = {}
@@ -69,7 +69,7 @@ def credits(rules: Rules, late: Mapping[str, timedelta]) -> dict[str, Credit]:
         if one.due is None:
             found[name] = Credit(100.0)
             continue
-        used = min(left, ceil(late[name] / _DAY)) if late[name] > one.grace else 0
+        used = min(left, max(0, ceil((late[name] - one.grace) / _DAY)))
         left -= used
         found[name] = Credit(one.credit(max(timedelta(0), late[name] - used * _DAY)), late[name], used)
     return found

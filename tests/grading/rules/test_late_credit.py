@@ -36,13 +36,14 @@ def percents(**late: timedelta) -> dict[str, tuple[float, int]]:
 
 
 def test_late_days_are_used_in_the_order_of_the_due_dates() -> None:
-    assert percents(b=2 * DAY, a=DAY + MINUTE) == {"a": (100, 2), "b": (80, 1)}
+    assert percents(b=2 * DAY, a=DAY + 11 * MINUTE) == {"a": (100, 2), "b": (80, 1)}
     assert percents(b=2 * DAY) == {"b": (100, 2)}
     assert percents(a=5 * DAY, b=MINUTE * 11) == {"a": (50, 3), "b": (80, 0)}
 
 
 def test_grace_costs_no_late_day_and_no_due_date_no_credit() -> None:
     assert percents(a=10 * MINUTE, free=99 * DAY) == {"a": (100, 0), "free": (100, 0)}
+    assert percents(a=DAY + 10 * MINUTE) == {"a": (100, 1)}
 
 
 @given(st.fixed_dictionaries({name: st.integers(0, 6 * 1440) for name in "abc"}))
@@ -54,7 +55,6 @@ def test_credit_is_that_of_an_independent_calculation(minutes: dict[str, int]) -
             late, left = late - 1440, left - 1
         expected[name] = 100 if late <= 10 else 80 if late <= 1440 else 50 if late <= 4320 else 0
     found = credits(RULES, {name: late * MINUTE for name, late in minutes.items()})
-    # A day that brings nothing below the grace is paid for all the same: the loop above and the rule agree on it.
     assert {name: each.percent for name, each in found.items()} == expected
 
 
