@@ -20,11 +20,13 @@ to learn:          autograder lab
 по-русски:         autograder lab --language ru
 to teach a class:  autograder course DIR
 all commands:      autograder --help"""
+
+_FOR_INSTRUCTORS = ("build", "course", "collect", "return", "grade", "watch", "feedback", "report", "doctor")
 # The extra whose packages a command imports. A command that is not named needs torch and numpy alone.
 _EXTRAS = {
     "lab": "lab",
     "singleuser": "hub",
-    **dict.fromkeys(("build", "course", "collect", "return", "grade", "feedback", "report", "doctor"), "instructor"),
+    **dict.fromkeys(_FOR_INSTRUCTORS, "instructor"),
 }
 
 
@@ -146,6 +148,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     )
     grade.add_argument("--apply", action="store_true", help="with --again: raise the scores that would rise")
     grade.add_argument("--lower", action="store_true", help="with --again --apply: also lower scores")
+
+    watch = commands.add_parser("watch", help="grade submissions as they arrive, and give feedback at once")
+    watch.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    watch.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="(default: nbgrader's exchange)")
+    watch.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
+    watch.add_argument("--isolation", choices=("full", "none"), default=None, help="as for `autograder grade`")
+    watch.add_argument("--add", action="store_true", help="add unknown people to students.csv")
 
     feedback = commands.add_parser("feedback", help="make the feedback pages that are missing or out of date")
     feedback.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
@@ -336,8 +345,20 @@ def _grade(chosen: argparse.Namespace) -> int:
         return grade_course(chosen.directory, chosen.assignment, starting, interrupt, **which, **common)
 
 
+def _watch(chosen: argparse.Namespace) -> int:
+    from .grading.interrupt import Interrupt
+    from .grading.sandbox.fork_server_process import ForkServerProcess
+
+    with Interrupt() as interrupt, ForkServerProcess(isolated=chosen.isolation != "none") as starting:
+        interrupt.clean = starting.end
+        from .grading.watching.command import watch_course
+
+        options = {"jobs": chosen.jobs, "isolation": chosen.isolation, "add": chosen.add}
+        return watch_course(chosen.directory, chosen.folders, starting, interrupt, **options)
+
+
 def _feedback(chosen: argparse.Namespace) -> int:
-    from .grading.feedback_pages import make_feedback
+    from .grading.feedback.command import make_feedback
 
     return make_feedback(chosen.directory, chosen.assignment, release=chosen.release)
 

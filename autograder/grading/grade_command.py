@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ..errors import UserError
-from .batch import core_threads, grade
-from .course.folders import describe_error
-from .course.gradebook import BookClosed
+from .batch import core_threads
+from .collecting.counted_attempts import grade_counted
 from .course.settings import CourseSettings, course_settings
+from .graders import open_graders
 from .interrupt import Interrupt
 from .progress_line import Progress
 from .regrade import grade_again
 from .rules.command import follow_rules
 from .sandbox.fork_server_process import ForkServerProcess
-from .sandbox.libc import CannotIsolate
 from .sandbox.restarting_engine import NoForkServer
-from .submission.grader import close_graders, process_grader
 from .submission.pipeline import Result
 from .summary import next_commands, printable, summary, table
 
@@ -64,11 +61,11 @@ def grade_course(
     results: dict[str, list[Result]] = {}
     refused: dict[str, UserError] = {}
     jobs = jobs or _JOBS
-    with _graders(course, isolation, starting), core_threads(jobs) as executor:
+    with open_graders(course, isolation, starting), core_threads(jobs) as executor:
         for name in chosen:
             progress = Progress(name, interrupt, force)
             try:
-                results[name] = grade(
+                results[name] = grade_counted(
                     course,
                     name,
                     executor,
@@ -138,7 +135,7 @@ def judge_again(
     stays = "scores that were changed stay" if apply else "nothing was changed"
     interrupt.kept = f"{stays}; the same command begins again"
     jobs = jobs or _JOBS
-    with _graders(course, isolation, starting), core_threads(jobs) as executor:
+    with open_graders(course, isolation, starting), core_threads(jobs) as executor:
         changes = grade_again(
             course, assignment, exercise, executor, isolation=isolation, ahead=2 * jobs, apply=apply, lower=lower
         )
@@ -150,30 +147,3 @@ def judge_again(
         )
         print(printable("".join(f"  {change}\n" for change in changes)), end="")
     return int(any(change.why for change in changes))
-
-
-@contextlib.contextmanager
-def _graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess) -> Iterator[None]:
-    """Let the grader use the fork server `starting` in the `with` block. This is a context manager.
-
-    At the end of the `with` block all graders are closed. Fatal errors in the `with` block become UserErrors with the
-    remedy.
-    """
-    isolated = (isolation or course.isolation.isolation) == "full"
-    try:
-        if starting.isolated == isolated:
-            process_grader(course.isolation.limits(), isolated, starting)
-        yield
-    except CannotIsolate as refused:
-        raise UserError(
-            f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
-            "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
-        ) from refused
-    except OSError as error:
-        raise UserError(
-            f"{describe_error(error, course.root)}: what has been graded stays; grade again when it is mended"
-        ) from error
-    except BookClosed as closed:
-        raise UserError(f"the gradebook cannot be written: {closed}; what has been written stays") from closed
-    finally:
-        close_graders()

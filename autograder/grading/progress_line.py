@@ -27,7 +27,7 @@ class Progress:
 
     def show(self, result: Result, total: int) -> None:
         """Show that one more submission has a `result`. `total` is the number of submissions."""
-        self._done += 1
+        self._done = min(self._done + 1, total)  # several attempts of one student may be graded
         self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
         if not sys.stderr.isatty():
             return

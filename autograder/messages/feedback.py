@@ -20,3 +20,18 @@ WORDS = {
     "deleted": Text("this cell is not in the notebook", "этой ячейки нет в тетради"),
     "top": Text("to the top", "наверх"),
 }
+
+RECEIPT = {
+    "received": Text("Your work was received.", "Работа получена."),
+    "received_at": Text("Your work was received on {time}.", "Работа получена {time}."),
+    "attempt": Text("It is attempt {number}.", "Это попытка № {number}."),
+    "attempt_of": Text("It is attempt {number} of {limit}.", "Это попытка № {number} из {limit}."),
+    "graded": Text("The attempt was graded.", "Попытка проверена."),
+    "later": Text("The result will be here after {time}.", "Результат появится здесь после {time}."),
+    "beyond": Text(
+        "Only the first {number} attempts are graded, so this one is not.",
+        "Проверяются только первые попытки ({number}), поэтому эта проверена не будет.",
+    ),
+    "best": Text("The best one of those counts.", "Засчитывается лучшая из них."),
+    "latest": Text("The latest one of those counts.", "Засчитывается последняя из них."),
+}

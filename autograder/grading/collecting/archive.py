@@ -14,7 +14,7 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -60,8 +60,10 @@ class Unpacked:
     unread: dict[str, str] = field(default_factory=dict)
 
 
-def unpack(source: Path, into: Path) -> Unpacked:
+def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Unpacked:
     """Return the files in `source`, which is a zip archive, a folder or a single file.
+
+    If `names` is not None, only these files and subfolders of a folder are taken.
 
     Files from archives are written into the folder `into`, under numbers as names: no name in an archive can lead
     outside. Archives inside archives are unpacked as well. The files of a folder stay in place, and links are not
@@ -72,7 +74,7 @@ def unpack(source: Path, into: Path) -> Unpacked:
     found = Unpacked()
     try:
         if source.is_dir():
-            for path, place in _walk(source):
+            for path, place in _walk(source, names):
                 if place.is_symlink():
                     found.unread[path] = "it is a link, and links are not followed"
                 elif _is_archive(place):
@@ -92,9 +94,14 @@ def unpack(source: Path, into: Path) -> Unpacked:
     return found
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield pairs of relative path and path, for all files and links in a folder and its subfolders."""
+def _walk(folder: Path, only: Collection[str] | None) -> Iterator[tuple[str, Path]]:
+    """Yield pairs of relative path and path, for all files and links in a folder and its subfolders.
+
+    If `only` is not None, it holds the names of the files and subfolders to take.
+    """
     for above, folders, names in os.walk(folder):
+        if only is not None and Path(above) == folder:
+            folders[:], names = [each for each in folders if each in only], [each for each in names if each in only]
         folders.sort()
         links = [name for name in folders if Path(above, name).is_symlink()]
         for name in sorted([*names, *links]):

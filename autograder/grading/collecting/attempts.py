@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from nbgrader.utils import parse_utc
 
 from ..course.folders import remove_leftovers, swap_in, temporary_sibling
 from ..course.settings import CourseSettings
-from ..submission.attachments import TIMESTAMP
+from ..submission.attachments import SECRET, TIMESTAMP
 
 _RECORD = ".autograder-attempt.json"
 
@@ -28,6 +28,8 @@ class Attempt:
     `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None, and `time_from` what
     told it. `source` names the archive. `taken` is when it was collected. `lms` holds what an LMS needs to recognise
     the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those in the archive.
+    `score` is in points, without a late penalty. It is None if the attempt was not graded, or if all attempts are alike
+    by the rules.
     """
 
     digest: str
@@ -36,6 +38,7 @@ class Attempt:
     source: str
     taken: str
     lms: Mapping[str, str]
+    score: float | None = None
 
     @property
     def order(self) -> tuple[str, str]:
@@ -80,14 +83,37 @@ class AttemptStore:
             else:
                 folder.rename(place)
 
+    def record_score(self, student: str, score: float) -> None:
+        """Store the score of the attempt that is submitted now."""
+        attempt = self.submitted(student)
+        if attempt is not None and attempt.score != score:
+            path = self._above(student) / attempt.digest[:16] / _RECORD
+            draft = path.with_suffix(f".{os.getpid()}")
+            draft.write_text(json.dumps(asdict(replace(attempt, score=score)), ensure_ascii=False), encoding="utf-8")
+            draft.replace(path)
+
+    def submitted(self, student: str) -> Attempt | None:
+        """Return the attempt that lies in `submitted/`, or None if it is not stored."""
+        digest = digest_of(self._submitted_files(student))
+        return next((each for each in self.of(student) if each.digest == digest), None)
+
+    def files(self, student: str, attempt: Attempt) -> list[Path]:
+        """Return the stored files of an attempt."""
+        above = self._above(student) / attempt.digest[:16]
+        return [path for path in sorted(above.rglob("*")) if _is_file(path) and path.name != _RECORD]
+
+    def secret(self, student: str, attempt: Attempt) -> bytes | None:
+        """Return the file by which nbgrader's exchange finds the feedback on an attempt, or None if there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self._above(student) / attempt.digest[:16] / SECRET).read_bytes()
+        return None
+
     def keep_submitted(self, student: str) -> None:
         """Store what lies in `submitted/` as an attempt, if no attempt is equal to it.
 
         It came by another way, for example through `nbgrader collect`.
         """
-        place = self._submitted(student)
-        files = {path.relative_to(place).as_posix(): path for path in sorted(place.rglob("*")) if _is_file(path)}
-        time = None
+        files, time = self._submitted_files(student), None
         if TIMESTAMP in files:
             with contextlib.suppress(OSError, ValueError):
                 time = _in_utc(files.pop(TIMESTAMP).read_text(encoding="utf-8"))
@@ -103,10 +129,11 @@ class AttemptStore:
         wanted.pop(_RECORD)
         time = f"{datetime.fromisoformat(attempt.time):%Y-%m-%d %H:%M:%S.%f} UTC" if attempt.time else ""
         if place.is_dir():
-            there = {path.relative_to(place).as_posix(): path for path in place.rglob("*") if _is_file(path)}
-            stamp = there.pop(TIMESTAMP, None)
+            there = self._submitted_files(student)
+            stamp, secrets = there.pop(TIMESTAMP, None), (there.get(SECRET), wanted.get(SECRET))
             said = stamp.read_text(encoding="utf-8", errors="replace").strip() if stamp else ""
-            if digest_of(there) == attempt.digest and (said == time or not time):
+            alike = len({path.read_bytes() if path else b"" for path in secrets}) == 1
+            if digest_of(there) == attempt.digest and (said == time or not time) and alike:
                 return False
         with temporary_sibling(place) as folder:
             for path, source in wanted.items():
@@ -120,6 +147,11 @@ class AttemptStore:
                 folder.rename(place)
         return True
 
+    def _submitted_files(self, student: str) -> dict[str, Path]:
+        """Return the files in `submitted/` by relative path."""
+        place = self._submitted(student)
+        return {path.relative_to(place).as_posix(): path for path in sorted(place.rglob("*")) if _is_file(path)}
+
     def _above(self, student: str) -> Path:
         return self._course.root / "attempts" / student / self._assignment
 
@@ -131,7 +163,7 @@ def digest_of(files: Mapping[str, Path]) -> str:
     """Return a hash of files, with their relative paths. Files that nbgrader adds make no difference."""
     parts = []
     for path in sorted(files):
-        if path not in (TIMESTAMP, _RECORD):
+        if path not in (TIMESTAMP, SECRET, _RECORD):
             parts += [os.fsencode(path), files[path].read_bytes()]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 

@@ -13,12 +13,15 @@ from ..batch import open_book
 from ..course.folders import locked
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.settings import CourseSettings
+from ..rules.applied_rules import current_rules
 from ..rules.course_file import read_rules
+from ..submission.attachments import SECRET
 from ..summary import printable
 from ..tables.roster import FILE, Student, add_students, read_roster
 from ..tables.worksheet import Worksheet, worksheet_path
 from .archive import Unpacked
 from .attempts import Attempt, AttemptStore, digest_of
+from .counted_attempts import counted, within_limit
 from .deliveries import Delivery, Sorted, sort_files
 from .newcomers import from_paths, from_worksheet
 from .origins import MOODLE
@@ -31,7 +34,8 @@ class Account:
     """The outcome of one archive.
 
     `lines` maps students to sentences. `counts` maps kinds of outcomes to their numbers. `unplaced` are the files
-    without a place. `assignments` are those of which a submission was found.
+    without a place. `assignments` are those of which a submission was found. `arrived` are triples of assignment,
+    student and digest, for each attempt that was not stored before or was submitted again.
     """
 
     source: str
@@ -40,6 +44,7 @@ class Account:
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     unplaced: list[UnplacedFile] = field(default_factory=list)
     assignments: set[str] = field(default_factory=set)
+    arrived: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 class Collection:
@@ -50,17 +55,20 @@ class Collection:
 
     def __init__(self, course: CourseSettings, sheet: Worksheet | None, adds: bool) -> None:
         self._course, self._sheet, self._adds = course, sheet, adds
-        self._zone = read_rules(course.root).zone
+        self._rules = current_rules(course.root)
+        self._zone = read_rules(course.root).zone  # that of the LMS's times, even before the rules are applied
         self.roster = read_roster(course.root)
         with open_book(course) as book:
             self._released, self._due = released_notebooks(course, book), _due_dates(book)
         self._handed_in: set[str] = set()  # numbers of participants
 
-    def take(self, source: Path, unpacked: Unpacked) -> Account:
-        """Store the submissions of one archive as attempts, and make the latest of each student the submitted one.
+    def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
+        """Store the submissions of one archive as attempts, and make the one that counts the submitted one.
 
+        `arrival` is the time of submissions whose time nothing else tells.
         Raises UserError if the archive and the worksheet have no participant in common.
         """
+        self._arrival = arrival
         if self._sheet:
             self._check_worksheet(self._sheet, source, unpacked)
         if self._adds:
@@ -101,7 +109,9 @@ class Collection:
             account.assignments.add(assignment)
             for student in delivery.senders:
                 with locked(self._course.root, assignment):
-                    said = self._store(assignment, student, files, attempt)
+                    said, new = self._store(assignment, student, files, attempt)
+                if new:
+                    account.arrived.append((assignment, student.id, attempt.digest))
                 account.counts[said] += 1
                 when = f", {time.astimezone(self._zone):%Y-%m-%d %H:%M} ({time_from})" if time else ", no time known"
                 account.lines[student.id].append(
@@ -118,21 +128,36 @@ class Collection:
                 account.unplaced.append(UnplacedFile(f"{who}: {path}", why, file.place))
         self._handed_in.update(delivery.origin.numbers if delivery.notebooks else ())
 
-    def _store(self, assignment: str, student: Student, files: Mapping[str, Path], attempt: Attempt) -> str:
-        """Store an attempt, and make the student's latest one the submitted one. Returns what was done, in words."""
+    def _store(
+        self, assignment: str, student: Student, files: Mapping[str, Path], attempt: Attempt
+    ) -> tuple[str, bool]:
+        """Store an attempt, and make the one that counts the submitted one.
+
+        Returns what was done, in words, and whether anything was stored.
+        """
         store = AttemptStore(self._course, assignment)
         store.keep_submitted(student.id)
         known = store.of(student.id)
         same = next((each for each in known if each.digest == attempt.digest), None)
-        if same is None or (same.time is None and attempt.time):
+        new = same is None or (same.time is None and attempt.time is not None)
+        # nbgrader finds the feedback by the secret of the latest submission.
+        again = same and SECRET in files and files[SECRET].read_bytes() != store.secret(student.id, same)
+        if new:
             store.add(student.id, files, attempt)
-        counted = store.of(student.id)[-1]
-        store.submit(student.id, counted)
+        elif same and again:
+            store.add(student.id, files, same)
+        one, extension = self._rules.rules.of(assignment), self._rules.extension(student.id, assignment)
+        attempts = store.of(student.id)
+        chosen = counted(attempts, one, extension)
+        if chosen:
+            store.submit(student.id, chosen)
         if same is not None:
-            return "already collected"
-        if counted.digest != attempt.digest:
-            return "kept as an earlier attempt"
-        return f"taken as attempt {len(known) + 1}" if known else "taken"
+            return "already collected", bool(again)
+        if attempt.digest not in [each.digest for each in within_limit(attempts, one)]:
+            return f"kept, but not to be graded: {one.attempts} attempts are", True
+        if attempts[-1].digest != attempt.digest:
+            return "kept as an earlier attempt", True
+        return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
 
     def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str]:
         """Return the time of a submission, and its source in words. The time is None if nothing tells."""
@@ -149,7 +174,7 @@ class Collection:
             return (due, f"{found.form.title}: in time") if due and not delivery.origin.late else (None, "")
         if delivery.time:
             return delivery.time.replace(tzinfo=self._zone), "archive"
-        return None, ""
+        return self._arrival, "arrival" if self._arrival else ""
 
     @staticmethod
     def _check_worksheet(sheet: Worksheet, source: Path, unpacked: Unpacked) -> None:

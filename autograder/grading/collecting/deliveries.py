@@ -14,7 +14,7 @@ from ..submission.sanitize import Unreadable, load, parse
 from ..submission.unchanged_answers import has_cells_of
 from ..tables.roster import Roster, Student, Unplaced
 from .archive import Unpacked, UnpackedFile
-from .origins import Form, Origin, recognise
+from .origins import EXCHANGE, Form, Origin, recognise
 
 _MAY_BE_NOTEBOOKS = (".ipynb", ".json", ".txt", "")  # a browser may have added or dropped a suffix
 _LONGEST = 240  # bytes of a file name
@@ -85,6 +85,8 @@ def sort_files(
         delivery = by_attempt.setdefault(key, Delivery(origin, senders))
         if file is None:
             delivery.unread[path] = reason
+        elif origin.rest == SECRET and form is EXCHANGE:
+            delivery.files[SECRET] = file
         elif Path(origin.rest).name not in (TIMESTAMP, SECRET):  # nbgrader believes them
             delivery.files[_safe_path(origin.rest, delivery.files)] = file
     done.deliveries = list(by_attempt.values())

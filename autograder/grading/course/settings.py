@@ -39,6 +39,11 @@ class CourseSettings:
     def course_id(self) -> str:
         return str(self.directory.course_id)
 
+    def course_id_in(self, language: str) -> str:
+        """Return the course id of the release in `language`: each language has its own exchange."""
+        plain = self.course_id.removesuffix("" if self.language == LANGUAGES[0] else f"-{self.language}")
+        return plain if language == LANGUAGES[0] else f"{plain}-{language}"
+
     @property
     def language(self) -> str:
         """The language of the release, "en" or "ru".

@@ -14,8 +14,9 @@ from traitlets.config import Config
 from ...authoring.notebooks import ClearSolutions, OneLanguage, settings
 from ...language import LANGUAGES
 from ..nbgrader_path import put_interpreter_on_path
-from ..rules.course_file import BadRule, read_rules
+from ..rules.course_file import read_rules
 from ..rules.late_penalty import CourseLatePenalty
+from ..rules.toml_table import BadRule
 from ..submission.outputs import LimitOutput
 from ..submission.scores import SaveVerdicts
 from .autograde import AssignPenalties, KeepRemarks, RunIsolated, Sanitize

@@ -10,7 +10,7 @@ from ..collecting.attempts import AttemptStore
 from ..course.folders import describe_error, swap_in, temporary_sibling
 from ..course.settings import CourseSettings, course_settings
 from ..course.standings import standings
-from ..feedback_pages import make_feedback
+from ..feedback.command import make_feedback
 from ..summary import printable
 from ..tables.csv_text import read_csv
 from ..tables.roster import Student, read_roster

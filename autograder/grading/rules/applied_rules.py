@@ -16,7 +16,7 @@ from nbgrader.api import Assignment, SubmittedAssignment
 
 from ..tables.roster import FILE as STUDENTS
 from ..tables.roster import read_roster
-from .course_file import FILE, Rules, parse_rules
+from .course_file import AFTER_DUE, FILE, Rules, parse_rules
 from .late_credit import credits, read_extensions
 
 _RECORD = Path(".autograder", "rules.json")
@@ -37,6 +37,13 @@ class CourseRules:
     def extension(self, student: str, assignment: str) -> timedelta:
         """Return the additional time of a student for an assignment."""
         return self.extensions.get(student, {}).get(assignment, timedelta(0))
+
+    def feedback_time(self, student: str, assignment: str) -> datetime | None:
+        """Return when a student may get feedback on an assignment, or None for at once."""
+        one = self.rules.of(assignment)
+        if one.due is None or one.feedback != AFTER_DUE:
+            return None
+        return one.due + one.grace + self.extension(student, assignment)
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,11 @@ def applied_rules(root: Path) -> CourseRules | None:
     except FileNotFoundError:
         return None
     return _parsed(record["text"], record["extensions"], FILE, STUDENTS)
+
+
+def current_rules(root: Path) -> CourseRules:
+    """Return the rules that grades follow. Before the first grading they are those in the files of the course."""
+    return applied_rules(root) or written_rules(root)
 
 
 def _parsed(text: str, said: Mapping[str, str], source: str, students: str) -> CourseRules:

@@ -16,7 +16,8 @@ from ...authoring.build import Collection
 from ...authoring.notebooks import source_notebook, to_text
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
-from .course_file import FILE, AssignmentRules, BadRule, Rules
+from .course_file import FILE, AssignmentRules, Rules
+from .toml_table import BadRule
 
 
 def assignment_notebooks(

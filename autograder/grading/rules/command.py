@@ -7,16 +7,18 @@ from datetime import datetime
 from pathlib import Path
 
 from ..batch import open_gradebook
+from ..collecting.attempts import AttemptStore
+from ..collecting.counted_attempts import counted
 from ..course.settings import CourseSettings, course_settings
 from ..summary import printable
 from ..tables.roster import read_roster
 from .applied_rules import CourseRules, PenaltyChange, applied_rules, apply_rules, compare, written_rules
-from .course_file import FILE, AssignmentRules, Rules
+from .course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
 from .late_credit import describe
 
 
 def check_rules(root: Path, *, apply: bool) -> int:
-    """Print the rules of the course in words, and the late penalties that differ from those applied before.
+    """Print the rules of the course in words, and what they change for submissions graded before.
 
     If `apply` is True, the rules then are those that grades follow. Returns the exit status 0.
     Raises UserError if a rule is wrong.
@@ -26,13 +28,13 @@ def check_rules(root: Path, *, apply: bool) -> int:
     for line in explain(course, new):
         print(printable(line))
     changes = list_changes(course, new)
-    print(f"late penalties of graded submissions: {len(changes) or 'no'} {'changed' if apply else 'would change'}")
+    print(f"graded submissions: {len(changes) or 'none'} {'changed' if apply else 'would change'}")
     for change in changes:
-        print(printable(f"  {describe_change(change)}"))
+        print(printable(f"  {change}"))
     if apply:
         with open_gradebook(course) as gradebook:
             apply_rules(course.root, gradebook.db, new)
-        print("applied: `autograder grade` updates the penalties")
+        print("applied: `autograder grade` updates the grades")
     elif new != applied_rules(course.root):
         print("not applied yet: `autograder course DIR --apply` does it")
     return 0
@@ -53,19 +55,40 @@ def follow_rules(course: CourseSettings) -> list[str]:
             apply_rules(course.root, gradebook.db, new)
         return []
     return [
-        f"{FILE} or students.csv has changed. It was not applied, because late penalties would change:",
-        *(f"  {describe_change(change)}" for change in changes),
+        f"{FILE} or students.csv has changed. It was not applied, because grades would change:",
+        *(f"  {change}" for change in changes),
         "`autograder course DIR --apply` applies it",
     ]
 
 
-def list_changes(course: CourseSettings, new: CourseRules) -> list[PenaltyChange]:
-    """Return the late penalties of graded submissions that differ under the rules `new`."""
+def list_changes(course: CourseSettings, new: CourseRules) -> list[str]:
+    """Return what the rules `new` change for graded submissions, in words: late penalties, attempts that count."""
+    old = applied_rules(course.root) or CourseRules(Rules(), {})
     with open_gradebook(course) as gradebook:
-        return list(compare(gradebook.db, applied_rules(course.root) or CourseRules(Rules(), {}), new))
+        lines = [_describe(change) for change in compare(gradebook.db, old, new)]
+    return [*lines, *_changed_attempts(course, old, new)]
 
 
-def describe_change(change: PenaltyChange) -> str:
+def _changed_attempts(course: CourseSettings, old: CourseRules, new: CourseRules) -> Iterator[str]:
+    """Yield the students for whom another attempt counts under the rules `new`."""
+    for name in course.graded_assignments():
+        before, after = old.rules.of(name), new.rules.of(name)
+        if (before.attempts, before.counts) == (after.attempts, after.counts):
+            continue
+        store = AttemptStore(course, name)
+        for student in store.students():
+            attempts = store.of(student)
+            first = counted(attempts, before, old.extension(student, name))
+            second = counted(attempts, after, new.extension(student, name))
+            if first == second or first is None or second is None:
+                continue
+            now = f"attempt {attempts.index(second) + 1}"
+            if second.score is None and after.counts == BEST:
+                now = "all attempts are graded, and the best counts"
+            yield f"{name}, {student}: attempt {attempts.index(first) + 1} counted before; now {now}"
+
+
+def _describe(change: PenaltyChange) -> str:
     """Return a change of a late penalty in words."""
     return f"{change.assignment}, {change.student}: −{change.before:g} points before, −{change.after:g} now"
 
@@ -97,8 +120,14 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
     parts += [f"{name} for {points:g} points" for name, points in one.points.items()]
     if one.release:
         parts.append(f"released {_local(one.release, rules)}")
+    if one.attempts:
+        parts.append(f"the first {one.attempts} attempts are graded")
+    if one.counts == BEST:
+        parts.append("the best attempt counts")
     if one.due is None:
         return "; ".join([*parts, "no due date"])
+    if one.feedback == AFTER_DUE:
+        parts.append("feedback after the due date")
     parts.append(f"due {_local(one.due, rules)}")
     if one.grace:
         parts.append(f"{describe(one.grace)} later is still in time")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
-from .course_file import BadRule, Rules, local_moment, read_span
+from .course_file import Rules
+from .toml_table import BadRule, local_moment, read_span
 
 _DAY = timedelta(days=1)
 _NEVER = datetime.max.replace(tzinfo=UTC)

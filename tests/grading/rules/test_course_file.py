@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from autograder.grading.rules.course_file import BadRule, LateStep, parse_rules
+from autograder.grading.rules.course_file import parse_rules
+from autograder.grading.rules.toml_table import BadRule, LateStep, read_span
 
 WHOLE = """
 time_zone = "Europe/Moscow"
@@ -59,7 +60,6 @@ def test_rules_are_read_with_defaults_and_times_in_utc() -> None:
     ],
 )
 def test_late_credit(late: str, credit: float) -> None:
-    from autograder.grading.rules.course_file import read_span
 
     assert parse_rules(WHOLE, "").of("03_gradient_accumulation").credit(read_span(late, "")) == credit
 

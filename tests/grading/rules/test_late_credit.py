@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.grading.rules.course_file import BadRule, parse_rules
+from autograder.grading.rules.course_file import parse_rules
 from autograder.grading.rules.late_credit import credits, describe, read_extensions
+from autograder.grading.rules.toml_table import BadRule
 
 RULES = parse_rules(
     """

@@ -1,0 +1,133 @@
+"""Grading of the attempts that count, by the rules of an assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import Executor
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..batch import grade, open_gradebook
+from ..course.folders import locked
+from ..course.settings import CourseSettings
+from ..course.standings import standings
+from ..rules.applied_rules import CourseRules, current_rules
+from ..rules.course_file import BEST, AssignmentRules
+from ..submission.pipeline import Result
+from .attempts import Attempt, AttemptStore
+
+
+def grade_counted(
+    course: CourseSettings,
+    assignment: str,
+    executor: Executor,
+    *,
+    students: Sequence[str] = (),
+    graded: Callable[[list[Result]], None] = lambda results: None,
+    **options: Any,
+) -> list[Result]:
+    """Grade an assignment, with the attempts that count by its rules. Returns the result of every submission.
+
+    If the best attempt counts, all attempts are graded one after the other. `graded` is called with the results after
+    each round. The other parameters and the errors are those of `grade`.
+    """
+    rules = current_rules(course.root)
+    if not rules.rules.of(assignment).chooses:
+        results = grade(course, assignment, executor, students=students, **options)
+        graded(results)
+        return results
+    everybody = [folder.parent.name for folder in course.submissions(assignment)]
+    chosen = [student for student in everybody if not students or student in students]
+    submit_counted(course, assignment, chosen, rules)
+    found: dict[str, Result] = {}
+    tried: dict[str, set[str]] = {}
+    pending = list(students)
+    again = bool(options.get("force"))
+    while True:
+        results = grade(course, assignment, executor, students=pending, **options)
+        found |= {each.student: each for each in results}
+        _record_scores(course, assignment, results, tried)
+        graded(results)
+        pending = submit_counted(course, assignment, chosen, rules, tried, again=again)
+        if not pending:
+            return list(found.values())
+
+
+def submit_counted(
+    course: CourseSettings,
+    assignment: str,
+    students: Sequence[str],
+    rules: CourseRules,
+    tried: Mapping[str, AbstractSet[str]] | None = None,
+    *,
+    again: bool = False,
+) -> list[str]:
+    """Make the attempt that counts the submitted one, for each of `students`. Returns the students with a change.
+
+    `tried` maps students to the digests of attempts that were graded in this run. If `again` is True, scores of
+    earlier runs do not count.
+    """
+    store, changed = AttemptStore(course, assignment), []
+    with locked(course.root, assignment):
+        for student in students:
+            store.keep_submitted(student)
+            done = (tried or {}).get(student, frozenset())
+            attempts = store.of(student)
+            if again:
+                attempts = [each if each.digest in done else replace(each, score=None) for each in attempts]
+            attempt = counted(attempts, rules.rules.of(assignment), rules.extension(student, assignment), done)
+            if attempt and store.submit(student, attempt):
+                changed.append(student)
+    return changed
+
+
+def counted(
+    attempts: Sequence[Attempt], one: AssignmentRules, extension: timedelta, tried: AbstractSet[str] = frozenset()
+) -> Attempt | None:
+    """Return the attempt that counts, or None if there is no attempt. `attempts` are ordered by time.
+
+    If the best attempt counts, it is one that was not graded yet, or else the one with the most points after late
+    credit. Late days make no difference to this choice. Of equal attempts the earliest counts. Attempts in `tried`,
+    which holds digests, need not be graded.
+    """
+    allowed = within_limit(attempts, one)
+    if not allowed:
+        return None
+    if one.counts != BEST:
+        return allowed[-1]
+    for each in allowed:
+        if each.score is None and each.digest not in tried:
+            return each
+    return max(allowed, key=lambda each: _points(each, one, extension))
+
+
+def within_limit(attempts: Sequence[Attempt], one: AssignmentRules) -> list[Attempt]:
+    """Return the attempts that may be graded: the first ones, up to the limit."""
+    return list(attempts[: one.attempts or None])
+
+
+def _points(attempt: Attempt, one: AssignmentRules, extension: timedelta) -> float:
+    """Return the points of an attempt after late credit, or −1 if it has no score."""
+    if attempt.score is None:
+        return -1.0
+    if one.due is None or attempt.time is None:
+        return attempt.score
+    late = max(timedelta(0), datetime.fromisoformat(attempt.time) - one.due - extension)
+    return attempt.score * one.credit(late) / 100
+
+
+def _record_scores(
+    course: CourseSettings, assignment: str, results: Sequence[Result], tried: dict[str, set[str]]
+) -> None:
+    """Store the scores of the attempts that were just graded, and add them to `tried`."""
+    store = AttemptStore(course, assignment)
+    with open_gradebook(course) as gradebook:
+        known = standings(gradebook.db, assignment)
+    for each in results:
+        attempt = store.submitted(each.student)
+        if attempt:
+            tried.setdefault(each.student, set()).add(attempt.digest)
+        if each.state != "failed" and each.student in known:
+            store.record_score(each.student, known[each.student].score)

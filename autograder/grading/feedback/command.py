@@ -1,0 +1,50 @@
+"""The command `autograder feedback`: HTML pages for students, updated and released."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+from ...errors import UserError
+from ..course.settings import course_settings
+from .pages import make_pages
+from .release import release_pages
+
+
+def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
+    """Make the missing and outdated feedback pages of one assignment, or of all graded ones.
+
+    If `release` is True, all pages are then copied to nbgrader's exchange. Returns the exit status: 1 if a page could
+    not be made or released.
+    Raises UserError with the remedy if nothing was graded.
+    """
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)
+    course = course_settings(root)
+    chosen = [assignment] if assignment else course.graded_assignments()
+    if not chosen or not any(course.graded(name) for name in chosen):
+        raise UserError(f"nothing of {assignment or 'any assignment'} has been graded in {course.root}: grade it first")
+    status = 0
+    for name in chosen:
+        students = [folder.parent.name for folder in course.graded(name)]
+        pages = make_pages(course, name, students)
+        where = os.path.relpath(course.feedback(name, "STUDENT"), course.root)
+        print(f"{name}: {len(pages.made)} pages made, {len(pages.kept)} up to date, in {where}")
+        if pages.withheld:
+            last = max(pages.withheld.values())
+            many, when = len(pages.withheld), f"{last:%Y-%m-%d %H:%M}"
+            print(f"  {many} receipts instead of pages, as course.toml says; the last until {when}")
+        for student, why in pages.failed.items():
+            print(f"  {student}: no page: {why}", file=sys.stderr)
+        status |= bool(pages.failed)
+        if release:
+            found = release_pages(course, name, students)
+            if found.others:
+                print(f"  not released, as they did not come through the exchange: {', '.join(found.others)}")
+            for language, why in found.failed.items():
+                print(f"  not released ({language}): {why}", file=sys.stderr)
+            if found.languages:
+                print(f"  released to the exchange ({', '.join(found.languages)}): {len(found.students)} students")
+            status |= bool(found.failed)
+    return status

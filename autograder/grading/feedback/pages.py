@@ -1,0 +1,126 @@
+"""Feedback pages: which are out of date, and how they are made."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nbgrader.api import MissingEntry, SubmittedAssignment
+from nbgrader.converters import GenerateFeedback
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+
+from ... import __version__
+from ..batch import open_gradebook
+from ..course.folders import describe_error
+from ..course.settings import CourseSettings
+from ..rules.applied_rules import current_rules
+from ..submission.attachments import SECRET
+from .receipts import write_receipt
+
+_RECORD = ".autograder-feedback.json"  # in a student's feedback folder: a hash of the grades that its pages show
+
+
+@dataclass
+class Pages:
+    """The outcome of making the feedback pages of one assignment.
+
+    `made` lists students with new pages. `kept` lists students whose pages were up to date. `withheld` maps students
+    who got a receipt to the time when their page may be made. `failed` maps the other students to an error message.
+    """
+
+    made: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    withheld: dict[str, datetime] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def make_pages(course: CourseSettings, assignment: str, students: Sequence[str]) -> Pages:
+    """Make the missing and outdated feedback pages of `students`, and return the outcome.
+
+    If the rules of the assignment withhold feedback until the due date, a student gets a receipt until then.
+    """
+    pages, rules = Pages(), current_rules(course.root)
+    with open_gradebook(course) as gradebook:
+        for student in students:
+            folder, place = course.autograded(assignment, student), course.feedback(assignment, student)
+            until = rules.feedback_time(student, assignment)
+            try:
+                if until and datetime.now(UTC) < until:
+                    write_receipt(course, assignment, student, until.astimezone(rules.rules.zone))
+                    pages.withheld[student] = until.astimezone(rules.rules.zone)
+                    continue
+                digest = _digest(folder, gradebook.find_submission(assignment, student))
+                if _is_fresh(place, folder, digest):
+                    pages.kept.append(student)
+                else:
+                    _make_page(course, assignment, student)
+                    (place / _RECORD).write_text(json.dumps({"from": digest}), encoding="utf-8")
+                    pages.made.append(student)
+                _copy_secret(course, assignment, student)
+            except MissingEntry:
+                pages.failed[student] = "the gradebook has no scores: grade it again"
+            except NbGraderException:
+                command = f"nbgrader generate_feedback {assignment} --student '{student}' --force"
+                pages.failed[student] = f"`{command}` says why"
+            except OSError as error:
+                pages.failed[student] = describe_error(error, place)
+    return pages
+
+
+def _make_page(course: CourseSettings, assignment: str, student: str) -> None:
+    """Make the pages of one student with nbgrader's converter. Raises NbGraderException if it fails."""
+    directory = CourseDirectory(config=course.config, assignment_id=assignment, student_id=glob.escape(student))
+    GenerateFeedback(coursedir=directory, config=course.config, force=True).start()
+
+
+def _copy_secret(course: CourseSettings, assignment: str, student: str) -> None:
+    """Update the file by which a student finds the pages in the exchange.
+
+    If the same work was submitted twice, only the file in `submitted/` belongs to the latest submission.
+    """
+    source, target = course.submitted(assignment, student) / SECRET, course.feedback(assignment, student) / SECRET
+    if source.is_file() and not source.is_symlink() and target.is_file() and source.read_bytes() != target.read_bytes():
+        target.chmod(0o644)
+        shutil.copyfile(source, target)
+
+
+def _digest(folder: Path, submission: SubmittedAssignment) -> str:
+    """Return a hash of everything that a submission's feedback pages show.
+
+    `folder` holds the graded notebooks. `submission` is the gradebook's object with points, comments and late penalty.
+    """
+    parts: list[object] = [__version__, submission.assignment.duedate, submission.extension, submission.timestamp]
+    for notebook in sorted(submission.notebooks, key=lambda each: str(each.name)):
+        parts.append((notebook.name, notebook.late_submission_penalty))
+        parts += sorted(
+            (each.name, repr((each.auto_score, each.manual_score, each.extra_credit, each.max_score)),
+             bool(each.needs_manual_grade))
+            for each in notebook.grades
+        )  # fmt: skip
+        parts += sorted((each.name, repr((each.auto_comment, each.manual_comment))) for each in notebook.comments)
+    digest = hashlib.sha256(repr(parts).encode())
+    for path in sorted(folder.glob("*.ipynb")):
+        digest.update(hashlib.sha256(os.fsencode(path.name)).digest() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
+    """Return whether the feedback pages in the folder `place` are up to date.
+
+    `folder` holds the graded notebooks. `digest` is the current hash of the data to show. A file in `place` holds the
+    hash of the data from which the pages were made. nbgrader removes this file together with the pages.
+    """
+    try:
+        made_from = json.loads((place / _RECORD).read_text(encoding="utf-8"))["from"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+    pages = [place / f"{path.stem}.html" for path in folder.glob("*.ipynb")]
+    return made_from == digest and all(page.is_file() for page in pages)

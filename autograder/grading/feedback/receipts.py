@@ -1,0 +1,91 @@
+"""Receipts: pages for students that tell what was received, and no result."""
+
+from __future__ import annotations
+
+import html
+import shutil
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+
+from ...language import LANGUAGES, Text
+from ...messages.feedback import RECEIPT
+from ..collecting.attempts import Attempt, AttemptStore
+from ..collecting.counted_attempts import within_limit
+from ..course.settings import CourseSettings
+from ..rules.applied_rules import current_rules
+from ..rules.course_file import BEST
+from ..submission.attachments import SECRET, TIMESTAMP
+
+_PAGE = """<!DOCTYPE html>
+<html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body {{ font: 1.1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #111; color: #ddd }} }}</style></head>
+<body><h1>{title}</h1>
+{sentences}
+</body></html>
+"""
+
+
+def write_receipt(course: CourseSettings, assignment: str, student: str, until: datetime) -> None:
+    """Write a receipt in place of a student's feedback page. `until` is the time when the page may be made."""
+    attempt = AttemptStore(course, assignment).submitted(student)
+    place, graded = course.feedback(assignment, student), course.autograded(assignment, student)
+    sentences = [*_received(course, assignment, student, attempt), RECEIPT["later"].format(time=_local(until))]
+    _write(place, [path.stem for path in graded.glob("*.ipynb")], assignment, sentences, course.language)
+    for name in (SECRET, TIMESTAMP):
+        if (graded / name).is_file():
+            (place / name).unlink(missing_ok=True)
+            shutil.copyfile(graded / name, place / name)
+
+
+def write_refusal(course: CourseSettings, assignment: str, student: str, attempt: Attempt, place: Path) -> None:
+    """Write a receipt for an attempt beyond the limit into the folder `place`."""
+    one = current_rules(course.root).rules.of(assignment)
+    which = RECEIPT["best" if one.counts == BEST else "latest"]
+    sentences = [
+        *_received(course, assignment, student, attempt), RECEIPT["beyond"].format(number=one.attempts), which
+    ]  # fmt: skip
+    store = AttemptStore(course, assignment)
+    names = [path.stem for path in store.files(student, attempt) if path.suffix == ".ipynb"]
+    _write(place, names, assignment, sentences, course.language)
+    (place / SECRET).write_bytes(store.secret(student, attempt) or b"")
+    (place / TIMESTAMP).write_text(attempt.time or "", encoding="utf-8")
+
+
+def _received(course: CourseSettings, assignment: str, student: str, attempt: Attempt | None) -> list[Text]:
+    """Return sentences on what was received when."""
+    if attempt is None:
+        return [RECEIPT["received"]]
+    rules = current_rules(course.root).rules
+    attempts = AttemptStore(course, assignment).of(student)
+    number = [each.digest for each in attempts].index(attempt.digest) + 1
+    limit = rules.of(assignment).attempts
+    found = [RECEIPT["attempt_of" if limit else "attempt"].format(number=number, limit=limit)]
+    if attempt.time:
+        time = _local(datetime.fromisoformat(attempt.time), rules.zone)
+        found.insert(0, RECEIPT["received_at"].format(time=time))
+    if attempt in within_limit(attempts, rules.of(assignment)):
+        found.append(RECEIPT["graded"])
+    return found
+
+
+def _write(place: Path, names: list[str], assignment: str, sentences: list[Text], language: str) -> None:
+    """Write one page for each notebook. It has the sentences in the course's language first."""
+    place.mkdir(parents=True, exist_ok=True)
+    ordered = sorted(LANGUAGES, key=lambda each: each != language)
+    paragraphs = [
+        f"<p lang={each!r}>{' '.join(html.escape(one.read(each)) for one in sentences)}</p>" for each in ordered
+    ]
+    page = _PAGE.format(language=language, title=html.escape(assignment), sentences="\n".join(paragraphs))
+    for old in place.glob("*.html"):
+        old.unlink()
+    for name in names:
+        (place / f"{name}.html").write_text(page, encoding="utf-8")
+
+
+def _local(time: datetime, zone: tzinfo | None = None) -> str:
+    """Return a time as text, with its distance from UTC."""
+    local = time.astimezone(zone) if zone else time
+    offset = f"{local.astimezone(local.tzinfo or UTC):%z}"
+    return f"{local:%Y-%m-%d %H:%M} (UTC{offset[:3]}:{offset[3:5]})"

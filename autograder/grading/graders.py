@@ -1,0 +1,41 @@
+"""Graders for the run of a command."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from ..errors import UserError
+from .course.folders import describe_error
+from .course.gradebook import BookClosed
+from .course.settings import CourseSettings
+from .sandbox.fork_server_process import ForkServerProcess
+from .sandbox.libc import CannotIsolate
+from .submission.grader import close_graders, process_grader
+
+
+@contextlib.contextmanager
+def open_graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess) -> Iterator[None]:
+    """Let the grader use the fork server `starting` in the `with` block. This is a context manager.
+
+    At the end of the `with` block all graders are closed. Fatal errors in the `with` block become UserErrors with the
+    remedy.
+    """
+    isolated = (isolation or course.isolation.isolation) == "full"
+    try:
+        if starting.isolated == isolated:
+            process_grader(course.isolation.limits(), isolated, starting)
+        yield
+    except CannotIsolate as refused:
+        raise UserError(
+            f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
+            "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
+        ) from refused
+    except OSError as error:
+        raise UserError(
+            f"{describe_error(error, course.root)}: what has been graded stays; grade again when it is mended"
+        ) from error
+    except BookClosed as closed:
+        raise UserError(f"the gradebook cannot be written: {closed}; what has been written stays") from closed
+    finally:
+        close_graders()

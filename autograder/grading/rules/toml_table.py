@@ -1,0 +1,140 @@
+"""Tables of a TOML file, read key by key.
+
+Error messages name the key.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from ...errors import UserError
+
+_SPAN = re.compile(r"(\d+)\s*(d|h|min)")
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1)}
+
+
+class BadRule(UserError):
+    """The error that a rule is wrong.
+
+    The message names the rule.
+    """
+
+
+@dataclass(frozen=True)
+class LateStep:
+    """The credit for late work up to a time.
+
+    `until` is counted from the due date. `credit` is in percent of the points.
+    """
+
+    until: timedelta
+    credit: float
+
+
+class Table:
+    """A table of a TOML file, read key by key.
+
+    `where` names the table in messages. `seen` are the keys that were read.
+    """
+
+    def __init__(self, values: dict[str, Any], where: str) -> None:
+        self.values, self.where, self.seen = values, where, set[str]()
+
+    def table(self, key: str) -> Table:
+        return Table(self._get(key, dict, {}, "a table"), f"{self.where}, {key}")
+
+    def choice(self, key: str, known: tuple[str, ...], default: str) -> str:
+        value: str = self._get(key, str, default, "a text")
+        if value not in known:
+            raise BadRule(f"{self.where}: {key} is {value!r}; it can be {', '.join(known)}")
+        return value
+
+    def count(self, key: str) -> int:
+        value: int = self._get(key, int, 0, "a whole number")
+        if value < 0 or isinstance(value, bool):
+            raise BadRule(f"{self.where}: {key} is {value}; it must not be negative")
+        return value
+
+    def names(self, key: str, default: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        value = self._get(key, list, None, "a list of names")
+        if value is None:
+            return default
+        if not all(isinstance(each, str) for each in value):
+            raise BadRule(f"{self.where}: {key} must be a list of names")
+        return tuple(value)
+
+    def points(self, key: str) -> dict[str, float]:
+        table = self._get(key, dict, {}, "a table of numbers")
+        for name, value in table.items():
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
+                raise BadRule(f"{self.where}: {key}.{name} is {value!r}; points are a number that is not negative")
+        return {name: float(value) for name, value in table.items()}
+
+    def zone(self, key: str) -> ZoneInfo:
+        name = self._get(key, str, "UTC", "a text")
+        try:
+            return ZoneInfo(name)
+        except (OSError, ValueError, LookupError) as error:
+            raise BadRule(
+                f"{self.where}: {key} is {name!r}, which is no time zone; a name looks like Europe/Moscow"
+            ) from error
+
+    def moment(self, key: str, zone: ZoneInfo) -> datetime | None:
+        value = self._get(key, datetime, None, "a time like 2026-09-17T23:59:00")
+        return None if value is None else local_moment(value, zone, f"{self.where}: {key}")
+
+    def span(self, key: str) -> timedelta:
+        return read_span(self._get(key, str, "0d", "a text like 10min or 2d"), f"{self.where}: {key}")
+
+    def late(self, key: str) -> tuple[LateStep, ...]:
+        steps = []
+        for number, each in enumerate(self._get(key, list, [], "a list of steps"), 1):
+            where = f"{self.where}: step {number} of {key}"
+            if not isinstance(each, dict) or each.keys() != {"until", "credit"}:
+                raise BadRule(f'{where} must be like {{until = "2d", credit = 80}}')
+            if not isinstance(each["credit"], (int, float)) or not 0 <= each["credit"] <= 100:
+                raise BadRule(f"{where}: the credit is {each['credit']!r}; it is a percentage from 0 to 100")
+            steps.append(LateStep(read_span(str(each["until"]), where), float(each["credit"])))
+        for first, second in itertools.pairwise(steps):
+            if not (first.until < second.until and first.credit > second.credit):
+                raise BadRule(f"{self.where}: from step to step of {key} the time must grow and the credit must fall")
+        return tuple(steps)
+
+    def refuse_unknown(self) -> None:
+        """Raise BadRule if the table has a key that nobody has read."""
+        unknown = [key for key in self.values if key not in self.seen]
+        if unknown:
+            raise BadRule(f"{self.where}: unknown: {', '.join(unknown)}; known here: {', '.join(sorted(self.seen))}")
+
+    def _get(self, key: str, kind: type, default: Any, expected: str) -> Any:
+        self.seen.add(key)
+        value = self.values.get(key, default)
+        if value is not None and value is not default and not isinstance(value, kind):
+            raise BadRule(f"{self.where}: {key} is {value!r}; expected {expected}")
+        return value
+
+
+def read_span(text: str, where: str) -> timedelta:
+    """Return the time span that a text like "10min", "36h", "2d" or "1d 12h" states. Raises BadRule for other texts."""
+    if not re.fullmatch(rf"({_SPAN.pattern}\s*)+", text.strip()):
+        raise BadRule(f"{where} is {text!r}; a time span looks like 10min, 36h, 2d or 1d 12h")
+    return sum((int(number) * _UNITS[unit] for number, unit in _SPAN.findall(text)), timedelta(0))
+
+
+def local_moment(value: datetime, zone: ZoneInfo, where: str) -> datetime:
+    """Return a time in UTC. A time without a time zone is in `zone`.
+
+    In autumn an hour comes twice: the second one is taken. Raises BadRule for a time in the hour that clocks skip in
+    spring.
+    """
+    if value.tzinfo is not None:
+        return value.astimezone(UTC)
+    moment = value.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if moment.astimezone(zone).replace(tzinfo=None) != value.replace(fold=0):
+        raise BadRule(f"{where} is {value:%Y-%m-%d %H:%M}, which does not exist in {zone.key}: clocks skip that hour")
+    return moment

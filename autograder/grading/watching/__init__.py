@@ -1,0 +1,1 @@
+"""Grading of submissions as they arrive."""
