@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -11,13 +12,25 @@ from autograder.cli import main
 from support.course import Course
 from support.first_gradient import FIRST, SOLVED, TAMPERS
 from support.regrading import Place, make_place
-from support.submissions import read
+from support.submissions import Submission, read
 
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     """A course with both releases of one assignment. Nothing is handed in."""
     return Course.make(tmp_path / "course")
+
+
+@pytest.fixture
+def work(course: Course) -> Callable[..., str]:
+    """Return the text of a solved notebook. Another `mark` makes another notebook."""
+
+    def make(mark: str = "") -> str:
+        notebook = Submission("x", "en", SOLVED).notebook(read(course.released("en")))
+        notebook.cells[0].source += f"\n{mark}"
+        return str(nbformat.writes(notebook))
+
+    return make
 
 
 @pytest.fixture(scope="session")

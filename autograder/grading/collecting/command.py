@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...errors import UserError
-from ..course.folders import describe_error
+from ..course.folders import describe_error, scratch_folder
 from ..course.settings import CourseSettings, course_settings
 from ..summary import printable
 from ..tables.roster import FILE, Roster
@@ -29,7 +27,7 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
     run = Collection(course, sheet, add or not (course.root / FILE).exists())
     failed = False
     try:
-        with _scratch_folder(course) as scratch:
+        with scratch_folder(course.root) as scratch:
             for number, source in enumerate(sources):
                 (folder := scratch / str(number)).mkdir()
                 try:
@@ -47,15 +45,6 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
     if sheet:
         run.report_worksheet(sheet)
     return int(failed)
-
-
-@contextlib.contextmanager
-def _scratch_folder(course: CourseSettings) -> Iterator[Path]:
-    """Yield a temporary folder on the course's disk. This is a context manager."""
-    above = course.root / ".autograder"
-    above.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="collect-", dir=above) as folder:
-        yield Path(folder)
 
 
 def _report(account: Account, course: CourseSettings, roster: Roster) -> Iterator[str]:

@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -55,6 +56,15 @@ def locked(root: Path, assignment: str) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
+
+
+@contextlib.contextmanager
+def scratch_folder(root: Path) -> Iterator[Path]:
+    """Yield a temporary folder on the disk of the course in the folder `root`. This is a context manager."""
+    above = root / ".autograder"
+    above.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="collect-", dir=above) as folder:
+        yield Path(folder)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,144 @@
+"""Submissions on their way: collected, graded, feedback given."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...errors import UserError
+from ..collecting.archive import unpack
+from ..collecting.attempts import AttemptStore
+from ..collecting.collection import Account, Collection
+from ..collecting.counted_attempts import grade_counted, within_limit
+from ..course.folders import describe_error, scratch_folder, temporary_sibling
+from ..course.settings import CourseSettings
+from ..feedback.pages import make_pages
+from ..feedback.receipts import write_refusal
+from ..feedback.release import release_folder, release_pages
+from ..rules.applied_rules import current_rules
+from ..sandbox.restarting_engine import NoForkServer
+from ..submission.pipeline import Result
+from ..summary import printable
+from .inbox import Inbox
+
+_TOGETHER = 16  # entries: those that come after them would wait for too long
+_RETRY = 10.0  # seconds after an error
+
+
+class Watch:
+    """The steps of a submission on its way: collect, grade, feedback, release."""
+
+    def __init__(
+        self, course: CourseSettings, executor: Executor, isolation: str | None, ahead: int, adds: bool
+    ) -> None:
+        self._course, self._executor, self._adds = course, executor, adds
+        self._options = {"isolation": isolation, "ahead": ahead}
+        self._retry: dict[Path, float] = {}
+        self._withheld: dict[str, dict[str, datetime]] = defaultdict(dict)
+        # An earlier run may have been killed between collecting and grading.
+        self.pending = {
+            assignment: {folder.parent.name for folder in course.submissions(assignment)}
+            for assignment in course.assignments()
+        }
+
+    def attempt(self, place: Path, step: Callable[[], None]) -> None:
+        """Call `step`, and print its error if there is one.
+
+        After an error, calls for the same `place` do nothing for some seconds.
+        """
+        if time.monotonic() < self._retry.get(place, 0.0):
+            return
+        try:
+            step()
+        except NoForkServer:
+            raise
+        except (UserError, OSError) as error:
+            why = error if isinstance(error, UserError) else describe_error(error, place)
+            _say(f"tried again in {_RETRY:g} s: {why}")
+            self._retry[place] = time.monotonic() + _RETRY
+
+    def look(self, inbox: Inbox) -> None:
+        """Collect what has arrived in a folder, and mark it as pending."""
+        names = inbox.arrived()[:_TOGETHER]
+        if names:
+            self._take(inbox.folder, names)
+            inbox.take(names)
+
+    def grade_pending(self, assignment: str) -> None:
+        """Grade the pending submissions of an assignment."""
+        if students := self.pending[assignment]:
+            self._grade(assignment, sorted(students))
+            students.clear()
+
+    def give_withheld(self) -> None:
+        """Give the feedback whose time has come."""
+        for assignment, times in self._withheld.items():
+            students = [student for student, until in times.items() if until <= datetime.now(UTC)]
+            for student in students:
+                del times[student]
+            if students:
+                self._give(assignment, students)
+
+    def _take(self, folder: Path, names: Sequence[str]) -> None:
+        with scratch_folder(self._course.root) as scratch:
+            unpacked = unpack(folder, scratch, names)
+            account = Collection(self._course, None, self._adds).take(folder, unpacked, datetime.now(UTC))
+        arrived: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for assignment, student, digest in account.arrived:
+            arrived[assignment][student].append(digest)
+        for assignment, by_student in arrived.items():
+            for student, digests in by_student.items():
+                if self._is_allowed(assignment, student, digests):
+                    self.pending.setdefault(assignment, set()).add(student)
+        for line in _lines(account):
+            _say(line)
+
+    def _is_allowed(self, assignment: str, student: str, digests: list[str]) -> bool:
+        """Return whether one of a student's new attempts is to be graded. The others get a receipt."""
+        store, one = AttemptStore(self._course, assignment), current_rules(self._course.root).rules.of(assignment)
+        attempts = store.of(student)
+        allowed = within_limit(attempts, one)
+        for each in attempts:
+            if each.digest in digests and each not in allowed and store.secret(student, each):
+                feedback = self._course.feedback(assignment, student)
+                with temporary_sibling(feedback.parent) as above:
+                    folder = above / student / assignment
+                    write_refusal(self._course, assignment, student, each, folder)
+                    release_folder(self._course, assignment, student, above)
+        return any(each.digest in digests for each in allowed)
+
+    def _grade(self, assignment: str, students: list[str]) -> None:
+        def give(results: list[Result]) -> None:
+            self._give(assignment, [each.student for each in results if each.state != "failed"])
+            for each in results:
+                if each.state != "unchanged":
+                    why = f": {'; '.join(each.reasons)}" if each.reasons else ""
+                    _say(f"{assignment}, {each.student}: {each.state}, {each.score or 0:g} points{why}")
+
+        grade_counted(self._course, assignment, self._executor, students=students, graded=give, **self._options)
+
+    def _give(self, assignment: str, students: list[str]) -> None:
+        """Make feedback pages, and release those of students who submitted through the exchange."""
+        pages = make_pages(self._course, assignment, students)
+        self._withheld[assignment] |= pages.withheld
+        done = release_pages(self._course, assignment, [each for each in students if each not in pages.failed])
+        for student, why in pages.failed.items():
+            _say(f"{assignment}, {student}: no page: {why}")
+        for language, why in done.failed.items():
+            _say(f"{assignment}: not released ({language}): {why}")
+
+
+def _lines(account: Account) -> Iterator[str]:
+    for student, lines in sorted(account.lines.items()):
+        for line in lines:
+            yield f"{student}: {line}"
+    for file in account.unplaced:
+        yield f"no place: {file.path}: {file.reason}"
+
+
+def _say(line: str) -> None:
+    print(printable(f"{datetime.now():%H:%M:%S} {line}"), flush=True)

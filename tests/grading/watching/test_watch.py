@@ -1,0 +1,103 @@
+"""`autograder watch`: what arrives is graded, and feedback is given at once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.cli import main
+from support.course import Course
+from support.first_gradient import FIRST, NAME, SOLVED, TOTAL
+from support.watching import Watching, deliver
+
+pytestmark = pytest.mark.long
+
+Work = Callable[..., str]  # see the fixture `work`
+
+ANNA = "Анна Ёлкина"
+LIMITED = f"""
+[assignments.{NAME}]
+due = 2026-01-01T00:00:00
+late = [{{until = "9999d", credit = 50}}]
+attempts = 2
+counts = "best"
+"""
+
+
+def page(course: Course, student: str) -> str:
+    return (course.folder / "feedback" / student / NAME / f"{NAME}.html").read_text(encoding="utf-8")
+
+
+def test_what_arrives_in_a_folder_is_graded_at_once(course: Course, work: Work, tmp_path: Path) -> None:
+    inbox = tmp_path / "in box, ящик"
+    inbox.mkdir()
+    course.hand_in("early", SOLVED)  # collected by a run that was killed before it graded
+    with Watching(course.folder, inbox, "--isolation=none") as watch:
+        watch.wait_for(f"{NAME}, early: graded, {TOTAL:g} points")
+        deliver(inbox / ANNA / "ДЗ.ipynb", work("anna"))
+        deliver(inbox / "notes.txt", "nobody's")
+        watch.wait_for(f"{NAME}, {ANNA}: graded, {TOTAL:g} points")
+        watch.wait_for("no place: notes.txt")
+        assert watch.interrupt() == 130
+        assert "the same command goes on from there" in watch.said
+    assert course.scores() == {"early": TOTAL, ANNA: TOTAL}
+    assert page(course, ANNA)
+    with Watching(course.folder, inbox, "--isolation=none") as watch:
+        watch.wait_for(f"{ANNA}: {NAME} already collected")
+        watch.wait_for("no place")
+        assert "graded," not in watch.said
+
+
+def test_a_locked_gradebook_is_tried_again(course: Course, work: Work, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    deliver(inbox / "ann" / "a.ipynb", work())
+    with Watching(course.folder, inbox, "--isolation=none") as watch:
+        with sqlite3.connect(course.folder / "gradebook.db", isolation_level=None) as other:
+            other.execute("begin exclusive")
+            watch.wait_for(f"tried again|{NAME}, ann: failed")
+        other.close()
+        watch.wait_for(f"{NAME}, ann: graded, {TOTAL:g} points")
+
+
+def test_attempts_through_the_exchange(course: Course, tmp_path: Path) -> None:
+    """Two of three attempts are graded, the better one counts, and each gets its answer."""
+    (course.folder / "course.toml").write_text(LIMITED, encoding="utf-8")
+    course.exchange.mkdir()
+    course.exchange.chmod(0o777)
+    course.configure(f"c.Exchange.root = {str(course.exchange)!r}")
+    course.by_exchange("release_assignment")
+    home = tmp_path / "home"
+    home.mkdir()
+    course.by_exchange("fetch_assignment", "--course=course", cwd=home)
+
+    def submit(answers: dict[str, str]) -> None:
+        course.hand_in("ann", answers, folder=home / NAME)
+        course.by_exchange("submit", "--course=course", "--student=ann", cwd=home)
+
+    def fetched() -> dict[str, str]:
+        """Pages by the time of submission."""
+        course.by_exchange("fetch_feedback", "--course=course", "--student=ann", cwd=home)
+        pages = (home / NAME / "feedback").rglob("*.html")
+        return {path.parent.name: path.read_text(encoding="utf-8") for path in sorted(pages)}
+
+    assert main(["course", str(course.folder), "--apply"]) == 0
+    with Watching(course.folder, "--isolation=none") as watch:
+        submit(SOLVED)
+        watch.wait_for(f"ann: {NAME} taken, ")
+        watch.wait_for(f"{NAME}, ann: graded, {TOTAL:g} points")
+        submit({**SOLVED, FIRST.name: f"{FIRST.asks} = 1"})
+        watch.wait_for("taken as attempt 2")
+        watch.wait_for(rf"{NAME}, ann: graded, (?!{TOTAL:g} )")
+        submit({})
+        watch.wait_for("kept, but not to be graded: 2 attempts are")
+        watch.interrupt()
+    assert course.scores() == {"ann": TOTAL}
+    assert course.owed() == {"ann": TOTAL / 2}
+    first, second, third = fetched().values()
+    assert "Only the first 2 attempts are graded" in third
+    assert "attempt 3 of 2" in third
+    assert f"{TOTAL:g}" in first
+    assert second != first
