@@ -21,7 +21,18 @@ to learn:          autograder lab
 to teach a class:  autograder course DIR
 all commands:      autograder --help"""
 
-_FOR_INSTRUCTORS = ("build", "course", "collect", "return", "grade", "watch", "feedback", "report", "doctor")
+_FOR_INSTRUCTORS = (
+    "build",
+    "course",
+    "collect",
+    "return",
+    "grade",
+    "watch",
+    "requests",
+    "feedback",
+    "report",
+    "doctor",
+)
 # The extra whose packages a command imports. A command that is not named needs torch and numpy alone.
 _EXTRAS = {
     "lab": "lab",
@@ -156,6 +167,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     watch.add_argument("--isolation", choices=("full", "none"), default=None, help="as for `autograder grade`")
     watch.add_argument("--add", action="store_true", help="add unknown people to students.csv")
 
+    requests = commands.add_parser("requests", help="list students' requests to look again, or answer one")
+    requests.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    requests.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all)")
+    requests.add_argument("--student", metavar="NAME", help="with --answer: whose requests are answered")
+    requests.add_argument("--answer", metavar="TEXT", help="a comment for the student's page of feedback")
+
     feedback = commands.add_parser("feedback", help="make the feedback pages that are missing or out of date")
     feedback.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     feedback.add_argument(
@@ -192,6 +209,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         parser.error("--again judges everybody: it does not go with --student")
     if chosen.command == "grade" and (chosen.apply or chosen.lower) and not chosen.again:
         parser.error("--apply and --lower say what --again EXERCISE may do")
+    if chosen.command == "requests" and chosen.answer and not (chosen.assignment and chosen.student):
+        parser.error("--answer needs more: autograder requests DIR ASSIGNMENT --student NAME --answer TEXT")
     try:
         if chosen.command in _EXTRAS:
             from .extras import refuse_others, require
@@ -355,6 +374,14 @@ def _watch(chosen: argparse.Namespace) -> int:
 
         options = {"jobs": chosen.jobs, "isolation": chosen.isolation, "add": chosen.add}
         return watch_course(chosen.directory, chosen.folders, starting, interrupt, **options)
+
+
+def _requests(chosen: argparse.Namespace) -> int:
+    from .grading.requests.command import answer_request, list_requests
+
+    if chosen.answer:
+        return answer_request(chosen.directory, chosen.assignment, chosen.student, chosen.answer)
+    return list_requests(chosen.directory, chosen.assignment)
 
 
 def _feedback(chosen: argparse.Namespace) -> int:

@@ -36,6 +36,8 @@ from .course.grading_data import AssignmentSnapshot, CourseSnapshot
 from .course.registration import register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
+from .requests.found import find_requests
+from .requests.store import RequestStore
 from .rules.applied_rules import applied_rules
 from .rules.late_penalty import late_penalty
 from .submission.folder import read_submission
@@ -98,6 +100,7 @@ class Batch:
         except BookClosed as closed:
             raise UserError(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
         self._remarks = RemarksFolder(course.root, assignment)
+        self._requests = RequestStore(course.root, assignment)
         self._course_snapshot = CourseSnapshot.of(course, isolation)
         self._assignment_snapshot = AssignmentSnapshot.of(course.source(assignment), released, due)
 
@@ -202,6 +205,9 @@ class Batch:
         Returns the updated result.
         """
         result = graded.result
+        with contextlib.suppress(OSError):  # the command `autograder requests` looks again
+            texts = find_requests(self._course.submitted(self._assignment, result.student))
+            self._requests.add(result.student, texts)
         if result.state != "failed":
             result = self._write_graded(graded)
         if result.state == "failed":

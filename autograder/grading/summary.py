@@ -10,6 +10,7 @@ from collections import Counter
 from .batch import open_gradebook
 from .course.settings import CourseSettings
 from .course.standings import standings
+from .requests.store import RequestStore
 from .submission.pipeline import Result
 
 _NAMED = 8  # students in one line
@@ -56,6 +57,9 @@ def summary(course: CourseSettings, name: str) -> list[str]:
     waiting = sorted(student for student, each in found.items() if each.waiting)
     if waiting:
         lines.append(f"waiting for points from a person: {_some(waiting)}")
+    asking = sorted({one.student for one in RequestStore(course.root, name).open()})
+    if asking:
+        lines.append(f"asking for another look, see `autograder requests`: {_some(asking)}")
     return [f"  {line}" for line in lines]
 
 

@@ -18,6 +18,10 @@ WORDS = {
     "no_response": Text("No answer.", "Ответа нет."),
     "waiting": Text("your instructor has not graded this yet", "преподаватель ещё не проверил"),
     "deleted": Text("this cell is not in the notebook", "этой ячейки нет в тетради"),
+    "disagree": Text(
+        "If you think that a result is wrong, write why into a file regrade.txt beside the notebook, and hand in again.",
+        "Если вы не согласны с оценкой, напишите почему в файле regrade.txt рядом с тетрадью и сдайте работу ещё раз.",
+    ),
     "top": Text("to the top", "наверх"),
 }
 

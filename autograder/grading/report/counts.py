@@ -116,7 +116,7 @@ class Graded:
         """
         faults: dict[str, tuple[str, str]] = {}
         for name, answered in self.exercises.items():
-            verdict, observed = _verdict(cells.get(f"check-{name}", {}), name)
+            verdict, observed = verdict_in(cells.get(f"check-{name}", {}), name)
             answer = cells.get(f"answer-{name}", {})
             error = _error(answer) if verdict and verdict.state == "not attempted" else ""
             answered.states[BROKEN if error else _state(verdict)] += 1
@@ -159,7 +159,7 @@ def _kind(wrong: Wrong) -> str:
     return f"mistake {known.says.en if known else wrong.mistake}"
 
 
-def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
+def verdict_in(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
     """Return the verdict in a check's output, and the digest of the observations.
 
     If there is no valid verdict, returns None twice. The digest alone is None if nothing was observed. `cell` is the

@@ -1,0 +1,1 @@
+"""Students' requests to look at a grade again, with answers."""

@@ -1,0 +1,101 @@
+"""The command `autograder requests`: open requests with cards, and answers to them."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import MissingEntry
+
+from ...errors import UserError
+from ..batch import open_gradebook
+from ..course.folders import locked
+from ..course.settings import CourseSettings, course_settings
+from ..report.counts import verdict_in
+from ..submission.sanitize import Unreadable, read
+from ..summary import printable
+from .found import find_requests
+from .store import Request, RequestStore
+
+
+def list_requests(root: Path, assignment: str | None) -> int:
+    """Print the open requests of one assignment, or of all, each with the cards of the exercises that it is about.
+
+    Returns the exit status 0.
+    """
+    course = course_settings(root)
+    for name in [assignment] if assignment else course.assignments():
+        store = RequestStore(course.root, name)
+        for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
+            store.add(folder.parent.name, find_requests(folder))
+        waiting = store.open()
+        print(f"{name}: {len(waiting) or 'no'} open requests, {len(store.all()) - len(waiting)} answered")
+        for one in waiting:
+            print(printable("\n".join(_describe(course, name, one))))
+        if waiting:
+            print(f"answer with: autograder requests {root} {name} --student NAME --answer TEXT")
+    return 0
+
+
+def answer_request(root: Path, assignment: str, student: str, answer: str) -> int:
+    """Answer a student's open requests with a comment on the feedback page. Returns the exit status 0.
+
+    The comment stands at the exercise that the request names, or else at the first one. Comments that are there stay.
+    Raises UserError if there is no open request, or no grade.
+    """
+    course = course_settings(root)
+    store = RequestStore(course.root, assignment)
+    waiting = [one for one in store.open() if one.student == student]
+    if not waiting:
+        others = ", ".join(sorted({one.student for one in store.open()})) or "nobody"
+        raise UserError(f"{student} has no open request about {assignment}; waiting: {others}")
+    with locked(course.root, assignment), open_gradebook(course) as gradebook:
+        try:
+            notebooks = gradebook.find_submission(assignment, student).notebooks
+        except MissingEntry as missing:
+            raise UserError(f"{assignment} of {student} has no grade yet: grade it before you answer") from missing
+        comments = [comment for notebook in notebooks for comment in notebook.comments]
+        wanted = [f"answer-{name}" for one in waiting for name in _named(one, course, assignment)]
+        chosen = next((each for each in comments if each.name in wanted), comments[0] if comments else None)
+        if chosen is None:
+            raise UserError(f"{assignment} has no cell that takes a comment: answer {student} by mail")
+        chosen.manual_comment = "\n\n".join(filter(None, [chosen.manual_comment, answer]))
+        place = str(chosen.name)
+        gradebook.db.commit()
+    count = store.answer(student, answer)
+    print(printable(f"{count} requests of {student} answered, at {place}"))
+    print(f"next: autograder feedback {root} {assignment} --release")
+    return 0
+
+
+def _describe(course: CourseSettings, assignment: str, one: Request) -> Iterator[str]:
+    """Yield lines on a request: who and when, the text, the cards."""
+    yield f"  {one.student}, {one.came[:16].replace('T', ' ')} UTC:"
+    yield textwrap.indent(one.text, "    > ", lambda line: True)
+    named = _named(one, course, assignment)
+    for name, cell in _checks(course, assignment, one.student):
+        verdict, _ = verdict_in(cell, name)
+        if verdict and (name in named or (not named and verdict.state != "passed")):
+            yield textwrap.indent(verdict.text(course.language), "    ")
+
+
+def _named(one: Request, course: CourseSettings, assignment: str) -> list[str]:
+    """Return the names of exercises that the text of a request has in it."""
+    words = set(re.findall(r"\w+", one.text))
+    return [name for name, _ in _checks(course, assignment, one.student) if name in words]
+
+
+def _checks(course: CourseSettings, assignment: str, student: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield pairs of exercise name and check, as JSON, from a student's graded notebooks."""
+    for path in sorted(course.autograded(assignment, student).glob("*.ipynb")):
+        try:
+            cells = read(path)["cells"]
+        except Unreadable:
+            continue
+        for cell in cells:
+            role, _, name = str(cell["metadata"].get("nbgrader", {}).get("grade_id", "")).partition("-")
+            if role == "check":
+                yield name, cell

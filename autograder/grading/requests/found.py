@@ -1,0 +1,47 @@
+"""Requests found in the files of a submission.
+
+A request is a file such as `regrade.txt`, or text in a Markdown cell after "Regrade:".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..submission.sanitize import Unreadable, load, parse
+
+_FILE = re.compile(r"(regrade|пересмотр)\.(txt|md)", re.IGNORECASE)
+_IN_CELL = re.compile(r"^[\s#>*_]*(?:regrade|пересмотр)[*_]*:[*_]*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_LARGEST = 100_000  # bytes of a file
+_LONGEST = 4000  # characters of a request
+
+
+def find_requests(folder: Path) -> Iterator[str]:
+    """Yield the text of each request in the submission in `folder`. Links are not followed."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        try:
+            if _FILE.fullmatch(path.name):
+                yield from _cut(load(path, _LARGEST).decode("utf-8-sig", "replace"))
+            elif path.suffix == ".ipynb":
+                yield from _in_notebook(parse(load(path), path.name))
+        except (Unreadable, OSError):  # grading itself tells about files that cannot be read
+            continue
+
+
+def _in_notebook(notebook: dict[str, Any]) -> Iterator[str]:
+    for cell in notebook["cells"]:
+        match cell:
+            case {"cell_type": "markdown", "source": str() | list() as source}:
+                text = source if isinstance(source, str) else "".join(map(str, source))
+                if found := _IN_CELL.search(text):
+                    yield from _cut(found[1])
+
+
+def _cut(text: str) -> Iterator[str]:
+    """Yield a text without white space around it, unless nothing is left."""
+    if text := text.strip()[:_LONGEST]:
+        yield text

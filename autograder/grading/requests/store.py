@@ -1,0 +1,77 @@
+"""Stored requests of one assignment, one file per student."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Request:
+    """A student's request to look at a grade again.
+
+    `came` is the time when it was found, in UTC as ISO 8601. `answer` is empty until an instructor answers.
+    """
+
+    student: str
+    text: str
+    came: str
+    answer: str = ""
+
+
+class RequestStore:
+    """The requests of one assignment.
+
+    A request stays when a later submission no longer has it. `root` is the course folder.
+    """
+
+    def __init__(self, root: Path, assignment: str) -> None:
+        self._folder = root / ".autograder" / "requests" / assignment
+
+    def all(self) -> list[Request]:
+        """Return all requests, ordered by time. Raises OSError if a file cannot be read."""
+        found = [one for path in self._folder.glob("*.json") for one in _read(path)]
+        return sorted(found, key=lambda one: (one.came, one.student))
+
+    def open(self) -> list[Request]:
+        """Return the requests without an answer, ordered by time."""
+        return [one for one in self.all() if not one.answer]
+
+    def add(self, student: str, texts: Iterable[str]) -> None:
+        """Store requests. A text that the student has already sent is not stored again."""
+        known = _read(self._path(student))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        texts = [text for text in dict.fromkeys(texts) if text not in {one.text for one in known}]
+        if texts:
+            self._write(student, [*known, *(Request(student, text, now) for text in texts)])
+
+    def answer(self, student: str, answer: str) -> int:
+        """Store the answer to all open requests of a student. Returns their number."""
+        known = _read(self._path(student))
+        answered = [one if one.answer else replace(one, answer=answer) for one in known]
+        if answered != known:
+            self._write(student, answered)
+        return sum(not one.answer for one in known)
+
+    def _write(self, student: str, requests: list[Request]) -> None:
+        path = self._path(student)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps([asdict(one) for one in requests], ensure_ascii=False), encoding="utf-8")
+        draft.replace(path)
+
+    def _path(self, student: str) -> Path:
+        """Return the path of a student's file. A hash, because names may have any characters and any length."""
+        return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
+
+
+def _read(path: Path) -> list[Request]:
+    try:
+        return [Request(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
+    except FileNotFoundError:
+        return []
