@@ -45,6 +45,53 @@ WORDS = {
     "students": Text("Who ({count})", "Кто (всего {count})"),
     "code": Text("One such answer", "Один из таких ответов"),
     "cut": Text("… the rest is in the notebook", "… остальное в тетради"),
+    "lecture": Text("A question for the next lecture", "Вопрос для следующей лекции"),
+    "lecture_how": Text(
+        "From the most frequent misconception: show it, let everybody vote alone, then let neighbours talk and vote again.",
+        "По самой частой ошибке: покажите вопрос, пусть каждый ответит сам, потом обсудит с соседом и ответит ещё раз.",
+    ),
+    "lecture_entry": Text("What is {what} after this code?", "Чему равно {what} после этого кода?"),
+    "lecture_output": Text("What comes out, compared with what is right?", "Что получится по сравнению с верным результатом?"),
+    "lecture_mistake": Text("What is wrong here?", "Что здесь неверно?"),
+    "lecture_called": Text("Called as", "Вызов"),
+    "lecture_answer": Text("Answer", "Ответ"),
+    "lecture_tempting": Text("Students expected: {choice}", "Студенты ожидали: {choice}"),
+    "lecture_required": Text("The exercise asks for: {choice}", "По условию нужно: {choice}"),
+    "nothing_wrong": Text("Nothing: the code is right.", "Ничего: код верный."),
+    "choice_right": Text("the right value", "верное значение"),
+    "choice_multiple": Text("{factor} times the right value", "{factor} × верное значение"),
+    "choice_other": Text("another value", "другое значение"),
+    "choice_error": Text("an error: {kind}", "ошибка {kind}"),
+    "choice_nan": Text("NaN", "NaN"),
+    "choice_shape": Text("a value of shape {shape}", "значение формы {shape}"),
+    "difficulty": Text("mean share of points", "средняя доля баллов"),
+    "discrimination": Text("discrimination", "различающая сила"),
+    "statistics_how": Text(
+        "Discrimination is the correlation of an exercise's points with the points for all others: near 0, the exercise "
+        "does not tell strong students from weak ones; below 0, look at the exercise itself.",
+        "Различающая сила — корреляция баллов за упражнение с баллами за все остальные. Около 0 — упражнение не отличает "
+        "сильных студентов от слабых; меньше 0 — посмотрите на само упражнение.",
+    ),
+    "similar": Text("Answers that are alike", "Похожие ответы"),
+    "similar_how": Text(
+        "Pairs that share more than the exercise forces and the class has in common. A reason to talk, never a verdict.",
+        "Пары с общим текстом, которого упражнение не требует и которого нет у остальной группы. Это повод поговорить, "
+        "а не доказательство.",
+    ),
+    "shared": Text("Shared text", "Общий текст"),
+    "tokens": Text("tokens in common", "общих лексем"),
+    "course": Text("The course so far", "Курс на сегодня"),
+    "assignment": Text("assignment", "задание"),
+    "stuck": Text("Who is stuck", "Кому нужна помощь"),
+    "stuck_how": Text(
+        "Students with mistakes of one theme in at least three lessons.",
+        "Студенты, которые ошибались в одной и той же теме хотя бы в трёх уроках.",
+    ),
+    "nobody_stuck": Text(
+        "Nobody made mistakes of one theme in three lessons.", "Никто не ошибался в одной теме в трёх уроках."
+    ),
+    "theme": Text("theme", "тема"),
+    "mistakes": Text("mistakes", "ошибки"),
     "extras": Text("Extras", "Дополнительные упражнения"),
     "extras_note": Text("Not part of the score.", "В оценку не входят."),
     "look": Text("For you to look at", "Что нужно посмотреть"),

@@ -51,12 +51,15 @@ class Answered:
     """The counts of one exercise: submissions by state, groups of wrong answers.
 
     `states` maps each state to a number of submissions. A state is one of `STATES`, `BROKEN`, `HELD_BACK` or
-    `NO_VERDICT`. `alike` maps the results of `_kind` to groups of wrong answers.
+    `NO_VERDICT`. `alike` maps the results of `_kind` to groups of wrong answers. `earned` maps students to points,
+    `sources` to the code of their answers.
     """
 
     exercise: Exercise
     states: Counter[str] = field(default_factory=Counter)
     alike: dict[str, Wrong] = field(default_factory=dict)
+    earned: dict[str, float] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
 
     @property
     def answers(self) -> int:
@@ -120,6 +123,9 @@ class Graded:
             answer = cells.get(f"answer-{name}", {})
             error = _error(answer) if verdict and verdict.state == "not attempted" else ""
             answered.states[BROKEN if error else _state(verdict)] += 1
+            answered.earned[student] = verdict.points if verdict else 0.0
+            if error or (verdict and verdict.state != "not attempted"):
+                answered.sources[student] = _source(answer)
             if verdict and (error or verdict.state == "not yet"):
                 new = Wrong(answered.exercise, verdict.mistake, verdict, observed is not None, error)
                 answered.alike.setdefault(_kind(new), new).add(student, _source(answer))

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...checking.card_layout import inline
@@ -21,10 +20,13 @@ from ...messages.report import WORDS, label_of, said
 from ..course.settings import course_settings
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
+from .item_statistics import ItemStatistics, item_statistics
+from .lecture_question import Question, lecture_question
+from .overview import ENVIRONMENT, Overview
 from .plots import COLOURS, bins, histogram, shares
 from .reason_translation import in_both_languages
+from .similar_answers import Pair, similar_in
 
-_TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
 _LEADING = 3  # misunderstandings at the top of the HTML page
 _LONGEST = 3000  # characters of an answer that are shown
 
@@ -32,8 +34,8 @@ _LONGEST = 3000  # characters of an answer that are shown
 def report_course(root: Path, assignment: str | None, language: str | None) -> list[Path]:
     """Write the report on one assignment, or on all graded ones, as HTML files. Returns the files' paths.
 
-    The English report is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. If `language` is None, the
-    report is in the course's language.
+    The English report is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. Without an assignment there
+    is also a page on the course, report/index.html. If `language` is None, the report is in the course's language.
     Raises UserError with the remedy if nothing has been graded, or a report cannot be written.
     """
     course = course_settings(root)
@@ -41,18 +43,24 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
         raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
-    made = []
-    for name in chosen:
-        ending = "" if language == LANGUAGES[0] else f".{language}"
-        path = course.root / "report" / f"{name}{ending}.html"
-        page = _Page(collect(course, name), language, path.parent).html()
-        try:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}: the course folder must be writable") from error
-        made.append(path)
+    folder = course.root / "report"
+    ending = ".html" if language == LANGUAGES[0] else f".{language}.html"
+    pages = {f"{name}{ending}": _Page(collect(course, name), language, folder) for name in chosen}
+    made = [_write(folder / name, page.html()) for name, page in pages.items()]
+    if not assignment:
+        overview = Overview({name: page.graded for name, page in pages.items()}, language)
+        made.append(_write(folder / f"index{ending}", overview.html()))
     return made
+
+
+def _write(path: Path, page: str) -> Path:
+    """Write a page into a file, and return its path. Raises UserError if the file cannot be written."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}: the course folder must be writable") from error
+    return path
 
 
 class _Page:
@@ -68,14 +76,7 @@ class _Page:
         self.total = len(graded.scores)
 
     def html(self) -> str:
-        environment = Environment(
-            loader=FileSystemLoader(_TEMPLATES),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        return environment.get_template("page.html.j2").render(
+        return ENVIRONMENT.get_template("page.html.j2").render(
             page=self, words=self.words, graded=self.graded, colours=COLOURS, leading=self._leading()
         )
 
@@ -140,8 +141,35 @@ class _Page:
     def of_kind(self, *, core: bool) -> list[Answered]:
         return [each for each in self.graded.exercises.values() if each.exercise.core == core]
 
+    def statistics(self) -> dict[str, ItemStatistics]:
+        """Return difficulty and discrimination of the core exercises, by name."""
+        core = self.of_kind(core=True)
+        earned = {each.exercise.name: each.earned for each in core}
+        return item_statistics(earned, {each.exercise.name: each.exercise.points for each in core})
+
+    def share(self, value: float | None) -> str:
+        """Return a number from −1 to 1 with two decimals, or a dot for None."""
+        if value is None:
+            return "·"
+        text = f"{value:.2f}".replace("-", "−")
+        return text.replace(".", ",") if self.language == "ru" else text
+
+    # ---------------------------------------------------------------------------------------------- the whole class
+
+    def question(self) -> Question | None:
+        return lecture_question(self.graded.misunderstood(), self.graded.lessons)
+
+    def similar(self) -> list[Pair]:
+        return similar_in(self.graded)
+
+    def inline(self, text: Text) -> Markup:
+        """Return a sentence with code and formulas as HTML."""
+        return Markup(inline(text.read(self.language)))
+
+    # ------------------------------------------------------------------------------------------------- one exercise
+
     def heading(self, answered: Answered) -> Markup:
-        return self._inline(answered.exercise.title)
+        return self.inline(answered.exercise.title)
 
     def plain_title(self, answered: Answered) -> str:
         return answered.exercise.title.read(self.language).replace("`", "")
@@ -158,7 +186,7 @@ class _Page:
         if wrong.mistake is None:
             return Markup("")
         known = wrong.exercise.mistakes.get(wrong.mistake)
-        return self._inline(known.says if known else WORDS["gone"].format(name=wrong.mistake))
+        return self.inline(known.says if known else WORDS["gone"].format(name=wrong.mistake))
 
     def failed(self, wrong: Wrong) -> Markup:
         """Return, as HTML, the sentence on the aspect that is wrong in a group of answers.
@@ -169,7 +197,7 @@ class _Page:
         if finding is None or label_of(finding) == "card.raised":
             return Markup("")
         says = next((aspect.says for aspect in wrong.exercise.aspects if aspect.name == finding.aspect), None)
-        return self._inline(says) if says else Markup("")
+        return self.inline(says) if says else Markup("")
 
     def returned(self, wrong: Wrong) -> list[Markup]:
         """Return HTML lines on the values that a group of answers returned, or on the exception raised.
@@ -231,6 +259,3 @@ class _Page:
     def percent(self, part: int, whole: int) -> str:
         share = round(100 * part / whole) if whole else 0
         return f"{share} %" if self.language == "ru" else f"{share}%"
-
-    def _inline(self, text: Text) -> Markup:
-        return Markup(inline(text.read(self.language)))

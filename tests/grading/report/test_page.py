@@ -82,8 +82,9 @@ def test_every_exercise_has_its_shares(graded: Course, page: BeautifulSoup) -> N
             cells = [plain(cell) for cell in row.find_all("td")]
             shown[titles[cells[0]]] = dict(zip(head[1:], cells[1:]))
     assert set(shown) == set(titles.values())
+    assert -1 <= float(shown[EXERCISE].pop("discrimination").replace("−", "-")) <= 1
     assert shown[EXERCISE] == {
-        "solved": "13%", "passed": "2", "not yet": "9", "not attempted": "1",
+        "solved": "13%", "mean share of points": "0.13", "passed": "2", "not yet": "9", "not attempted": "1",
         "stopped by an error": "1", "held back until a person has looked": "1", "no verdict": "1",
     }  # fmt: skip
     assert shown["predict_accumulation"]["not yet"] == "3"

@@ -1,0 +1,97 @@
+"""Observed values as choices of a question."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import torch
+
+from ...checking.observe import Run
+from ...checking.values import AtMost
+from ...language import Text
+from ...messages.report import WORDS
+
+_LARGEST = 6  # numbers of a tensor that is shown
+_MOST_COUNTED = 1000  # passes and operations can be counted by hand, bytes cannot
+_EXACT = 1e-4  # relative deviation of a fraction
+_LARGEST_TERM = 20  # of a fraction that students can derive
+_MISSING = object()
+
+
+def choice_for(run: Run, right: Run, aspect: str, path: tuple[str, ...], plain: bool) -> Text | None:
+    """Return an entry of the observation `run` in a few words, or None if it cannot be told.
+
+    `right` is the solution's observation. If `plain` is False, numbers that depend on random inputs are told as
+    multiples of the right ones.
+    """
+    if run.raised:
+        kind = run.raised.parameters.get("type")
+        return WORDS["choice_error"].format(kind=kind) if kind else None
+    value, wanted = _entry(run, aspect, path), _entry(right, aspect, path)
+    if isinstance(value, AtMost):
+        return _same(f"{value.used:g}") if value.used == int(value.used) and value.used <= _MOST_COUNTED else None
+    if value is None:
+        return _same("None")
+    if isinstance(value, bool) or isinstance(wanted, bool) or value is _MISSING:
+        return _same(str(value)) if plain and value is not _MISSING else None
+    if plain:
+        return _same(_number(value)) if isinstance(value, (int, float, str)) else _small(value)
+    return _relative(value, wanted)
+
+
+def is_telling(choice: Text) -> bool:
+    """Return whether a choice says more than that a value is another one."""
+    return choice.en != WORDS["choice_other"].en
+
+
+def _entry(run: Run, aspect: str, path: tuple[str, ...]) -> object:
+    value: object = run.values.get(aspect, _MISSING)
+    for key in path:
+        value = value.get(key, _MISSING) if isinstance(value, dict) else _MISSING
+    return value
+
+
+def _relative(value: object, wanted: object) -> Text | None:
+    """Return a number or tensor as a multiple of the right one, or None if it is neither."""
+    if any(isinstance(each, torch.Tensor) and each.is_complex() for each in (value, wanted)):
+        return None
+    try:
+        mine = torch.as_tensor(value, dtype=torch.float64)
+        right = torch.as_tensor(wanted, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+    if mine.shape != right.shape:
+        return WORDS["choice_shape"].format(shape=tuple(mine.shape))
+    if mine.isnan().any():
+        return WORDS["choice_nan"]
+    if torch.allclose(mine, right, rtol=1e-5, atol=0):
+        return WORDS["choice_right"]
+    if not mine.any():
+        return _same("0")
+    ratios = (mine / right)[right != 0]
+    fits = ratios.numel() and bool(ratios.isfinite().all()) and not mine[right == 0].any()
+    if fits and torch.allclose(ratios, ratios.mean(), rtol=_EXACT):
+        mean = float(ratios.mean())
+        factor = Fraction(mean).limit_denominator(_LARGEST_TERM)
+        if abs(factor - mean) < _EXACT * abs(factor) and abs(factor.numerator) <= _LARGEST_TERM:
+            return WORDS["choice_multiple"].format(factor=str(factor).replace("-", "−"))
+    return WORDS["choice_other"]
+
+
+def _small(value: object) -> Text | None:
+    """Return a tensor with few numbers as text, for example "[0.5, 1]"."""
+    if not isinstance(value, torch.Tensor) or value.is_sparse or not 0 < value.numel() <= _LARGEST:
+        return None
+
+    def numbers(part: object) -> str:
+        return f"[{', '.join(map(numbers, part))}]" if isinstance(part, list) else _number(part)
+
+    return _same(numbers(value.tolist()))
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _same(text: str) -> Text:
+    return Text(text, text)

@@ -1,0 +1,129 @@
+"""Pairs of similar answers, judged by their own tokens.
+
+Tokens that the exercise forces, or that many answers have, do not count.
+
+The idea of fingerprints that leave out what many have: Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms
+for Document Fingerprinting" (MOSS), 2003.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rapidfuzz.distance import Indel
+
+from ...authoring.source import solutions
+from .counts import Graded
+
+_WINDOW = 5  # tokens: shorter sequences are alike by chance
+_OWN = 20  # tokens of an answer's own: fewer prove nothing
+_ALIKE = 0.9  # similarity of the answers' own tokens
+_COMMON = 0.1  # of the answers: what more of them have is no pair's own
+_FEW = 3  # answers that are never too many
+_LISTED = 20  # pairs
+_LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token of an answer, or a word of a comment.
+
+    `line` is the index of the line in the answer.
+    """
+
+    text: str
+    line: int
+
+
+@dataclass
+class Pair:
+    """Two students with answers that are alike.
+
+    `shared` maps exercises to the lines that both answers have. `tokens` is the number of shared tokens that neither
+    the exercise nor most of the class has.
+    """
+
+    students: tuple[str, str]
+    shared: dict[str, str] = field(default_factory=dict)
+    tokens: int = 0
+
+
+def similar_in(graded: Graded) -> list[Pair]:
+    """Return the pairs of students whose answers to the exercises of one assignment are alike."""
+    forced = {}
+    for name, each in graded.exercises.items():
+        given = [cell.source for lesson in graded.lessons for cell in lesson.of("given", name)]
+        forced[name] = [*solutions(each.exercise), *given]
+    return similar_answers({name: each.sources for name, each in graded.exercises.items()}, forced)
+
+
+def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[str, Sequence[str]]) -> list[Pair]:
+    """Return the pairs of students whose answers are alike, those with the most shared tokens first.
+
+    `answers` maps exercises to students to answers. `forced` maps exercises to texts that anybody may have: given code
+    and right answers of the lesson.
+    """
+    pairs: dict[tuple[str, str], Pair] = {}
+    for name, by_student in answers.items():
+        tokens = {student: tokens_of(source) for student, source in sorted(by_student.items())}
+        own = _own_tokens(tokens, [tokens_of(source) for source in forced.get(name, ())])
+        for one, other in itertools.combinations(own, 2):
+            same = _shared(own[one], own[other])
+            if same:
+                pair = pairs.setdefault((one, other), Pair((one, other)))
+                pair.tokens += len(same)
+                lines = by_student[one].splitlines()
+                pair.shared[name] = "\n".join(lines[line] for line in sorted({token.line for token in same}))
+    return sorted(pairs.values(), key=lambda pair: (-pair.tokens, pair.students))[:_LISTED]
+
+
+def tokens_of(source: str) -> list[Token]:
+    """Return the tokens of Python code, without layout. Of code that is no Python the words are returned."""
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                found += [Token(word, token.start[0] - 1) for word in token.string.split()]
+            elif token.type not in _LAYOUT:
+                found.append(Token(token.string, token.start[0] - 1))
+    except (tokenize.TokenError, SyntaxError):
+        lines = source.splitlines()
+        return [Token(word, number) for number, line in enumerate(lines) for word in re.findall(r"\w+|\S", line)]
+    return found
+
+
+def _own_tokens(tokens: Mapping[str, list[Token]], forced: Iterable[list[Token]]) -> dict[str, list[Token]]:
+    """Return the tokens of each answer that neither `forced` nor many answers have, where they are enough."""
+    common = {window for each in forced for window in _windows(each)}
+    counts = Counter(window for each in tokens.values() for window in set(_windows(each)))
+    most = max(_FEW, _COMMON * len(tokens))
+    common |= {window for window, count in counts.items() if count > most}
+    own = {}
+    for student, each in tokens.items():
+        inside = {
+            place for start, window in enumerate(_windows(each)) if window not in common
+            for place in range(start, start + _WINDOW)
+        }  # fmt: skip
+        if len(inside) >= _OWN:
+            own[student] = [each[place] for place in sorted(inside)]
+    return own
+
+
+def _windows(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
+    texts = [token.text for token in tokens]
+    return [tuple(texts[start : start + _WINDOW]) for start in range(len(texts) - _WINDOW + 1)]
+
+
+def _shared(one: Sequence[Token], other: Sequence[Token]) -> list[Token]:
+    """Return the tokens of `one` that `other` has in the same order, or an empty list if the two are not alike."""
+    first, second = [token.text for token in one], [token.text for token in other]
+    if Indel.normalized_similarity(first, second, score_cutoff=_ALIKE) < _ALIKE:
+        return []
+    blocks = Indel.opcodes(first, second)
+    return [one[place] for block in blocks if block.tag == "equal" for place in range(block.src_start, block.src_end)]

@@ -1,0 +1,65 @@
+"""The page on the course: assignments, and students who are stuck."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from autograder import exercises
+from autograder.authoring.build import COURSE
+from autograder.cli import main
+from autograder.grading.report.counts import Answered, Graded, Wrong
+from autograder.grading.report.overview import Overview
+from autograder.grading.report.themes import TITLES, stuck_students, theme_of
+from support.course import Course
+from support.report import text
+
+
+def made_up(lesson: str, students: dict[str, str]) -> Graded:
+    """An assignment in which each of `students` made the first mistake of a theme."""
+    (source,) = COURSE.read([lesson])
+    known = exercises.load(lesson)
+    one = Graded(source.file_name, 10.0, [source], exercises={name: Answered(each) for name, each in known.items()})
+    for student, theme in students.items():
+        name, mistake = next(
+            (name, mistake) for name, each in known.items() for mistake in each.mistakes if theme_of(mistake) == theme
+        )
+        one.scores[student] = 1.0
+        one.exercises[name].alike.setdefault(mistake, Wrong(known[name], mistake, None, True)).students.append(student)  # type: ignore[arg-type]
+    return one
+
+
+def test_every_theme_is_in_three_lessons() -> None:
+    lessons = defaultdict(set)
+    for lesson in COURSE.read():
+        for exercise in exercises.load(lesson.name).values():
+            for mistake in exercise.mistakes:
+                lessons[theme_of(mistake)].add(lesson.name)
+    assert all(len(lessons[theme]) >= 3 for theme in TITLES)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_who_makes_one_mistake_in_three_lessons_is_stuck(language: str) -> None:
+    lessons = ["graph_and_backward", "leaf_tensors", "capstones"]
+    all_graded = [made_up(lesson, {"<i>ann</i>": "accumulation", "bo": "recording"}) for lesson in lessons[:2]]
+    assert stuck_students(all_graded) == []
+    all_graded.append(made_up(lessons[2], {"<i>ann</i>": "accumulation"}))
+    assert [(each.student, each.theme) for each in stuck_students(all_graded)] == [("<i>ann</i>", "accumulation")]
+    page = BeautifulSoup(
+        Overview({f"{each.assignment}.html": each for each in all_graded}, language).html(), "html.parser"
+    )
+    (row,) = page.select("#stuck tbody tr")
+    assert text(row.td) == "<i>ann</i>"
+    assert len(row.select("a")) == 3
+
+
+def test_the_command_makes_it(graded: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(graded.folder)]) == 0
+    paths = list(map(Path, capsys.readouterr().out.splitlines()))
+    assert [path.name for path in paths] == ["03_gradient_accumulation.html", "own.html", "index.html"]
+    page = BeautifulSoup(paths[-1].read_text(encoding="utf-8"), "html.parser")
+    links = [tag["href"] for tag in page.select("#assignments a")]
+    assert links == ["03_gradient_accumulation.html", "own.html"]
