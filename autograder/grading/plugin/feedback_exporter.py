@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import pass_context
-from nbconvert.exporters import HTMLExporter
+from jinja2 import BytecodeCache, pass_context
+from jinja2.bccache import Bucket
+from nbconvert.exporters import HTMLExporter, TemplateExporter
+from nbconvert.filters import Highlight2HTML
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import GetGrades
@@ -71,7 +75,14 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
     def markdown2html(self, context: Any, source: str) -> str:
         """Return Markdown as HTML, with formulas as MathML. This is a filter for the template."""
         attachments = context.get("cell", {}).get("attachments", {})
-        return render_markdown(source, attachments=attachments, exclude_anchor_links=True)
+        if attachments:
+            return render_markdown(source, attachments=attachments, exclude_anchor_links=True)
+        return _markdown(source)
+
+    def _create_environment(self) -> Any:
+        environment = super()._create_environment()
+        environment.bytecode_cache = _COMPILED
+        return environment
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> tuple[str, Any]:
         language = language_of(nb)
@@ -81,8 +92,43 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
         resources["code_style"] = HtmlFormatter(style="default").get_style_defs(".highlight")
         resources["words"] = {name: text.read(language) for name, text in WORDS.items()}
         resources["title_of"] = lambda grade_id: title(str(grade_id), lesson, language)
-        page: tuple[str, Any] = super().from_notebook_node(nb, resources, **kw)
-        return page
+        self.register_filter("highlight_code", lambda source, metadata: _highlighted(source))
+        # HTMLExporter's own method would parse the whole page again, which doubles the time of a page.
+        html, resources = TemplateExporter.from_notebook_node(self, nb, self._init_resources(resources), **kw)
+        return _NO_ALT.sub('<img alt="" ', html), resources
+
+
+class _Memory(BytecodeCache):
+    """Compiled templates in memory.
+
+    An exporter is made for each page. Compiling the templates would take a sixth of its time.
+    """
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._code:
+            bucket.bytecode_from_string(self._code[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Memory()
+_NO_ALT = re.compile(r"<img (?![^>]*\balt=)")
+
+
+# The pages of a class have most cells in common.
+@lru_cache(maxsize=1024)
+def _markdown(source: str) -> str:
+    return render_markdown(source, exclude_anchor_links=True)
+
+
+@lru_cache(maxsize=1024)
+def _highlighted(source: str) -> str:
+    html: str = Highlight2HTML(pygments_lexer="python")(source)
+    return html
 
 
 def language_of(nb: NotebookNode) -> str:

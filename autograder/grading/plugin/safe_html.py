@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from nbconvert.filters import markdown2html
@@ -66,6 +67,7 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         return safe
 
 
+@lru_cache(maxsize=1024)  # the submissions of a class have most cells in common
 def is_plain(text: str) -> bool:
     """Return whether Markdown text renders to harmless HTML tags only.
 
