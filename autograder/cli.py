@@ -80,137 +80,13 @@ def _drop_unread_output() -> bool:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """Run one command of `autograder` and return its exit status."""
-    import argparse
-    from pathlib import Path
-
+    from .arguments import read_arguments
     from .errors import UserError
 
-    parser = argparse.ArgumentParser(
-        prog="autograder", description="A course on torch.autograd and its graded checker."
-    )
-    commands = parser.add_subparsers(dest="command")
-
-    lab = commands.add_parser("lab", help="open JupyterLab on a working copy of the notebooks")
-    lab.add_argument("--language", choices=("en", "ru"), default="en")
-    lab.add_argument("--work", type=Path, default=Path("work"), help="the working copy (default: work)")
-    lab.add_argument("--prepare", action="store_true", help="only prepare the working copy")
-
-    commands.add_parser("singleuser", help="be JupyterHub's server for one user, in the language that the hub names")
-
-    build = commands.add_parser("build", help="write notebooks and keys from the lesson sources")
-    build.add_argument("lessons", nargs="*", metavar="LESSON")
-    how = build.add_mutually_exclusive_group()
-    how.add_argument("--check", action="store_true", help="write nothing; fail if a built file is out of date")
-    how.add_argument(
-        "--accept", action="store_true", help="record that the Russian texts of LESSON match the English ones"
-    )
-    build.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
-
-    verify = commands.add_parser(
-        "verify", help="check the exercises: solutions pass, stubs do not, each mistake is recognised"
-    )
-    verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
-    verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
-    verify.add_argument(
-        "--processes",
-        type=_positive,
-        metavar="N",
-        help="try each answer four times in each of N processes (default: 5)",
-    )
-    verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
-
-    course = commands.add_parser("course", help="make an nbgrader course folder, or bring one up to date")
-    course.add_argument("directory", type=Path, metavar="DIR")
-    what = course.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="only explain the rules, and which grades they would change")
-    what.add_argument("--apply", action="store_true", help="let grades follow the rules as they stand now")
-    course.add_argument("--language", choices=("en", "ru"), default=None, help="of a new course (default: en)")
-    course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
-
-    collect = commands.add_parser("collect", help="take submissions out of what an LMS gives: zip archives or folders")
-    collect.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archives, folders or notebooks")
-    collect.add_argument("--course", type=Path, default=Path(), metavar="DIR", help="the course folder (default: here)")
-    collect.add_argument("--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet: names and times")
-    collect.add_argument("--add", action="store_true", help="add unknown people to students.csv")
-
-    grade = commands.add_parser("grade", help="grade submissions, each in a sandbox, on all cores")
-    grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    grade.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all with submissions)")
-    grade.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
-    grade.add_argument(
-        "--student",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only this student's submission; may be given more than once",
-    )
-    grade.add_argument("--force", action="store_true", help="also grade submissions again that have not changed")
-    grade.add_argument(
-        "--isolation",
-        choices=("full", "none"),
-        default=None,
-        help="none: run students' code as your user (default: as the course's config says, else full)",
-    )
-    grade.add_argument("--json", action="store_true", help="print the results as JSON")
-    grade.add_argument(
-        "--again",
-        metavar="EXERCISE",
-        help="judge this exercise of all submissions again, and list the scores that would change",
-    )
-    grade.add_argument("--apply", action="store_true", help="with --again: raise the scores that would rise")
-    grade.add_argument("--lower", action="store_true", help="with --again --apply: also lower scores")
-
-    watch = commands.add_parser("watch", help="grade submissions as they arrive, and give feedback at once")
-    watch.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    watch.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="(default: nbgrader's exchange)")
-    watch.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
-    watch.add_argument("--isolation", choices=("full", "none"), default=None, help="as for `autograder grade`")
-    watch.add_argument("--add", action="store_true", help="add unknown people to students.csv")
-
-    requests = commands.add_parser("requests", help="list students' requests to look again, or answer one")
-    requests.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    requests.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all)")
-    requests.add_argument("--student", metavar="NAME", help="with --answer: whose requests are answered")
-    requests.add_argument("--answer", metavar="TEXT", help="a comment for the student's page of feedback")
-
-    feedback = commands.add_parser("feedback", help="make the feedback pages that are missing or out of date")
-    feedback.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    feedback.add_argument(
-        "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)"
-    )
-    feedback.add_argument("--release", action="store_true", help="then release all pages to nbgrader's exchange")
-
-    hand_back = commands.add_parser("return", help="write grades and feedback in the forms that an LMS imports")
-    hand_back.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    hand_back.add_argument("assignment", nargs="?", type=_assignment, help="one assignment (default: all, and a total)")
-    hand_back.add_argument(
-        "--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet (default: the collected one)"
-    )
-    hand_back.add_argument("--gradebook", type=Path, metavar="CSV", help="Canvas' gradebook, as exported")
-
-    report = commands.add_parser("report", help="make a page on what the class understood")
-    report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    report.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)")
-    report.add_argument(
-        "--language", choices=("en", "ru"), default=None, help="of the page (default: the course's language)"
-    )
-
-    commands.add_parser("doctor", help="find out whether this machine can isolate students' code, and how to allow it")
-
-    chosen = parser.parse_args(arguments)
+    chosen = read_arguments(arguments)
     if chosen.command is None:
         print(_BEGIN)
         return 0
-    if chosen.command == "build" and chosen.accept and not chosen.lessons:
-        parser.error("--accept needs the name of a lesson: it says that you have read its Russian texts")
-    if chosen.command == "grade" and chosen.again and not chosen.assignment:
-        parser.error("--again needs the assignment as well: autograder grade DIR ASSIGNMENT --again EXERCISE")
-    if chosen.command == "grade" and chosen.again and chosen.student:
-        parser.error("--again judges everybody: it does not go with --student")
-    if chosen.command == "grade" and (chosen.apply or chosen.lower) and not chosen.again:
-        parser.error("--apply and --lower say what --again EXERCISE may do")
-    if chosen.command == "requests" and chosen.answer and not (chosen.assignment and chosen.student):
-        parser.error("--answer needs more: autograder requests DIR ASSIGNMENT --student NAME --answer TEXT")
     try:
         if chosen.command in _EXTRAS:
             from .extras import refuse_others, require
@@ -222,28 +98,6 @@ def _run(arguments: Sequence[str] | None) -> int:
     except UserError as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 1
-
-
-def _assignment(text: str) -> str:
-    """Return the name of an assignment from a command-line argument.
-
-    The argument may be a path, because shells complete a name to the folder's path.
-    """
-    from pathlib import Path
-
-    return Path(text).name or text
-
-
-def _positive(text: str) -> int:
-    """Return the number that a command-line argument states.
-
-    Raises ArgumentTypeError if the argument is no whole number of at least 1.
-    """
-    import argparse
-
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
 
 
 def _lab(chosen: argparse.Namespace) -> int:

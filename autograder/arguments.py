@@ -1,0 +1,186 @@
+"""The command line of `autograder`: commands, options, and what goes together."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the command and options of a command line. `arguments` are its words, or None for the process's own.
+
+    Ends the process with a message if the command line is wrong.
+    """
+    parser = argparse.ArgumentParser(
+        prog="autograder", description="A course on torch.autograd and its graded checker."
+    )
+    commands = parser.add_subparsers(dest="command")
+    _add_lab(commands)
+    _add_authoring(commands)
+    _add_course(commands)
+    _add_grading(commands)
+    _add_results(commands)
+    chosen = parser.parse_args(arguments)
+    for condition, complaint in _complaints(chosen):
+        if condition:
+            parser.error(complaint)
+    return chosen
+
+
+def _complaints(chosen: argparse.Namespace) -> list[tuple[bool, str]]:
+    """Return pairs of a condition that makes a command line wrong, and what to say then."""
+    match chosen.command:
+        case "build":
+            needs = "--accept needs the name of a lesson: it says that you have read its Russian texts"
+            return [(chosen.accept and not chosen.lessons, needs)]
+        case "grade":
+            needs = "--again needs the assignment as well: autograder grade DIR ASSIGNMENT --again EXERCISE"
+            return [
+                (chosen.again and not chosen.assignment, needs),
+                (chosen.again and chosen.student, "--again judges everybody: it does not go with --student"),
+                (
+                    (chosen.apply or chosen.lower) and not chosen.again,
+                    "--apply and --lower say what --again EXERCISE may do",
+                ),
+            ]
+        case "requests":
+            needs = "--answer needs more: autograder requests DIR ASSIGNMENT --student NAME --answer TEXT"
+            return [(chosen.answer and not (chosen.assignment and chosen.student), needs)]
+    return []
+
+
+def _add_lab(commands: Any) -> None:
+    lab = commands.add_parser("lab", help="open JupyterLab on a working copy of the notebooks")
+    lab.add_argument("--language", choices=("en", "ru"), default="en")
+    lab.add_argument("--work", type=Path, default=Path("work"), help="the working copy (default: work)")
+    lab.add_argument("--prepare", action="store_true", help="only prepare the working copy")
+
+    commands.add_parser("singleuser", help="be JupyterHub's server for one user, in the language that the hub names")
+
+
+def _add_authoring(commands: Any) -> None:
+    build = commands.add_parser("build", help="write notebooks and keys from the lesson sources")
+    build.add_argument("lessons", nargs="*", metavar="LESSON")
+    how = build.add_mutually_exclusive_group()
+    how.add_argument("--check", action="store_true", help="write nothing; fail if a built file is out of date")
+    how.add_argument(
+        "--accept", action="store_true", help="record that the Russian texts of LESSON match the English ones"
+    )
+    build.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
+
+    verify = commands.add_parser(
+        "verify", help="check the exercises: solutions pass, stubs do not, each mistake is recognised"
+    )
+    verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
+    verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
+    verify.add_argument(
+        "--processes",
+        type=_positive,
+        metavar="N",
+        help="try each answer four times in each of N processes (default: 5)",
+    )
+    verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
+
+
+def _add_course(commands: Any) -> None:
+    course = commands.add_parser("course", help="make an nbgrader course folder, or bring one up to date")
+    course.add_argument("directory", type=Path, metavar="DIR")
+    what = course.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="only explain the rules, and which grades they would change")
+    what.add_argument("--apply", action="store_true", help="let grades follow the rules as they stand now")
+    course.add_argument("--language", choices=("en", "ru"), default=None, help="of a new course (default: en)")
+    course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
+
+    collect = commands.add_parser("collect", help="take submissions out of what an LMS gives: zip archives or folders")
+    collect.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archives, folders or notebooks")
+    collect.add_argument("--course", type=Path, default=Path(), metavar="DIR", help="the course folder (default: here)")
+    collect.add_argument("--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet: names and times")
+    collect.add_argument("--add", action="store_true", help="add unknown people to students.csv")
+
+
+def _add_grading(commands: Any) -> None:
+    grade = commands.add_parser("grade", help="grade submissions, each in a sandbox, on all cores")
+    grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    grade.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all with submissions)")
+    grade.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
+    grade.add_argument(
+        "--student",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this student's submission; may be given more than once",
+    )
+    grade.add_argument("--force", action="store_true", help="also grade submissions again that have not changed")
+    grade.add_argument(
+        "--isolation",
+        choices=("full", "none"),
+        default=None,
+        help="none: run students' code as your user (default: as the course's config says, else full)",
+    )
+    grade.add_argument("--json", action="store_true", help="print the results as JSON")
+    grade.add_argument(
+        "--again",
+        metavar="EXERCISE",
+        help="judge this exercise of all submissions again, and list the scores that would change",
+    )
+    grade.add_argument("--apply", action="store_true", help="with --again: raise the scores that would rise")
+    grade.add_argument("--lower", action="store_true", help="with --again --apply: also lower scores")
+
+    watch = commands.add_parser("watch", help="grade submissions as they arrive, and give feedback at once")
+    watch.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    watch.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="(default: nbgrader's exchange)")
+    watch.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
+    watch.add_argument("--isolation", choices=("full", "none"), default=None, help="as for `autograder grade`")
+    watch.add_argument("--add", action="store_true", help="add unknown people to students.csv")
+
+
+def _add_results(commands: Any) -> None:
+    requests = commands.add_parser("requests", help="list students' requests to look again, or answer one")
+    requests.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    requests.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all)")
+    requests.add_argument("--student", metavar="NAME", help="with --answer: whose requests are answered")
+    requests.add_argument("--answer", metavar="TEXT", help="a comment for the student's page of feedback")
+
+    feedback = commands.add_parser("feedback", help="make the feedback pages that are missing or out of date")
+    feedback.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    feedback.add_argument(
+        "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)"
+    )
+    feedback.add_argument("--release", action="store_true", help="then release all pages to nbgrader's exchange")
+
+    hand_back = commands.add_parser("return", help="write grades and feedback in the forms that an LMS imports")
+    hand_back.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    hand_back.add_argument("assignment", nargs="?", type=_assignment, help="one assignment (default: all, and a total)")
+    hand_back.add_argument(
+        "--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet (default: the collected one)"
+    )
+    hand_back.add_argument("--gradebook", type=Path, metavar="CSV", help="Canvas' gradebook, as exported")
+
+    report = commands.add_parser("report", help="make a page on what the class understood")
+    report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    report.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)")
+    report.add_argument(
+        "--language", choices=("en", "ru"), default=None, help="of the page (default: the course's language)"
+    )
+
+    commands.add_parser("doctor", help="find out whether this machine can isolate students' code, and how to allow it")
+
+
+def _assignment(text: str) -> str:
+    """Return the name of an assignment from a command-line argument.
+
+    The argument may be a path, because shells complete a name to the folder's path.
+    """
+    return Path(text).name or text
+
+
+def _positive(text: str) -> int:
+    """Return the number that a command-line argument states.
+
+    Raises ArgumentTypeError if the argument is no whole number of at least 1.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
