@@ -55,6 +55,7 @@ def make_pages(course: CourseSettings, assignment: str, students: Sequence[str])
             try:
                 if until and datetime.now(UTC) < until:
                     write_receipt(course, assignment, student, until.astimezone(rules.rules.zone))
+                    (place / _RECORD).unlink(missing_ok=True)  # of an earlier page
                     pages.withheld[student] = until.astimezone(rules.rules.zone)
                     continue
                 digest = _digest(folder, gradebook.find_submission(assignment, student))
