@@ -18,8 +18,10 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from pathlib import Path
 
 from nbgrader.api import Gradebook
+from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import UserError
+from .course.database import LockedElsewhere, hold_lock, said
 from .course.folders import (
     Record,
     describe_error,
@@ -82,7 +84,7 @@ def grade(
     Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.
     Raises CannotIsolate if the kernel refuses isolation.
     """
-    with locked(course.root, assignment), open_book(course) as book:
+    with locked(course.root, assignment), open_book(course, assignment) as book:
         return list(Batch(course, assignment, isolation, book).all(executor, ahead, force, students, seen, waits))
 
 
@@ -98,7 +100,9 @@ class Batch:
             released, due = book.released(assignment), book.is_due(assignment)
             self._known = book.standings(assignment)
         except BookClosed as closed:
-            raise UserError(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
+            raise UserError(
+                f"nothing was graded, the gradebook {course.shown_db_url} cannot be used: {closed}"
+            ) from closed
         self._remarks = RemarksFolder(course.root, assignment)
         self._requests = RequestStore(course.root, assignment)
         self._course_snapshot = CourseSnapshot.of(course, isolation)
@@ -282,12 +286,18 @@ class Batch:
 
 
 @contextlib.contextmanager
-def open_book(course: CourseSettings) -> Iterator[Book]:
+def open_book(course: CourseSettings, assignment: str = "") -> Iterator[Book]:
     """Open a course's gradebook as a context manager, with the course's late penalty.
 
-    Raises UserError if the gradebook cannot be opened.
+    With an `assignment`, graders on other machines are kept away from it.
+    Raises UserError if the gradebook cannot be opened, or if another grader is at work.
     """
     with open_gradebook(course) as gradebook:
+        if assignment:
+            try:
+                hold_lock(gradebook, course.course_id, assignment)
+            except LockedElsewhere as locked_elsewhere:
+                raise UserError(f"{locked_elsewhere}: wait for it, or end it") from locked_elsewhere
         applied = applied_rules(course.root)
         extensions = applied.extensions if applied else {}
         yield Book(gradebook, late_penalty(course.config, course.db_url), extensions)
@@ -297,11 +307,14 @@ def open_book(course: CourseSettings) -> Iterator[Book]:
 def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
     """Open a course's gradebook as a context manager that yields nbgrader's own object.
 
-    Raises UserError if the gradebook cannot be opened.
+    Raises UserError if the gradebook cannot be opened, or fails in the `with` block.
     """
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
     except Exception as error:  # many kinds of exceptions from SQLAlchemy and alembic
-        raise UserError(f"{course.db_url} cannot be opened: {error}") from error
-    with gradebook:
-        yield gradebook
+        raise UserError(f"{course.shown_db_url} cannot be opened: {said(error)}") from error
+    try:
+        with gradebook:
+            yield gradebook
+    except SQLAlchemyError as error:
+        raise UserError(f"the gradebook {course.shown_db_url} fails: {said(error)}; what was written stays") from error

@@ -64,7 +64,7 @@ def grade_again(
     gradebook cannot be written.
     """
     name = f"check-{exercise}"
-    with locked(course.root, assignment), open_book(course) as book:
+    with locked(course.root, assignment), open_book(course, assignment) as book:
         batch = Batch(course, assignment, isolation, book)
         before = book.points(assignment, name)
         if not before:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook
+from sqlalchemy.exc import SQLAlchemyError
 
 from ...authoring.build import COURSE, Collection
 from ...authoring.source import digest
@@ -21,6 +22,8 @@ from ...language import LANGUAGES
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
 from ..rules.course_file import read_rules
+from .database import default_url, said
+from .settings import course_settings
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
@@ -66,7 +69,7 @@ def make_course(
         record["course_id"] = name
         (directory / _RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         _make_secret(directory / "secret")
-        _make_gradebook(directory / "gradebook.db", name)
+        _make_gradebook(directory, name)
     except OSError as error:
         raise NoCourse(
             f"{error.filename or directory}: {error.strerror or error}: choose a folder you can write to"
@@ -161,11 +164,20 @@ def _make_secret(path: Path) -> None:
         file.write(secrets.token_hex(32) + "\n")
 
 
-def _make_gradebook(path: Path, course_id: str) -> None:
-    if not path.exists():
-        put_interpreter_on_path()
-        with Gradebook(f"sqlite:///{path}", course_id):
+def _make_gradebook(directory: Path, course_id: str) -> None:
+    """Create the course's database, or its tables in the database that the config names.
+
+    Raises NoCourse if that database cannot be opened.
+    """
+    course = course_settings(directory)
+    if course.db_url == default_url(directory) and (directory / "gradebook.db").exists():
+        return
+    put_interpreter_on_path()
+    try:
+        with Gradebook(course.db_url, course_id):
             pass
+    except SQLAlchemyError as error:
+        raise NoCourse(f"{course.shown_db_url} cannot be opened: {said(error)}") from error
 
 
 def _next(directory: Path, language: str, assignments: list[str]) -> str:

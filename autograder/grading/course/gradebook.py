@@ -22,11 +22,12 @@ from nbgrader.api import (
 )
 from nbgrader.utils import parse_utc
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from ..submission.sanitize import Released
 from ..submission.scores import NotebookScores, Score
+from .database import LockedElsewhere, passes, said
 from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .standings import Standing, standings
 
@@ -75,8 +76,8 @@ class Book:
         try:
             self._db.execute(text("UPDATE assignment SET name = name WHERE 1 = 0"))
         except SQLAlchemyError as error:
-            if not _passes(error):
-                raise BookClosed(_said(error)) from error
+            if not passes(error):
+                raise BookClosed(said(error)) from error
         finally:
             self._db.rollback()
 
@@ -154,7 +155,9 @@ class Book:
         return self._commit(lambda: self._update_penalty(assignment, student))
 
     def _commit(self, work: Callable[[], _T]) -> _T:
-        """Call `work` in one transaction, and return its result. Retries while the gradebook is locked.
+        """Call `work` in one transaction, and return its result.
+
+        Retries while the gradebook is locked, and after a lost connection.
 
         After `PATIENCE` seconds of retries BookClosed is raised. Later transactions are then tried only once each,
         until one succeeds.
@@ -165,11 +168,11 @@ class Book:
             try:
                 done = work()
                 self._db.commit()
-            except SQLAlchemyError as error:
+            except (SQLAlchemyError, LockedElsewhere) as error:
                 self._db.rollback()
-                if not _passes(error) or time.monotonic() > until:
+                if not passes(error) or time.monotonic() > until:
                     self._patience = 0.0
-                    raise BookClosed(_said(error)) from error
+                    raise BookClosed(said(error)) from error
                 time.sleep(0.2)
             except BaseException:
                 self._db.rollback()
@@ -273,12 +276,3 @@ def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, A
             waits = there[cell].needs_manual_grade if name in result.same else True
         grades[cell] = {"auto_score": score.points, "needs_manual_grade": waits}
     return grades
-
-
-def _passes(error: SQLAlchemyError) -> bool:
-    """Return whether a retry can succeed after `error`, because another process was writing at the same time."""
-    return "locked" in str(error) or isinstance(error, IntegrityError)
-
-
-def _said(error: SQLAlchemyError) -> str:
-    return str(getattr(error, "orig", None) or error).splitlines()[0]

@@ -17,6 +17,7 @@ from traitlets.config import Config
 
 from ...errors import UserError
 from ...language import LANGUAGES
+from .database import shown
 from .sandbox_traits import SandboxTraits
 
 
@@ -34,6 +35,11 @@ class CourseSettings:
     @property
     def db_url(self) -> str:
         return str(self.directory.db_url)
+
+    @property
+    def shown_db_url(self) -> str:
+        """The database's address for messages, without the password."""
+        return shown(self.db_url)
 
     @property
     def course_id(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
-from sqlalchemy import func
+from sqlalchemy import case, func
 
 from ..rules.late_penalty import seconds_late
 
@@ -37,7 +37,7 @@ def standings(db: Any, assignment: str) -> dict[str, Standing]:
             SubmittedAssignment.student_id,
             func.coalesce(func.sum(Grade.score), 0.0),
             func.count(Grade.manual_score),
-            func.max(Grade.needs_manual_grade),
+            func.sum(case((Grade.needs_manual_grade, 1), else_=0)),
         )
         .select_from(SubmittedAssignment)
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
@@ -50,7 +50,7 @@ def standings(db: Any, assignment: str) -> dict[str, Standing]:
         db.query(
             SubmittedAssignment.student_id,
             func.sum(SubmittedNotebook.late_submission_penalty),
-            func.max(SubmittedNotebook.flagged),
+            func.sum(case((SubmittedNotebook.flagged, 1), else_=0)),
         )
         .select_from(SubmittedAssignment)
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)

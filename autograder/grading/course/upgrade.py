@@ -8,9 +8,12 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy.exc import SQLAlchemyError
 
+from ...errors import UserError
 from ...language import LANGUAGES
 from ..rules.course_file import read_rules
 from ..submission.sanitize import grade_id_of
+from .database import default_url
+from .settings import course_settings
 
 _KINDS = ("grade", "solution", "locked", "task")
 
@@ -45,12 +48,13 @@ def is_handed_in(root: Path, assignment: str) -> bool:
     """
     if any((root / "submitted").glob(f"*/{assignment}")):
         return True
-    if not (root / "gradebook.db").is_file():
-        return False
     try:
-        with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        url = course_settings(root).db_url
+        if url == default_url(root) and not (root / "gradebook.db").is_file():
+            return False
+        with Gradebook(url) as gradebook:
             return bool(gradebook.find_assignment(assignment).submissions)
-    except (MissingEntry, SQLAlchemyError):
+    except (MissingEntry, SQLAlchemyError, UserError):
         return False
 
 

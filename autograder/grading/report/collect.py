@@ -17,6 +17,7 @@ from ...checking.exercise import Exercise
 from ...errors import UserError
 from ...exercises import Unknown
 from ...language import Text
+from ..course.database import said as database_said
 from ..course.remarks import RemarksFolder
 from ..course.settings import CourseSettings
 from ..course.standings import standings
@@ -119,7 +120,7 @@ def _from_gradebook(
             f"`autograder grade {shlex.quote(str(course.root))} {shlex.quote(assignment)}` adds it"
         ) from missing
     except SQLAlchemyError as error:
-        raise UserError(f"{course.db_url} cannot be read: {error}") from error
+        raise UserError(f"{course.shown_db_url} cannot be read: {database_said(error)}") from error
 
 
 def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
