@@ -36,14 +36,13 @@ def _complaints(chosen: argparse.Namespace) -> list[tuple[bool, str]]:
             needs = "--accept needs the name of a lesson: it says that you have read its Russian texts"
             return [(chosen.accept and not chosen.lessons, needs)]
         case "grade":
+            raises = chosen.apply or chosen.lower
             needs = "--again needs the assignment as well: autograder grade DIR ASSIGNMENT --again EXERCISE"
             return [
                 (chosen.again and not chosen.assignment, needs),
                 (chosen.again and chosen.student, "--again judges everybody: it does not go with --student"),
-                (
-                    (chosen.apply or chosen.lower) and not chosen.again,
-                    "--apply and --lower say what --again EXERCISE may do",
-                ),
+                (raises and not chosen.again, "--apply and --lower say what --again EXERCISE may do"),
+                (chosen.again and chosen.scheduler, "--again judges on this machine: it does not go with --scheduler"),
             ]
         case "requests":
             needs = "--answer needs more: autograder requests DIR ASSIGNMENT --student NAME --answer TEXT"
@@ -118,6 +117,11 @@ def _add_grading(commands: Any) -> None:
         choices=("full", "none"),
         default=None,
         help="none: run students' code as your user (default: as the course's config says, else full)",
+    )
+    grade.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="grade on the workers of this Dask scheduler, tcp://HOST:8786, or of one started here, local:2",
     )
     grade.add_argument("--json", action="store_true", help="print the results as JSON")
     grade.add_argument(

@@ -199,22 +199,28 @@ def _return(chosen: argparse.Namespace) -> int:
 
 
 def _grade(chosen: argparse.Namespace) -> int:
+    import contextlib
+
     from .grading.interrupt import Interrupt
     from .grading.sandbox.fork_server_process import ForkServerProcess
     from .grading.sandbox.garbage import gc_frozen
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-    with Interrupt() as interrupt, ForkServerProcess(isolated=chosen.isolation != "none") as starting:
-        interrupt.clean = starting.end
+    with contextlib.ExitStack() as opened:
+        interrupt = opened.enter_context(Interrupt())
+        starting = None
+        if not chosen.scheduler:  # else nothing runs here
+            starting = opened.enter_context(ForkServerProcess(isolated=chosen.isolation != "none"))
+            interrupt.clean = starting.end
         with gc_frozen():  # import while the fork server starts, as both take equally long
             from .grading.grade_command import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
-        if chosen.again:
+        if chosen.again and starting:
             what = (chosen.directory, chosen.assignment, chosen.again, starting, interrupt)
             return judge_again(*what, apply=chosen.apply, lower=chosen.lower, **common)
-        which = {"force": chosen.force, "students": chosen.student}
+        which = {"force": chosen.force, "students": chosen.student, "scheduler": chosen.scheduler}
         return grade_course(chosen.directory, chosen.assignment, starting, interrupt, **which, **common)
 
 

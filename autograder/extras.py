@@ -14,6 +14,7 @@ MODULES = {
     "lab": ("ipykernel", "jupyterlab", "nbclient", "nbformat"),
     "instructor": ("latex2mathml", "nbgrader", "nh3", "rapidfuzz", "sqlalchemy"),
     "hub": ("jupyterhub",),
+    "scale": ("cryptography", "distributed"),
 }
 
 

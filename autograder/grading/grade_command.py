@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
 
 from ..errors import UserError
+from ..extras import require
 from .batch import core_threads
 from .collecting.counted_attempts import grade_counted
 from .course.settings import CourseSettings, course_settings
@@ -31,11 +34,12 @@ _JOBS = len(os.sched_getaffinity(0))  # one per core: see `core_threads`
 def grade_course(
     root: Path,
     assignment: str | None,
-    starting: ForkServerProcess,
+    starting: ForkServerProcess | None,
     interrupt: Interrupt,
     *,
     jobs: int | None,
     isolation: str | None,
+    scheduler: str | None,
     force: bool,
     students: Sequence[str],
     as_json: bool,
@@ -43,8 +47,8 @@ def grade_course(
     """Grade one assignment, or all that were handed in. Print the results and return the exit status.
 
     The status is 1 if a submission failed or an assignment could not be graded. After a failure the remaining
-    submissions and assignments are still graded. `starting` is a fork server whose process has been started. The
-    keyword arguments are the command's options.
+    submissions and assignments are still graded. `starting` is a fork server whose process has been started, or None if
+    the workers of a Dask scheduler grade. The keyword arguments are the command's options.
     Raises UserError with the remedy if nothing can be graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # of nbformat; the results report problems
@@ -60,8 +64,7 @@ def grade_course(
         print(printable(line), file=sys.stderr)
     results: dict[str, list[Result]] = {}
     refused: dict[str, UserError] = {}
-    jobs = jobs or _JOBS
-    with open_graders(course, isolation, starting), core_threads(jobs) as executor:
+    with open_graders(course, isolation, starting), _executor(scheduler, jobs or _JOBS) as (executor, ahead):
         for name in chosen:
             progress = Progress(name, interrupt, force)
             try:
@@ -70,7 +73,7 @@ def grade_course(
                     name,
                     executor,
                     isolation=isolation,
-                    ahead=2 * jobs,
+                    ahead=ahead,
                     force=force,
                     students=students,
                     seen=progress.show,
@@ -93,6 +96,20 @@ def grade_course(
         if results and not students:
             print(printable(next_commands(course)))
     return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
+
+
+@contextlib.contextmanager
+def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]]:
+    """Yield an executor, and the number of submissions that it should get at a time. This is a context manager."""
+    if scheduler is None:
+        with core_threads(jobs) as threads:
+            yield threads, 2 * jobs
+        return
+    require("scale", "`autograder grade --scheduler`")
+    from .scale.cluster import dask_workers
+
+    with dask_workers(scheduler) as workers:
+        yield workers
 
 
 def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:

@@ -15,15 +15,15 @@ from .submission.grader import close_graders, process_grader
 
 
 @contextlib.contextmanager
-def open_graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess) -> Iterator[None]:
-    """Let the grader use the fork server `starting` in the `with` block. This is a context manager.
+def open_graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess | None) -> Iterator[None]:
+    """Let the grader use the fork server `starting`, if any, in the `with` block. This is a context manager.
 
     At the end of the `with` block all graders are closed. Fatal errors in the `with` block become UserErrors with the
     remedy.
     """
     isolated = (isolation or course.isolation.isolation) == "full"
     try:
-        if starting.isolated == isolated:
+        if starting and starting.isolated == isolated:
             process_grader(course.isolation.limits(), isolated, starting)
         yield
     except CannotIsolate as refused:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from traitlets.config import Config
 
+from ...checking.expected import Expected
 from ..limits import Limits
 from .assignment_files import encoded_files
 from .gradebook import ReleasedNotebook
@@ -44,7 +45,8 @@ class AssignmentSnapshot:
     """An assignment with its released notebooks and files.
 
     `released` maps notebook names to notebooks. `files` maps relative paths to contents in base64. `due` tells whether
-    the assignment has a due date. If two snapshots have equal digests, they are equal.
+    the assignment has a due date. `expected` maps notebooks to the expected results of their exercises; what it lacks
+    is computed on the machine that grades. If two snapshots have equal digests, they are equal.
     """
 
     name: str
@@ -52,6 +54,7 @@ class AssignmentSnapshot:
     files: dict[str, str] = field(compare=False)
     due: bool
     digest: str
+    expected: dict[str, dict[str, Expected]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, source: Path, released: dict[str, ReleasedNotebook], due: bool) -> AssignmentSnapshot:

@@ -18,6 +18,7 @@ from nbformat.notebooknode import NotebookNode
 from ...authoring.source import Lesson
 from ...checking.allocations import live_bytes
 from ...checking.exercise import Exercise
+from ...checking.expected import Expected
 from ...errors import UserError
 from ..course import hidden_cases as hidden
 from ..limits import Limits
@@ -39,14 +40,15 @@ class Job:
     """The data that all submissions of one released notebook share.
 
     `course` is the course folder, `name` the notebook's name. `released` maps grade ids to the released cells. `files`
-    maps relative paths of the assignment's own files to contents in base64. Lesson and expected results are computed on
-    first use.
+    maps relative paths of the assignment's own files to contents in base64. `expected` maps exercises to expected
+    results that were computed elsewhere; if it is None, they are computed on first use, as the lesson is.
     """
 
     course: Path
     name: str
     released: dict[str, Released]
     files: dict[str, str]
+    expected: dict[str, Expected] | None = None
 
     @cached_property
     def lesson(self) -> tuple[Lesson, dict[str, Exercise]] | None:
@@ -62,7 +64,11 @@ class Job:
 
         Raises UserError if the expected results cannot be computed.
         """
-        return LessonJudge(hidden.expected_results(self.course, *self.lesson)) if self.lesson else None
+        if self.lesson is None:
+            return None
+        if self.expected is not None:
+            return LessonJudge(hidden.ExpectedResults(*self.lesson, self.expected))
+        return LessonJudge(hidden.expected_results(self.course, *self.lesson))
 
 
 class Grader:

@@ -157,7 +157,8 @@ _jobs: dict[tuple[Path, AssignmentSnapshot, str], Job] = {}  # with their lesson
 def _job(course: CourseSnapshot, assignment: AssignmentSnapshot, name: str) -> Job:
     """Return the grader's job for the released notebook `name`. The first call creates the job."""
     key = course.root, assignment, name
-    return _jobs.setdefault(key, Job(course.root, name, assignment.released[name].cells, assignment.files))
+    cells, expected = assignment.released[name].cells, assignment.expected.get(name)
+    return _jobs.setdefault(key, Job(course.root, name, cells, assignment.files, expected))
 
 
 def fault(error: Exception) -> str:

@@ -1,0 +1,1 @@
+"""Grading on the workers of a Dask scheduler."""

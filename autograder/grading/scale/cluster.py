@@ -1,0 +1,44 @@
+"""Connections to a Dask scheduler that runs, or is started here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import Executor
+
+import dask
+from distributed import Client, LocalCluster
+
+from ...errors import UserError
+from .dask_executor import BATCH, DaskExecutor
+
+_PATIENCE = 30  # seconds until a scheduler must answer
+_LOCAL = "local:"
+
+
+@contextlib.contextmanager
+def dask_workers(address: str) -> Iterator[tuple[Executor, int]]:
+    """Yield an executor on the workers of a scheduler, and how many submissions to send ahead.
+
+    This is a context manager. `address` is that of a running scheduler, or "local:N" to start one here with N workers.
+    Raises UserError with the remedy if there is no scheduler or no worker.
+    """
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"})  # submissions are part of the tasks
+    with contextlib.ExitStack() as opened:
+        if address.startswith(_LOCAL):
+            count = address.removeprefix(_LOCAL)
+            if not count.isdecimal() or int(count) < 1:
+                raise UserError(f"--scheduler {address}: write local:2 for two workers on this machine")
+            dask.config.set({"distributed.scheduler.allowed-failures": 1, "distributed.worker.memory.spill": False})
+            cluster = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)  # type: ignore[no-untyped-call]
+            address = opened.enter_context(cluster).scheduler_address
+        try:
+            client = opened.enter_context(Client(address, timeout=_PATIENCE, set_as_default=False))  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"no Dask scheduler answers at {address} ({error}): start `dask scheduler` and `dask worker`"
+            ) from error
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise UserError(f"the scheduler at {address} has no workers: start `dask worker {address}`")
+        yield DaskExecutor(client), 2 * threads * BATCH

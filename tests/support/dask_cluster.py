@@ -1,0 +1,74 @@
+"""A real Dask scheduler and workers, as processes that see no course folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from support.course import BIN
+
+_SECONDS = 120
+
+
+class DaskCluster:
+    """A scheduler and its workers. All are ended at the end of a `with` block.
+
+    `hidden` is a folder that workers do not see, if the tests run as root.
+    """
+
+    def __init__(self, folder: Path, hidden: Path) -> None:
+        self._folder, self._hidden = folder, hidden
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.logs: list[Path] = []
+
+    def __enter__(self) -> DaskCluster:
+        self._folder.mkdir()
+        environment = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+        self._start("scheduler", ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"], environment)
+        self.address = self._wait_for(self.logs[0], r"Scheduler at:\s+(tcp://\S+)")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        for process in reversed(self._processes):
+            process.kill()
+            process.wait()
+
+    def add_worker(self, path: str = "", hide: bool = True) -> subprocess.Popen[bytes]:
+        """Start a worker, and return its process when it is registered. `path` is put in front of Python's path."""
+        arguments = [self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", "space"]
+        process = self._start("worker", arguments, {"PYTHONPATH": path} if path else {}, hide=hide)
+        self._wait_for(self.logs[-1], "Registered to")
+        return process
+
+    def _start(
+        self, what: str, arguments: Sequence[str], environment: Mapping[str, str], hide: bool = False
+    ) -> subprocess.Popen[bytes]:
+        folder = self._folder / f"{what}-{len(self._processes)}"
+        folder.mkdir()
+        command = [str(BIN / "dask"), what, *arguments]
+        if hide and os.geteuid() == 0:  # a mount namespace in which the course is covered
+            cover = f'mount -t tmpfs none "{self._hidden}" && exec "$@"'
+            command = ["unshare", "--mount", "sh", "-c", cover, "sh", *command]
+        log = folder / "log"
+        self.logs.append(log)
+        inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                command, cwd=folder, env={**inherited, **environment}, stdout=stream, stderr=subprocess.STDOUT
+            )
+        self._processes.append(process)
+        return process
+
+    def _wait_for(self, log: Path, pattern: str) -> str:
+        until = time.monotonic() + _SECONDS
+        while time.monotonic() < until:
+            found = re.search(pattern, log.read_text(errors="replace"))
+            if found:
+                return found[1] if found.groups() else found[0]
+            time.sleep(0.1)
+        raise AssertionError(log.read_text(errors="replace"))
