@@ -236,16 +236,16 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # ### Exercise `gradient_penalty`: a penalty on the gradient
 # *complete · ●●○ · 14 minutes · 4 points*
 #
-# `real` and `fake` are batches of $n$ samples of the same shape, $(n, \ldots)$, `mix` has the shape $(n, 1, \ldots, 1)$ with as many dimensions; none of the three requires grad. `critic` is a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$; it treats each sample on its own.
+# `real` and `fake` are batches of $n$ samples of the same shape, $(n, \ldots)$ with at least two dimensions, `mix` has the shape $(n, 1, \ldots, 1)$ with as many dimensions; none of the three requires grad. `critic` is a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$; it treats each sample on its own.
 #
 # Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic that require grad is right (some may be frozen). Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="8437297a"
+# %% [markdown] tags=["ru"] of="edf408eb"
 # Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 #
 # ### Упражнение `gradient_penalty`: штраф за градиент
 # *дописать · ●●○ · 14 минут · 4 балла*
 #
-# Тензоры `real` и `fake` — батчи по $n$ примеров одинаковой формы $(n, \ldots)$, у тензора `mix` форма $(n, 1, \ldots, 1)$ с тем же числом измерений; ни один из трёх не требует градиента. Модуль `critic` возвращает по одному числу на пример, в форме $(n,)$ или $(n, 1)$, и обрабатывает каждый пример отдельно.
+# Тензоры `real` и `fake` — батчи по $n$ примеров одинаковой формы $(n, \ldots)$, не меньше двух измерений; у тензора `mix` форма $(n, 1, \ldots, 1)$ с тем же числом измерений; ни один из трёх не требует градиента. Модуль `critic` возвращает по одному числу на пример, в форме $(n,)$ или $(n, 1)$, и обрабатывает каждый пример отдельно.
 #
 # Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам. Верните среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. Его градиент по весам критика, которые требуют градиента, должен быть верным (некоторые веса могут быть заморожены). Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. Модуль критика вызовите один раз; обратный проход тоже нужен один. Сам критик должен остаться прежним: веса, буферы, `.grad`, флаги и режим.
 # %% answer="gradient_penalty"

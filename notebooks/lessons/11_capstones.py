@@ -551,12 +551,12 @@ assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True
 # ### Extra exercise `is_right_td`: write the test
 # *write the test · ●●● · 18 minutes · 5 points · extra*
 #
-# Now a test that cannot be fooled. `is_right_td(td)` gets a program and returns True if it is right, else False (an `AssertionError` counts as False). A program is called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, and `td` changes it in place by TD(λ). In the tuples of `steps` the two states are indices of the table; otherwise they are those of `td_lambda`. What a program returns does not matter.
+# Now a test that cannot be fooled. `is_right_td(td)` gets a program and returns True if it is right, else False (an `AssertionError` counts as False). A program is called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, and `td` changes it in place by TD(λ). The tuples of `steps` are those of `td_lambda`, except that the two states are indices of the table. What a program returns does not matter.
 #
 # A program computes in the dtype of `w`, which may be float32 or float64, and may leave something in `w.grad`. It may add in another order than you, so its weights need not be exactly those you expect: for weights near 1 the difference is less than 0.00001.
 #
-# Your test is tried on three right programs and eight wrong ones. Points for refused programs count only if all right ones are accepted.
-# %% [markdown] tags=["ru"] of="23e9a2b1"
+# Your test is tried on four right programs and eight wrong ones. Points for refused programs count only if all right ones are accepted.
+# %% [markdown] tags=["ru"] of="7ac92806"
 # ### Дополнительное упражнение `is_right_td`: напишите тест
 # *написать тест · ●●● · 18 минут · 5 баллов · дополнительно*
 #
@@ -564,7 +564,7 @@ assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True
 #
 # Программа вычисляет в том же типе, что у `w`: float32 или float64; в `w.grad` она вправе что-нибудь оставить. Складывать она может в другом порядке, поэтому точного равенства с ожидаемыми весами не требуйте: у весов порядка 1 разница меньше 0.00001.
 #
-# Ваш тест проверяется на трёх правильных программах и восьми неправильных. Баллы за отвергнутые программы начисляются, только если приняты все правильные.
+# Ваш тест проверяется на четырёх правильных программах и восьми неправильных. Баллы за отвергнутые программы начисляются, только если приняты все правильные.
 # %% answer="is_right_td"
 def is_right_td(td):
     """Is `td(w, steps, gamma, lam, alpha)` TD(λ)?"""
@@ -1589,25 +1589,25 @@ with warnings.catch_warnings():
 # ### Extra exercise `cures`: five cures
 # *find the bug · ●●○ · 20 minutes · 5 points · extra*
 #
-# Mend the five functions. `cures()` returns them in a dict, under the letters. The arguments stay as they are.
+# Mend the five functions. `cures()` returns them in a dict, under the letters. Their lists of parameters stay as they are.
 #
 # * **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone; `returns` does not require grad.
 # * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$. Every entry and every call has noise of its own.
 # * **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all.
-# * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once and no others.
+# * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once and no others; the flags of the body stay as they are.
 # * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` and every flag of the model, stay as they are.
 #
 # Each letter earns its own point.
-# %% [markdown] tags=["ru"] of="dd2b40ee"
+# %% [markdown] tags=["ru"] of="46944731"
 # ### Дополнительное упражнение `cures`: пять решений
 # *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
 #
-# Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. Аргументы функций остаются прежними.
+# Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. Списки параметров этих функций остаются прежними.
 #
 # * **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Градиент функции потерь актора должен доходить только до `log_prob`, а градиент квадрата ошибки критика — только до `value`; `returns` градиента не требует.
 # * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; у выборки та же форма, что у этих тензоров, и такие же производные, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. У каждого элемента и при каждом вызове шум свой.
 # * **C** возвращает среднее значений функций потерь, собранных в списке (это тензоры без измерений); градиент должен доходить до каждого из них.
-# * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, каждый ровно один раз, и никакие другие.
+# * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, каждый ровно один раз, и никакие другие; флаги остальных слоёв не меняются.
 # * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x`, все поля `.grad` и все флаги модели не меняются.
 #
 # За каждую букву даётся свой балл.

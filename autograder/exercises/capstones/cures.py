@@ -42,8 +42,8 @@ _SAMPLES = 4000
         aspect(
             "D",
             1,
-            en="D: the SGD optimizer has the parameters of the model, each once, and no others.",
-            ru="D: в оптимизаторе SGD есть все параметры модели, каждый по одному разу, и никаких других.",
+            en="D: the head is new, and the SGD optimizer has the parameters of the model, each once, and no others.",
+            ru="D: выходной слой новый, и в оптимизаторе SGD есть все параметры модели, каждый по одному разу, и никаких других.",
             after=(),
         ),
         aspect(
@@ -143,6 +143,7 @@ def _mean(function: Any, case: Case) -> object:
 def _optimizer(function: Any, case: Case) -> object:
     model = _Headed(torch.Generator().manual_seed(0))
     optimizer = function(model, 4, 0.25)
+    flags = [p.requires_grad for p in model.parameters()]
     given = [id(p) for group in optimizer.param_groups for p in group["params"]]
     wanted = [id(p) for p in model.parameters()]
     return {
@@ -151,7 +152,8 @@ def _optimizer(function: Any, case: Case) -> object:
         "parameters given twice": len(given) - len(set(given)),
         "is SGD": isinstance(optimizer, torch.optim.SGD),
         "lr": sorted({group["lr"] for group in optimizer.param_groups}),
-        "outputs": model.head.weight.shape[0],
+        "head": list(model.head.weight.shape),
+        "all require grad": all(flags),
     }
 
 

@@ -112,8 +112,10 @@ def negative_deviation() -> dict[str, Any]:
 
 
 @cures.mistake(
-    en="C: `torch.tensor(...)` copies the numbers. Its flag belongs to a new leaf: the graph behind the losses is gone.",
-    ru="C: `torch.tensor(...)` копирует числа. Флаг относится к новому листу, а граф функций потерь потерян.",
+    en="C: only the numbers of the losses were taken. A flag that is set afterwards belongs to a new leaf: the graph behind "
+    "the losses is gone.",
+    ru="C: от функций потерь взяты только числа. Если потом включить флаг, он относится к новому листу, а граф функций потерь "
+    "потерян.",
 )
 def copies_the_numbers() -> dict[str, Any]:
     return _with("C", lambda losses: torch.tensor([loss.item() for loss in losses], requires_grad=True).mean())
@@ -399,3 +401,82 @@ def keeps_the_graph() -> dict[str, Any]:
 )
 def leaves_it_frozen() -> dict[str, Any]:
     return _with("E", lambda model, *rest: _e(model.requires_grad_(False), *rest))
+
+
+@cures.mistake(
+    en="A: the policy loss has the wrong sign: what brought more than predicted becomes less likely.",
+    ru="A: у функции потерь стратегии не тот знак: действие, которое принесло больше предсказанного, становится менее "
+    "вероятным.",
+)
+def turns_the_policy() -> dict[str, Any]:
+    return _with("A", lambda lp, v, r: (lp * (r - v).detach()).mean() + mse_loss(v, r))
+
+
+@cures.mistake(
+    en="A: the policy loss is a sum over the entries. It had to stay a mean.",
+    ru="A: функция потерь стратегии — сумма по элементам, а должна была остаться средним.",
+)
+def sums_the_policy() -> dict[str, Any]:
+    return _with("A", lambda lp, v, r: -(lp * (r - v).detach()).sum() + mse_loss(v, r))
+
+
+@cures.mistake(
+    en="A: the policy loss alone is returned. Asked for is the sum of both losses.",
+    ru="A: возвращена только функция потерь стратегии, а нужна сумма обеих.",
+)
+def policy_alone() -> dict[str, Any]:
+    return _with("A", lambda lp, v, r: -(lp * (r - v).detach()).mean())
+
+
+@cures.mistake(
+    en="B: the noise is multiplied by `exp(log_std / 2)`. `log_std` is the logarithm of the standard deviation, not of the "
+    "variance.",
+    ru="B: шум умножен на `exp(log_std / 2)`. Но `log_std` — логарифм стандартного отклонения, а не дисперсии.",
+)
+def takes_it_for_the_variance() -> dict[str, Any]:
+    return _with("B", lambda mu, ls: mu + (ls / 2).exp() * torch.randn_like(mu))
+
+
+@cures.mistake(
+    en="D: the new layer was not put into the model: `model.head` is the old one.",
+    ru="D: новый слой не помещён в модель: `model.head` остался прежним.",
+)
+def leaves_the_old_head() -> dict[str, Any]:
+    return _with("D", lambda model, outputs, lr: torch.optim.SGD(model.parameters(), lr=lr))
+
+
+@cures.mistake(*cures.mistakes["leaves_the_old_head"].says)
+def trains_a_head_aside() -> dict[str, Any]:
+    def run(model: Any, outputs: int, lr: float) -> Any:
+        return torch.optim.SGD([*model.parameters(), *nn.Linear(model.head.in_features, outputs).parameters()], lr=lr)
+
+    return _with("D", run)
+
+
+@cures.mistake(
+    en="D: the new layer does not fit: it must take as many inputs as the old one, `in_features`.",
+    ru="D: новый слой не подходит: входов у него должно быть столько же, сколько у прежнего, `in_features`.",
+)
+def takes_other_inputs() -> dict[str, Any]:
+    def run(model: Any, outputs: int, lr: float) -> Any:
+        model.head = nn.Linear(model.head.out_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    return _with("D", run)
+
+
+@cures.mistake(
+    en="D: a part of the model was frozen. The flags were to stay as they were.",
+    ru="D: часть модели заморожена. А флаги должны были остаться прежними.",
+)
+def freezes_the_body() -> dict[str, Any]:
+    return _with("D", lambda model, outputs, lr: _d(model.requires_grad_(False), outputs, lr))
+
+
+@cures.mistake(
+    en="A: an `AttributeError` is raised. The result has to be one tensor with a number: is a pair of losses returned?",
+    ru="A: возникает исключение `AttributeError`. Результат должен быть одним тензором с числом: не возвращена ли пара "
+    "функций потерь?",
+)
+def pair_of_losses() -> dict[str, Any]:
+    return _with("A", lambda lp, v, r: (-(lp * (r - v).detach()).mean(), mse_loss(v, r)))

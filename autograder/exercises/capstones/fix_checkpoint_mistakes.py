@@ -100,9 +100,10 @@ def detaches_every_input(embed: nn.Module, blocks: Any, head: nn.Module, tokens:
 
 
 @fix_checkpoint.mistake(
-    en="The output of the embedding is detached and requires grad again. A trained embedding then gets no gradient.",
-    ru="Выход слоя embedding отсоединён от графа, а потом снова требует градиента. Обучаемый embedding тогда остаётся без "
-    "градиента.",
+    en="The output of the embedding is cut off from it: detached, or computed under `no_grad()`. A trained embedding then "
+    "gets no gradient.",
+    ru="Выход слоя embedding отрезан от него: отсоединён от графа или вычислен внутри `no_grad()`. Обучаемый embedding тогда "
+    "остаётся без градиента.",
 )
 def cuts_off_the_embedding(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
     h = embed(tokens).detach().requires_grad_()
@@ -146,6 +147,10 @@ def adds_a_flag(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) 
 
 def _trained(block: nn.Module) -> bool:
     return any(parameter.requires_grad for parameter in block.parameters())
+
+
+def _plain(block: nn.Module, h: Tensor) -> Tensor:
+    return block(h)  # type: ignore[no-any-return]
 
 
 def _kept(block: nn.Module, h: Tensor) -> Tensor:
@@ -216,3 +221,33 @@ def trusts_the_first(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Ten
     for index, block in enumerate(blocks):
         h = _reentrant(block, h) if index else block(h)
     return head(h)  # type: ignore[no-any-return]
+
+
+@fix_checkpoint.mistake(
+    en="Every second block runs without a checkpoint: all that is in it stays in memory.",
+    ru="Каждый второй блок выполняется без контрольной точки: всё его содержимое остаётся в памяти.",
+)
+def every_second(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
+    h = embed(tokens)
+    for index, block in enumerate(blocks):
+        h = (_kept if index % 2 else _plain)(block, h)
+    return head(h)  # type: ignore[no-any-return]
+
+
+@fix_checkpoint.mistake(
+    en="Frozen weights in the blocks were unfrozen: now they have gradients, too.",
+    ru="Замороженные веса в блоках разморожены: теперь градиент есть и у них.",
+)
+def thaws_the_blocks(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
+    for block in blocks:
+        block.requires_grad_()
+    return _through(embed, blocks, head, tokens, run=_kept)
+
+
+@fix_checkpoint.mistake(
+    en="The output has no graph, so nothing can be differentiated: is the whole model, or `head`, under `no_grad()`?",
+    ru="У выхода нет графа, и дифференцировать нечего: вся модель или слой `head` выполняется внутри `no_grad()`?",
+)
+def without_a_graph(embed: nn.Module, blocks: Any, head: nn.Module, tokens: Tensor) -> Tensor:
+    with torch.no_grad():
+        return _through(embed, blocks, head, tokens, run=_kept)

@@ -32,12 +32,14 @@ def _run(
     clears: Literal["before", "too late", "afterwards", "never"] = "before",
     steps: Literal["each", "once", "by hand"] = "each",
     alone: bool = False,
+    factor: Callable[[int, int], float] = lambda steps, entries: 1,
 ) -> State:
     """Train in windows; the arguments after `k` choose the faults.
 
     `between` changes the state after a window, `inside` before each step of it. `clears` says when `.grad` is cleared;
     "too late" is after the backward pass. `steps` says when the optimizer makes a step. If `alone`, only the loss of a
-    window's last step counts.
+    window's last step counts. `factor` multiplies the loss of a window; it gets the numbers of its steps and of the
+    entries in a step.
     """
     for start in range(0, len(x), k):
         loss: Any = 0.0
@@ -46,7 +48,7 @@ def _run(
             loss = mse_loss(prediction, y_t) + (0.0 if alone else loss)
         if clears == "before":
             optimizer.zero_grad()
-        loss.backward(retain_graph=retain)
+        (factor(len(x[start : start + k]), y[0].numel()) * loss).backward(retain_graph=retain)
         if clears == "too late":
             optimizer.zero_grad()
         if steps == "each":
@@ -265,3 +267,49 @@ def first_window_of_one(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: St
             o.step()
             state, loss = _cut(state), 0.0
     return _cut(state)
+
+
+@fix_hidden_state.mistake(
+    en="A single tensor is detached, but not every part of a tuple: what is left still carries the freed graph of its "
+    "window.",
+    ru="Одиночный тензор отсоединён от графа, но в кортеже — не всё: то, что осталось, по-прежнему тянет за собой "
+    "освобождённый граф своего окна.",
+)
+def cuts_the_first_part(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State, k: int) -> State:
+    def between(state: State) -> State:
+        return (state[0].detach(), *state[1:]) if isinstance(state, tuple) else state.detach()
+
+    return _run(cell, o, x, y, state, k, between=between)
+
+
+@fix_hidden_state.mistake(
+    en="One step is made at the end, with the gradient of the last window. Each window makes a step of its own.",
+    ru="Сделан один шаг, в конце, с градиентом последнего окна. А каждое окно должно делать свой шаг.",
+)
+def one_last_step(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State, k: int) -> State:
+    return _run(cell, o, x, y, state, k, between=_cut, steps="once")
+
+
+@fix_hidden_state.mistake(
+    en="The squared errors of a step are summed over its entries. Its loss is `mse_loss`, their mean.",
+    ru="Квадраты ошибок шага сложены по элементам. Функция потерь шага — `mse_loss`, их среднее.",
+)
+def sums_the_entries(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State, k: int) -> State:
+    return _run(cell, o, x, y, state, k, between=_cut, factor=lambda steps, entries: entries)
+
+
+@fix_hidden_state.mistake(
+    en="The loss of a window is divided by `k`, also in a last window that has fewer steps. Asked for is the sum.",
+    ru="Функция потерь окна делится на `k` и в последнем окне, где шагов меньше. А нужна сумма.",
+)
+def divides_by_k(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State, k: int) -> State:
+    return _run(cell, o, x, y, state, k, between=_cut, factor=lambda steps, entries: 1 / k)
+
+
+@fix_hidden_state.mistake(
+    en="Only the first part of the tuple is returned. The state goes back in the form in which it came.",
+    ru="Возвращена только первая часть кортежа. А состояние нужно вернуть в том же виде, в каком оно пришло.",
+)
+def returns_the_first_part(cell: Any, o: Optimizer, x: Tensor, y: Tensor, state: State, k: int) -> State:
+    last = _run(cell, o, x, y, state, k, between=_cut)
+    return last[0] if isinstance(last, tuple) else last

@@ -21,19 +21,26 @@ def _run(
     sign: float = -1,
     clears: Literal["each", "once", "afterwards", "never"] = "each",
     twice: bool = False,
-    steps: bool = True,
+    steps: bool | None = True,
     decay: float | None = None,
     beyond: bool = False,
     scales: bool = False,
+    discount: float | None = None,
+    carries: bool = False,
+    weighs: bool = False,
+    first: bool = False,
 ) -> None:
     """Run the update; the arguments after `lam` choose its faults.
 
     `sign` is that of the update. `clears` says when `.grad` is cleared. If `twice`, the learning rate is multiplied in
-    by hand. If `steps` is False, the weights are changed by hand. `decay` replaces gamma * lam. If `beyond`, the last
-    state is its own next one. If `scales`, the trace becomes the update.
+    by hand. If `steps` is False, the weights are changed by hand; if None, not at all. `decay` replaces gamma * lam. If `beyond`, the last
+    state is its own next one. If `scales`, the trace becomes the update. `discount` replaces gamma in the TD error. If
+    `carries`, the value of a state is that which the step before computed. If `weighs`, each gradient enters the trace
+    multiplied by its own TD error. If `first`, only the first parameter has a trace.
     """
     alpha = optimizer.param_groups[0]["lr"]
     traces = [torch.zeros_like(p) for p in model.parameters()]
+    carried: float | None = None
     if clears == "once":
         optimizer.zero_grad()
     for t, reward in enumerate(rewards):
@@ -43,15 +50,16 @@ def _run(
         after = min(t + 1, len(rewards) - 1)
         v_next = model(states[after]).item() if beyond or after > t else 0.0
         v.backward()
-        delta = reward + gamma * v_next - v.item()
-        for trace, p in zip(traces, model.parameters()):
-            trace[:] = (gamma * lam if decay is None else decay) * trace + p.grad
-            p.grad[:] = sign * (alpha if twice else 1) * delta * trace
+        delta = reward + (gamma if discount is None else discount) * v_next - (v.item() if carried is None else carried)
+        carried = v_next if carries else None
+        for trace, p in zip(traces[:1] if first else traces, model.parameters()):
+            trace[:] = (gamma * lam if decay is None else decay) * trace + (delta * p.grad if weighs else p.grad)
+            p.grad[:] = sign * (alpha if twice else 1) * (1 if weighs else delta) * trace
             if scales:
                 trace[:] = p.grad
         if steps:
             optimizer.step()
-        else:
+        elif steps is False:
             with torch.no_grad():
                 for p in model.parameters():
                     p -= alpha * p.grad
@@ -123,8 +131,8 @@ def steps_by_hand(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float,
 
 
 @fix_traces.mistake(
-    en="The traces are empty at the beginning of every step: only the present state is changed, as in TD(0).",
-    ru="В начале каждого шага следы пусты: меняется только значение текущего состояния, как в TD(0).",
+    en="The update does not go along the traces: only the value of the present state changes, as in TD(0).",
+    ru="Обновление не идёт вдоль следов: меняется только ценность текущего состояния, как в TD(0).",
 )
 def forgets_the_traces(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
     _run(m, o, s, r, gamma, lam, decay=0.0)
@@ -151,8 +159,8 @@ def clears_too_late(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: floa
 
 
 @fix_traces.mistake(
-    en="The gradients are set to zero between `v.backward()` and the traces: the weights never move.",
-    ru="Градиенты заполняются нулями между `v.backward()` и следами: веса не меняются.",
+    en="The weights never move: the gradients are cleared between `v.backward()` and `optimizer.step()`.",
+    ru="Веса не меняются: градиенты обнуляются между `v.backward()` и `optimizer.step()`.",
 )
 def zeroes_too_late(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
     for t in range(len(r)):
@@ -284,3 +292,53 @@ def one_step(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam:
 )
 def looks_beyond_the_end(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
     _run(m, o, s, r, gamma, lam, beyond=True)
+
+
+@fix_traces.mistake(*fix_traces.mistakes["one_step"].says)
+def one_last_step(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    _run(m, o, s, r, gamma, lam, steps=None)
+    o.step()
+
+
+@fix_traces.mistake(
+    en="`gamma` is missing in the TD error: the value of the next state enters it as it is.",
+    ru="В ошибке TD нет множителя `gamma`: ценность следующего состояния входит без него.",
+)
+def forgets_gamma(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    _run(m, o, s, r, gamma, lam, discount=1.0)
+
+
+@fix_traces.mistake(
+    en="The traces do not decay: each old gradient counts as much as the new one.",
+    ru="Следы не затухают: каждый старый градиент входит с тем же весом, что и новый.",
+)
+def never_decays(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    _run(m, o, s, r, gamma, lam, decay=1.0)
+
+
+@fix_traces.mistake(
+    en="$v(s)$ in $\\delta$ is the value that the step before computed for its next state. The weights have moved since: "
+    "compute it anew.",
+    ru="Значение $v(s)$ в $\\delta$ взято с прошлого шага, где это состояние было следующим. С тех пор веса изменились: "
+    "вычислите его заново.",
+)
+def carries_the_value(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    _run(m, o, s, r, gamma, lam, carries=True)
+
+
+@fix_traces.mistake(
+    en="Each gradient was multiplied by the TD error of its own step before it entered the trace. The error of the present "
+    "step multiplies the whole trace.",
+    ru="Каждый градиент умножен на ошибку TD своего шага ещё до того, как вошёл в след. А на ошибку текущего шага "
+    "умножается весь след.",
+)
+def weighs_the_gradients(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    _run(m, o, s, r, gamma, lam, weighs=True)
+
+
+@fix_traces.mistake(
+    en="Only the first parameter has a trace. The others move along their plain gradients, and downhill.",
+    ru="След есть только у первого параметра. Остальные сдвигаются по обычному градиенту, и не в ту сторону.",
+)
+def first_parameter_alone(m: Any, o: Optimizer, s: Tensor, r: list[float], gamma: float, lam: float) -> None:
+    _run(m, o, s, r, gamma, lam, first=True)

@@ -57,7 +57,10 @@ _MOVES = 0.01
 )
 def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        weights, rewards = answer.hide_the_fault()
+        found = answer.hide_the_fault()
+        if isinstance(found, dict):
+            raise TypeError("hide_the_fault() returns a dict, not two lists")
+        weights, rewards = found
         w, r = (torch.tensor([float(each) for each in numbers], dtype=torch.float64) for numbers in (weights, rewards))
         fits = len(w) == len(r) >= 3 and bool(torch.cat([w, r]).isfinite().all())
         if not fits:
@@ -160,3 +163,29 @@ def hardly_moves() -> tuple[list[float], list[float]]:
 )
 def reward_at_the_start() -> tuple[list[float], list[float]]:
     return [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]
+
+
+@hide_the_fault.mistake(
+    en="A dict is returned. Asked for are two lists: the weights and the rewards.",
+    ru="Возвращён словарь, а нужны два списка: веса и награды.",
+)
+def returns_a_dict() -> Any:
+    return {"weights": [0.0, 0.0, 0.0], "rewards": [0.0, 0.0, 1.0]}
+
+
+@hide_the_fault.mistake(
+    en="Some number is infinite or NaN.",
+    ru="Среди чисел есть бесконечность или NaN.",
+)
+def not_finite() -> tuple[list[float], list[float]]:
+    return [0.0, 0.0, 0.0], [0.0, 0.0, float("nan")]
+
+
+@hide_the_fault.mistake(
+    en="The first TD errors are not 0, so an update is left in `.grad` and gets into the trace. And some weight moves by "
+    "less than 0.01.",
+    ru="Первые ошибки TD не равны 0, поэтому в `.grad` остаётся обновление и попадает в след. К тому же какой-то вес "
+    "меняется меньше чем на 0.01.",
+)
+def errors_and_hardly_moves() -> tuple[list[float], list[float]]:
+    return [0.9, 0.9, 0.9], [0.0, 0.0, 1.0]

@@ -57,8 +57,10 @@ def returns_nothing(td: Any) -> None:
 
 
 @is_right_td.mistake(
-    en="Some right programs pass the test, others do not. They add in different orders, so a test needs a tolerance.",
-    ru="Одни правильные программы проходят тест, другие нет. Складывают они в разном порядке, поэтому тесту нужен допуск.",
+    en="Some right programs pass the test, others do not. They add in different orders, and some leave something in "
+    "`w.grad`: a test needs a tolerance, and looks at `w` alone.",
+    ru="Одни правильные программы проходят тест, другие нет. Складывают они в разном порядке, а некоторые оставляют что-то в "
+    "`w.grad`: тесту нужен допуск, и смотреть он должен только на `w`.",
 )
 def compares_exactly(td: Any) -> bool:
     return _test(td, _WALK + _CUT + _WALK, exact=True)

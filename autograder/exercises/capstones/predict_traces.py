@@ -71,8 +71,10 @@ predict_traces.wrong("plain_td_2", {"w[2] at the end": 0.65}, *predict_traces.mi
 predict_traces.wrong(
     "backward_overwrites",
     {"p.grad[0] after the second backward": 0.0},
-    en="You expected the second `backward()` to replace what is in `p.grad`. It adds to it, here 0 to 0.04.",
-    ru="Вы ожидали, что второй `backward()` заменит содержимое `p.grad`. Но он к нему прибавляет: здесь 0 к 0.04.",
+    en="You expected only the new gradient in `p.grad` after the second `backward()`. Nothing has cleared `p.grad`, and "
+    "`backward()` adds to it, here 0 to 0.04.",
+    ru="Вы ожидали, что после второго `backward()` в `p.grad` останется только новый градиент. Но `p.grad` никто не "
+    "обнулил, а `backward()` к нему прибавляет: здесь 0 к 0.04.",
 )
 
 
@@ -131,4 +133,30 @@ predict_traces.wrong(
     {"p.grad[0] after step 1": 0.08},
     en="You left out the step size: `p.grad` becomes `alpha * delta * trace`, here 0.5 · 0.08 · 1.",
     ru="Вы не учли размер шага: в `p.grad` записывается `alpha * delta * trace`, здесь 0.5 · 0.08 · 1.",
+)
+
+
+predict_traces.wrong(
+    "keeps_the_old_gradient",
+    {"p.grad[0] after the second backward": 1.0},
+    en="You expected the gradient of the first step in `p.grad`, which was 1. The last line of that step has overwritten it "
+    "with the update.",
+    ru="Вы ожидали, что в `p.grad` лежит градиент первого шага, равный 1. Но последняя строка того шага записала на его "
+    "место обновление.",
+)
+
+
+predict_traces.wrong(
+    "trace_of_lambda",
+    {"trace[0] after step 2": 0.84},
+    en="You let the trace decay by λ alone: 0.8 + 0.04. The factor is γλ, here 0.9 · 0.8.",
+    ru="У вас след затухает только на λ: 0.8 + 0.04. Но множитель — γλ, здесь 0.9 · 0.8.",
+)
+
+
+predict_traces.wrong(
+    "trace_without_decay",
+    {"trace[0] after step 2": 1.04},
+    en="You let the trace stay as it was: 1 + 0.04. It decays first, by 0.9 · 0.8.",
+    ru="У вас след не затухает: 1 + 0.04. Но сначала он умножается на 0.9 · 0.8.",
 )

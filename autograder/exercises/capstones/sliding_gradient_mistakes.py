@@ -245,3 +245,46 @@ def detaches_in_place(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> lis
         found = torch.autograd.grad(mse_loss(prediction, y[t]), _weights(cell), retain_graph=True)
         sums = [a + b for a, b in zip(sums, found)]
     return sums
+
+
+@sliding_gradient.mistake(
+    en="The list also has gradients of frozen parameters. Asked for are those of the parameters that require grad.",
+    ru="В списке есть и градиенты замороженных параметров. А нужны градиенты тех, которые требуют градиента.",
+)
+def gradients_of_the_frozen(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> list[Tensor]:
+    return _linked(cell.requires_grad_(), x, y, h, k, back=lambda t: min(k, t + 1))
+
+
+@sliding_gradient.mistake(
+    en="The gradients of the calls are stacked: there is one for each step. They are to be summed.",
+    ru="Градиенты по вызовам собраны в стопку, по одному на каждый шаг. А их нужно сложить.",
+)
+def stacks_the_steps(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> list[Tensor]:
+    weights, losses = [], []
+    for x_t, y_t in zip(x, y):
+        weights.append({n: p.detach().requires_grad_() for n, p in cell.named_parameters() if p.requires_grad})
+        prediction, h = torch.func.functional_call(cell, weights[-1], (x_t, h))
+        losses.append(mse_loss(prediction, y_t))
+    found = [
+        torch.autograd.grad(
+            torch.stack(losses[t : t + k]).sum(), list(w.values()), retain_graph=True, materialize_grads=True
+        )
+        for t, w in enumerate(weights)
+    ]
+    return [torch.stack(each) for each in zip(*found)]
+
+
+@sliding_gradient.mistake(
+    en="The squared errors of a step are summed over its entries. Its loss is `mse_loss`, their mean.",
+    ru="Квадраты ошибок шага сложены по элементам. Функция потерь шага — `mse_loss`, их среднее.",
+)
+def sums_the_entries(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> list[Tensor]:
+    return [each * y[0].numel() for each in _linked(cell, x, y, h, k, back=lambda t: min(k, t + 1))]
+
+
+@sliding_gradient.mistake(
+    en="The passed hidden state `h` is not used: the first step begins with zeros.",
+    ru="Переданное скрытое состояние `h` не используется: первый шаг начинается с нулей.",
+)
+def begins_with_zeros(cell: Any, x: Tensor, y: Tensor, h: Tensor, k: int) -> list[Tensor]:
+    return _linked(cell, x, y, torch.zeros_like(h), k, back=lambda t: min(k, t + 1))

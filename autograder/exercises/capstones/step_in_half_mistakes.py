@@ -196,3 +196,55 @@ def loss_in_half(model: Any, o: Optimizer, s: Scaler, x: Tensor, y: Tensor) -> f
     with torch.autocast("cpu", dtype=torch.float16):
         prediction = model(x)
     return _scaled_step(model, o, s, mse_loss(prediction.half(), y.half()))
+
+
+@step_in_half.mistake(
+    en="There is no gradient in `.grad` when `scaler.step(optimizer)` looks for infinities, and it raises. Is `zero_grad()` "
+    "called after `backward()`, or was a copy of the model trained?",
+    ru="Когда `scaler.step(optimizer)` ищет бесконечности, в `.grad` нет градиентов, и возникает исключение. Не вызван ли "
+    "`zero_grad()` после `backward()`, не обучалась ли копия модели?",
+)
+def clears_too_late(model: Any, o: Optimizer, s: Scaler, x: Tensor, y: Tensor) -> float:
+    loss = _loss(model, x, y, torch.float16)
+    s.scale(loss).backward()
+    o.zero_grad()
+    s.step(o)
+    s.update()
+    return loss.item()
+
+
+@step_in_half.mistake(
+    en="The scale is removed by `unscale_`, but then `optimizer.step()` makes the step in any case, also with infinite "
+    "gradients. `scaler.step(optimizer)` leaves it out.",
+    ru="Метод `unscale_` снимает масштаб, но потом `optimizer.step()` делает шаг в любом случае, даже с бесконечными "
+    "градиентами. А `scaler.step(optimizer)` его пропускает.",
+)
+def steps_in_any_case(model: Any, o: Optimizer, s: Scaler, x: Tensor, y: Tensor) -> float:
+    loss = _loss(model, x, y, torch.float16)
+    o.zero_grad()
+    s.scale(loss).backward()
+    s.unscale_(o)
+    o.step()
+    s.update()
+    return loss.item()
+
+
+@step_in_half.mistake(
+    en="The loss is not multiplied by the scale, but `scaler.step(optimizer)` divides the gradients by it.",
+    ru="Функция потерь не умножена на масштаб, а `scaler.step(optimizer)` делит градиенты на него.",
+)
+def divides_only(model: Any, o: Optimizer, s: Scaler, x: Tensor, y: Tensor) -> float:
+    loss = _loss(model, x, y, torch.float16)
+    o.zero_grad()
+    loss.backward()
+    s.step(o)
+    s.update()
+    return loss.item()
+
+
+@step_in_half.mistake(
+    en="The squared errors are summed. The loss is `mse_loss`, their mean.",
+    ru="Квадраты ошибок сложены. Функция потерь — `mse_loss`, их среднее.",
+)
+def sums_the_errors(model: Any, o: Optimizer, s: Scaler, x: Tensor, y: Tensor) -> float:
+    return _scaled_step(model, o, s, _loss(model, x, y, torch.float16) * y.numel())

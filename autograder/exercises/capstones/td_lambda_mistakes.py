@@ -193,8 +193,74 @@ def asks_for_the_frozen(model: Any, steps: list[Step], gamma: float, lam: float,
 
 
 @td_lambda.mistake(
-    en="The weights are right, but each returned $\\delta$ was computed after the step, with the new weights.",
-    ru="Веса верны, но каждое возвращённое $\\delta$ вычислено после шага, с новыми весами.",
+    en="The weights are right, but each returned $\\delta$ was computed after the step: its values are those of the new "
+    "weights.",
+    ru="Веса верны, но каждое возвращённое $\\delta$ вычислено после шага: ценности в нём получены с новыми весами.",
 )
 def errors_afterwards(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
-    return _learn(model, steps, gamma, lam, alpha, ends="terminated", late=True)
+    return _learn(model, steps, gamma, lam, alpha, ends="terminated", late="both")
+
+
+@td_lambda.mistake(
+    en="The weights are right, but $v(s)$ in each returned $\\delta$ was computed after the step, with the new weights.",
+    ru="Веса верны, но $v(s)$ в каждом возвращённом $\\delta$ вычислено после шага, с новыми весами.",
+)
+def value_afterwards(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+    return _learn(model, steps, gamma, lam, alpha, ends="terminated", late="value")
+
+
+@td_lambda.mistake(
+    en="`gamma` is missing in the TD error: the value of the next state enters it as it is.",
+    ru="В ошибке TD нет множителя `gamma`: ценность следующего состояния входит без него.",
+)
+def forgets_gamma(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+    return _learn(model, steps, 1.0, lam, alpha, ends="terminated", decay=gamma * lam)
+
+
+@td_lambda.mistake(
+    en="`alpha` is missing: the weights move by $\\delta z$.",
+    ru="Нет множителя `alpha`: веса сдвигаются на $\\delta z$.",
+)
+def forgets_alpha(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+    return _learn(model, steps, gamma, lam, 1.0, ends="terminated")
+
+
+@td_lambda.mistake(
+    en="The reward is missing in the TD error.",
+    ru="В ошибке TD нет награды.",
+)
+def forgets_the_reward(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+    unpaid: list[Step] = [(state, 0.0, *rest) for state, _, *rest in steps]  # type: ignore[misc]
+    return _learn(model, unpaid, gamma, lam, alpha, ends="terminated")
+
+
+@td_lambda.mistake(
+    en="The traces are cleared after `truncated` only. After `terminated` another episode begins as well.",
+    ru="Следы обнуляются только после `truncated`. Но и после `terminated` начинается другой эпизод.",
+)
+def resets_when_truncated(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+    return _learn(model, steps, gamma, lam, alpha, ends="terminated", resets="truncated")
+
+
+@td_lambda.mistake(
+    en="The weights are right, but a single number is returned. Asked for is the list of the TD errors of all steps.",
+    ru="Веса верны, но возвращено одно число. А нужен список ошибок TD всех шагов.",
+)
+def returns_the_sum(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> float:
+    return sum(_learn(model, steps, gamma, lam, alpha, ends="terminated"))
+
+
+@td_lambda.mistake(*td_lambda.mistakes["returns_tensors"].says)
+def returns_tensors_of_one(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[torch.Tensor]:
+    errors = _learn(model, steps, gamma, lam, alpha, ends="terminated")
+    return [torch.tensor([error], dtype=torch.float64) for error in errors]
+
+
+@td_lambda.mistake(
+    en="The flags `requires_grad` of trained weights are off afterwards. They were to stay as they were.",
+    ru="Флаги `requires_grad` обучаемых весов потом выключены. А они должны были остаться прежними.",
+)
+def leaves_it_frozen(model: Any, steps: list[Step], gamma: float, lam: float, alpha: float) -> list[float]:
+    errors = _learn(model, steps, gamma, lam, alpha, ends="terminated")
+    model.requires_grad_(False)
+    return errors

@@ -25,7 +25,7 @@ def learn(
     lam: float,
     alpha: float,
     *,
-    resets: Literal["terminated", "either", "early", "never", "always"] = "either",
+    resets: Literal["terminated", "truncated", "either", "early", "never", "always"] = "either",
     ends: Literal["terminated", "never", "either"],
     through_next: bool = False,
     factor: float = 1.0,
@@ -33,7 +33,7 @@ def learn(
     stale: bool = False,
     leaks: bool = False,
     carries: bool = False,
-    late: bool = False,
+    late: Literal["", "value", "both"] = "",
 ) -> list[float]:
     """Run TD(λ) with one fault or none. Changes `parameters` in place, and returns the TD errors.
 
@@ -41,7 +41,8 @@ def learn(
     episode. `ends` says after which steps the next value is 0. If `through_next`, the gradient is that of the TD error.
     `factor` multiplies each step, `decay` replaces gamma * lam. If `stale`, weights move along the trace of the step
     before. If `leaks`, the last update is added to each gradient. If `carries`, the value of a state is that which the
-    step before computed. If `late`, the returned errors are those with the new weights.
+    step before computed. `late` says what of the returned errors is computed with the new weights: nothing, the value
+    of the state, or both values.
     """
     traces = [torch.zeros_like(p) for p in parameters]
     left = [torch.zeros_like(p) for p in parameters]
@@ -66,8 +67,9 @@ def learn(
             left = [-delta * trace for trace in traces]
             carried = float(v_next) if carries and not (terminated or truncated) else None
             if late:
-                delta = float(reward + (0.0 if over else gamma * value(next_state)) - value(state))
-            if (resets == "terminated" and terminated) or (resets == "either" and (terminated or truncated)):
+                v_next = value(next_state) if late == "both" and not over else v_next
+                delta = float(reward + gamma * v_next - value(state))
+            if (terminated and resets in ("terminated", "either")) or (truncated and resets in ("truncated", "either")):
                 for trace in traces:
                     trace.zero_()
         errors.append(delta)

@@ -43,6 +43,7 @@ def _train(
     clears: Literal["before", "each part", "afterwards", "never"] = "before",
     retain: bool = False,
     steps_each: bool = False,
+    once: bool = False,
     last: bool = True,
     last_part: bool = True,
     returns: Literal["all", "mean of windows", "last window"] = "all",
@@ -51,7 +52,7 @@ def _train(
 
     `run` calls the cell, `share` gives the factor of a micro-batch's summed loss, `carry` what the next window gets of
     a hidden state. `clears` says when `.grad` is cleared, `retain` whether graphs are kept. If `steps_each`, every
-    micro-batch makes a step. If `last` is False, an incomplete window is dropped, and if `last_part` is False, an
+    micro-batch makes a step; if `once`, there is one step, at the end. If `last` is False, an incomplete window is dropped, and if `last_part` is False, an
     incomplete micro-batch. `returns` says which loss is returned.
     """
     total, windows = 0.0, []
@@ -71,12 +72,14 @@ def _train(
             del loss, state
             if steps_each:
                 optimizer.step()
-        if not steps_each:
+        if not (steps_each or once):
             optimizer.step()
         if clears == "afterwards":
             optimizer.zero_grad()
         total += of_window
         windows.append(of_window / ys.numel())
+    if once:
+        optimizer.step()
     if returns == "all":
         return torch.cat(states), total / y.numel()
     return torch.cat(states), windows[-1] if returns == "last window" else sum(windows) / len(windows)
@@ -275,8 +278,8 @@ def one_backward(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: i
 
 
 @train_windows.mistake(
-    en="The returned hidden state still has a graph.",
-    ru="У возвращённого скрытого состояния остался граф.",
+    en="The returned hidden state requires grad: it still has a graph, or its flag was set.",
+    ru="Возвращённое скрытое состояние требует градиента: у него остался граф или включён флаг.",
 )
 def returns_a_graph(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
     state, loss = _train(c, o, x, y, h, steps, rows, run=checkpointed)
@@ -429,3 +432,56 @@ def counts_full_parts(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, ste
     return _train(
         c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: len(h) / full / window.numel()
     )
+
+
+@train_windows.mistake(
+    en="The sum of squares is divided by all entries of `y`, not by those in the window.",
+    ru="Сумма квадратов делится на число всех элементов `y`, а не на число элементов в окне.",
+)
+def divides_by_everything(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: 1 / y.numel())
+
+
+@train_windows.mistake(
+    en="The steps are forgotten in the mean: the sum of squares is divided by the entries of a single step.",
+    ru="При усреднении забыты шаги: сумма квадратов делится на число элементов одного шага.",
+)
+def divides_by_one_step(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: 1 / window[0].numel())
+
+
+@train_windows.mistake(*train_windows.mistakes["micro_batches_outside"].says)
+def shares_outside(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    done = [
+        _train(
+            c, o, *parts, steps, rows, run=checkpointed, share=lambda part, _: 1 / (len(part) * len(h) * part.shape[2])
+        )
+        for parts in zip(x.split(rows, 1), y.split(rows, 1), h.split(rows))
+    ]
+    return torch.cat([state for state, _ in done]), sum(loss * len(state) for state, loss in done) / len(h)
+
+
+@train_windows.mistake(
+    en="One step is made at the end, with the gradient of the last window. Each window makes a step of its own.",
+    ru="Сделан один шаг, в конце, с градиентом последнего окна. А каждое окно должно делать свой шаг.",
+)
+def one_last_step(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    # Another mean, because on some seeds Adam's first step is that of `one_window`.
+    return _train(c, o, x, y, h, steps, rows, run=checkpointed, once=True, returns="last window")
+
+
+@train_windows.mistake(
+    en="The hidden state of the last micro-batch alone is returned.",
+    ru="Возвращено скрытое состояние только последнего микробатча.",
+)
+def state_of_the_last_part(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    state, loss = _train(c, o, x, y, h, steps, rows, run=checkpointed)
+    return state.split(rows)[-1], loss
+
+
+@train_windows.mistake(
+    en="The batch is cut into `rows` parts. A micro-batch has `rows` rows, so there are often more parts, and smaller ones.",
+    ru="Батч разрезан на `rows` частей. А в микробатче должно быть `rows` строк: тогда частей часто больше, и они меньше.",
+)
+def takes_rows_for_parts(c: Any, o: Optimizer, x: Tensor, y: Tensor, h: Tensor, steps: int, rows: int) -> Result:
+    return _train(c, o, x, y, h, steps, -(-len(h) // rows), run=checkpointed)

@@ -224,3 +224,72 @@ class writes_into_what_arrives(_Product):
         a, b = ctx.saved_tensors
         for_b = g * a.conj()
         return _fit(g.mul_(b.conj()), a), _fit(for_b, b)
+
+
+@complex_product.mistake(
+    en="The conjugates were computed in `forward` and saved there: autograd cannot go back from them to the inputs, and the "
+    "second derivative is 0. Save the inputs themselves.",
+    ru="Сопряжённые числа вычислены и сохранены в `forward`: пути от них ко входам у autograd нет, и вторая производная "
+    "равна 0. Сохраняйте сами входы.",
+)
+class saves_the_conjugates(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a.conj(), b.conj())
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return _fit(g * b, a), _fit(g * a, b)
+
+
+@complex_product.mistake(
+    en="If one input is real, the real part is returned for both. The complex one has both parts.",
+    ru="Если один вход вещественный, вещественная часть возвращена для обоих. А у комплексного входа нужны обе части.",
+)
+class real_parts_for_both(_Product):
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        found = g * b.conj(), g * a.conj()
+        return found if a.is_complex() and b.is_complex() else tuple(each.real for each in found)
+
+
+@complex_product.mistake(
+    en="Only the gradient for `b` is right: in the one for `a` the conjugate is missing.",
+    ru="Верен только градиент по `b`: в градиенте по `a` пропущено сопряжение.",
+)
+class conjugates_for_b_alone(_Product):
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return _fit(g * b, a), _fit(g * a.conj(), b)
+
+
+@complex_product.mistake(
+    en="Only `a` gets a gradient: for `b` None was returned.",
+    ru="Градиент получает только `a`: для `b` возвращено None.",
+)
+class nothing_for_b(_Product):
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return _fit(g * b.conj(), a), None
+
+
+@complex_product.mistake(
+    en="The factor was won back from the product by a division. Where an input is 0, that gives NaN.",
+    ru="Множитель получен из произведения делением. Там, где вход равен 0, получается NaN.",
+)
+class divides_the_product(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        product = a * b
+        ctx.save_for_backward(a, b, product)
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Any:
+        a, b, product = ctx.saved_tensors
+        return _fit(g * (product / a).conj(), a), _fit(g * (product / b).conj(), b)

@@ -226,3 +226,29 @@ def steps_as_well(model: Any, x: Tensor, y: Tensor, weight: float) -> float:
         for parameter in model.parameters():
             parameter -= 0.01 * parameter.grad
     return loss
+
+
+@fix_leak.mistake(
+    en="The first error is back: a pass goes through a graph that is freed. Either the inner gradient was computed without "
+    "`create_graph=True`, or what is in `.grad` from the step before still has its graph: clear it first.",
+    ru="Вернулась первая ошибка: проход идёт по уже освобождённому графу. Либо внутренний градиент вычислен без "
+    "`create_graph=True`, либо у того, что осталось в `.grad` с прошлого шага, есть граф: сначала обнулите это поле.",
+)
+def only_frees(model: Any, x: Tensor, y: Tensor, weight: float) -> float:
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)  # type: ignore[no-untyped-call]
+    (weight * _squares([p.grad for p in model.parameters()])).backward()
+    return loss.item()
+
+
+@fix_leak.mistake(
+    en="What `.grad` held before has entered the penalty: it is cleared only afterwards.",
+    ru="В штраф вошло то, что лежало в `.grad` раньше: обнуляется оно только потом.",
+)
+def clears_after_the_penalty(model: Any, x: Tensor, y: Tensor, weight: float) -> float:
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)  # type: ignore[no-untyped-call]
+    penalty = _squares([p.grad for p in model.parameters()])
+    model.zero_grad()
+    (loss + weight * penalty).backward()
+    return loss.item()

@@ -197,9 +197,10 @@ def with_a_dimension(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Te
 
 
 @gradient_penalty.mistake(
-    en="The value is right, but the penalty has no path to the weights: it requires grad by itself, as after "
-    "`requires_grad_()`.",
-    ru="Значение верно, но пути от штрафа к весам нет: он требует градиента сам по себе, как после `requires_grad_()`.",
+    en="The value is right, but the penalty has no path to the weights, although it requires grad. Was a flag set "
+    "afterwards, or were the weights frozen while the critic was called?",
+    ru="Значение верно, но пути от штрафа к весам нет, хотя он и требует градиента. Не включён ли флаг потом, не заморожены "
+    "ли были веса при вызове критика?",
 )
 def leaf_without_a_path(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
     penalty = ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean()
@@ -234,3 +235,29 @@ def calls_twice(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
     mixed = _mixed(real, fake, mix)
     critic(mixed)
     return ((_lengths(_gradient(critic, mixed)) - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="Something small is added under the root. Where the gradient is 0, the length is the root of that number.",
+    ru="Под корнем прибавлено малое число. Там, где градиент равен 0, длина равна корню из этого числа.",
+)
+def adds_under_the_root(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    squares = _gradient(critic, _mixed(real, fake, mix)).flatten(1).square().sum(1)
+    return (((squares + 1e-4).sqrt() - 1) ** 2).mean()
+
+
+@gradient_penalty.mistake(
+    en="There is a penalty for each sample. Asked for is their mean, a tensor without dimensions.",
+    ru="Штраф вычислен для каждого примера отдельно. А нужно их среднее, тензор без измерений.",
+)
+def one_for_each(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    found: Tensor = (_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2
+    return found
+
+
+@gradient_penalty.mistake(
+    en="The magnitude of the difference from 1 was averaged. Asked for is its square.",
+    ru="Усреднён модуль разности с единицей, а нужен её квадрат.",
+)
+def magnitudes_of_differences(critic: Any, real: Tensor, fake: Tensor, mix: Tensor) -> Tensor:
+    return (_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1).abs().mean()

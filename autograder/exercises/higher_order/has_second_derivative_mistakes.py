@@ -36,8 +36,10 @@ def waits_for_an_error(f: Any, x: Tensor) -> bool:
 
 
 @has_second_derivative.mistake(
-    en="`gradcheck` compares the first derivative with numbers. The second one needs `gradgradcheck`.",
-    ru="Функция `gradcheck` сверяет с конечными разностями только первую производную. Для второй нужна `gradgradcheck`.",
+    en="Every function is accepted. Is it `gradcheck`, which compares only the first derivative with numbers? The second "
+    "one needs `gradgradcheck`. Or does an error count as True?",
+    ru="Принимается любая функция. Не вызвана ли `gradcheck`, которая сверяет с конечными разностями только первую "
+    "производную? Для второй нужна `gradgradcheck`. Или ответом True считается и ошибка?",
 )
 def checks_the_first(f: Any, x: Tensor) -> bool:
     return torch.autograd.gradcheck(f, (x.requires_grad_(),))
@@ -195,3 +197,28 @@ def asks_torch_func(f: Any, x: Tensor) -> bool:
         return torch.allclose(found, torch.stack(rows), atol=1e-4)
     except RuntimeError:
         return False
+
+
+@has_second_derivative.mistake(*has_second_derivative.mistakes["refuses_all"].says)
+def calls_and_refuses_all(f: Any, x: Tensor) -> bool:
+    f(x)
+    return False
+
+
+@has_second_derivative.mistake(*has_second_derivative.mistakes["asks_torch_func"].says)
+def trips_over_torch_func(f: Any, x: Tensor) -> bool:
+    found = torch.func.hessian(f)(x)
+    return torch.allclose(found, _by_differences(f, x), atol=1e-4)
+
+
+@has_second_derivative.mistake(
+    en="`gradgradcheck` was given `x` as it came. Its input has to require grad.",
+    ru="Функция `gradgradcheck` получила `x` как есть. А её вход должен требовать градиента.",
+)
+def without_the_flag(f: Any, x: Tensor) -> bool:
+    return torch.autograd.gradgradcheck(f, (x,))
+
+
+@has_second_derivative.mistake(*has_second_derivative.mistakes["at_another_point"].says)
+def at_zero(f: Any, x: Tensor) -> bool:
+    return checks_the_second(f, torch.zeros_like(x))

@@ -309,3 +309,81 @@ def _last(train_loss: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) 
         velocity = momentum * velocity + torch.func.grad(train_loss)(w)
         w = w - lr * velocity
     return w
+
+
+@meta_gradient.mistake(
+    en="`lr` has no path to the result, so its derivative is 0: the steps were made with the passed number, or with a "
+    "detached copy.",
+    ru="От `lr` к результату нет пути, и производная по нему равна 0: шаги сделаны с самим переданным числом или с "
+    "отсоединённой копией.",
+)
+def rate_is_a_constant(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    return torch.zeros_like(lr), _unroll(t, v, w, lr, momentum, steps)[1]
+
+
+@meta_gradient.mistake(
+    en="The derivative with respect to `lr` has the wrong sign.",
+    ru="У производной по `lr` не тот знак.",
+)
+def turns_the_sign(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    by_lr, by_w = _unroll(t, v, w, lr, momentum, steps)
+    return -by_lr, by_w
+
+
+@meta_gradient.mistake(
+    en="The weights were changed in place, and the graph needs the old ones. Write `w = w - lr * velocity`.",
+    ru="Веса изменены на месте, а графу нужны прежние. Пишите `w = w - lr * velocity`.",
+)
+def changes_in_place(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    at, velocity = w.detach().requires_grad_(), torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(t(at), at, create_graph=True)
+        velocity = momentum * velocity + g
+        at -= lr * velocity
+    return at, at
+
+
+@meta_gradient.mistake(
+    en="The weights were changed in place, and the graph needs the old ones. An optimizer of torch does so, too, also with "
+    "`differentiable=True`. Write `w = w - lr * velocity`.",
+    ru="Веса изменены на месте, а графу нужны прежние. Так поступает и оптимизатор torch, даже с `differentiable=True`. "
+    "Пишите `w = w - lr * velocity`.",
+)
+def steps_by_the_optimizer(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    first, rate = w.detach().requires_grad_(), lr.detach().requires_grad_()
+    moving = first.clone()
+    optimizer = torch.optim.SGD([moving], lr=rate, momentum=momentum, differentiable=True)
+    for _ in range(steps):
+        (moving.grad,) = torch.autograd.grad(t(moving.clone()), moving, create_graph=True)
+        optimizer.step()
+    by_lr, by_w = torch.autograd.grad(v(moving), (rate, first))
+    return by_lr, by_w
+
+
+@meta_gradient.mistake(
+    en="Numbers were returned. Asked for are two tensors.",
+    ru="Возвращены числа, а нужны два тензора.",
+)
+def returns_numbers(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    by_lr, by_w = _unroll(t, v, w, lr, momentum, steps)
+    return by_lr.item(), by_w.tolist()  # type: ignore[return-value]
+
+
+@meta_gradient.mistake(
+    en="One step is missing: with `steps` = 1 none is made, and `lr` is in no graph.",
+    ru="Одного шага не хватает: при `steps` = 1 не сделано ни одного, и `lr` не попадает в граф.",
+)
+def no_step_at_all(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    return _unroll(t, v, w, lr, momentum, steps - 1)
+
+
+@meta_gradient.mistake(*meta_gradient.mistakes["steps_by_the_optimizer"].says)
+def changes_a_copy_in_place(t: Loss, v: Loss, w: Tensor, lr: Tensor, momentum: float, steps: int) -> Pair:
+    first, rate = w.detach().requires_grad_(), lr.detach().requires_grad_()
+    at, velocity = first.clone(), torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(t(at), at, create_graph=True)
+        velocity = momentum * velocity + g
+        at -= rate * velocity
+    by_lr, by_w = torch.autograd.grad(v(at), (rate, first))
+    return by_lr, by_w

@@ -252,3 +252,60 @@ def an_entry_for_each_name(model: Any, x: Tensor, y: Tensor) -> Named:
 
     found: Named = vmap(grad(loss), in_dims=(None, 0, 0))(named, x, y)
     return found
+
+
+@per_sample_module.mistake(
+    en="`in_dims` is missing or wrong: `vmap` takes the weights apart, too. They are the same for all samples: "
+    "`in_dims=(None, 0, 0)`.",
+    ru="Параметр `in_dims` не задан или неверен: `vmap` перебирает и веса. А они для всех примеров одни и те же: `in_dims=(None, 0, 0)`.",
+)
+def without_in_dims(model: Any, x: Tensor, y: Tensor) -> Named:
+    def loss(weights: Named, x: Tensor, y: Tensor) -> Tensor:
+        return mse_loss(functional_call(model, weights, (x[None],)), y[None])
+
+    found: Named = vmap(grad(loss))(_trainable(model), x, y)
+    return found
+
+
+@per_sample_module.mistake(*per_sample_module.mistakes["buffers_too"].says)
+def whole_state(model: Any, x: Tensor, y: Tensor) -> Named:
+    return _all_samples(model, x, y, {name: t.detach() for name, t in model.state_dict().items()})
+
+
+@per_sample_module.mistake(
+    en="Each gradient is half of the right one: the loss is `mse_loss`, without the factor ½.",
+    ru="Каждый градиент вдвое меньше верного: функция потерь — `mse_loss`, без множителя ½.",
+)
+def halves(model: Any, x: Tensor, y: Tensor) -> Named:
+    return {name: g / 2 for name, g in _all_samples(model, x, y).items()}
+
+
+@per_sample_module.mistake(
+    en="The gradients of all samples were added. There has to be a row for each.",
+    ru="Градиенты всех примеров сложены. А у каждого примера должна быть своя строка.",
+)
+def sums_the_samples(model: Any, x: Tensor, y: Tensor) -> Named:
+    return {name: g.sum(0) for name, g in _all_samples(model, x, y).items()}
+
+
+@per_sample_module.mistake(
+    en="The losses of the samples were returned. Asked for are their gradients, in a dict.",
+    ru="Возвращены значения функции потерь на примерах. А нужны градиенты, в словаре.",
+)
+def losses_alone(model: Any, x: Tensor, y: Tensor) -> Tensor:
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        return mse_loss(functional_call(model, _trainable(model), (x[None],)), y[None])
+
+    found: Tensor = vmap(loss)(x, y)
+    return found
+
+
+@per_sample_module.mistake(
+    en="The `BatchNorm` takes its statistics from a batch of one sample: its own were removed, or the model is in training "
+    "mode. It was in evaluation mode, and needs its own there.",
+    ru="Слой `BatchNorm` вычисляет статистики по батчу из одного примера: его собственные убраны, или модель переведена в "
+    "режим обучения. Она была в режиме оценки, и там ему нужны собственные.",
+)
+def drops_the_statistics(model: Any, x: Tensor, y: Tensor) -> Named:
+    torch.func.replace_all_batch_norm_modules_(model)
+    return _all_samples(model, x, y)

@@ -166,3 +166,13 @@ predict_kinds.wrong(
     en="You expected as many rows after `coalesce()`. It adds the rows of an index that came twice.",
     ru="Вы ожидали, что после `coalesce()` строк столько же. Но этот метод складывает строки повторяющегося индекса.",
 )
+
+
+predict_kinds.wrong(
+    "real_gradient",
+    {"|z|²": [10.0, 0.0]},
+    en="You expected a real gradient, $2|z|$, for the real loss $|z|^2$. It has two parts: the derivatives with respect to "
+    "$x$ and to $y$.",
+    ru="Вы ожидали вещественный градиент $2|z|$ для вещественной функции потерь $|z|^2$. Но частей у него две: производные "
+    "по $x$ и по $y$.",
+)

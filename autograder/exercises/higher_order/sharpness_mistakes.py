@@ -310,3 +310,43 @@ def frozen_ones_too(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> 
         return flat(list(torch.autograd.grad(g, weights, v, retain_graph=True, materialize_grads=True)))
 
     return _iterate(multiply, v, steps)
+
+
+@sharpness.mistake(
+    en="The length is that of one more product, with the vector that is returned. Asked for is that of the last product.",
+    ru="Взята длина ещё одного произведения, с тем вектором, который возвращается. А нужна длина последнего.",
+)
+def length_of_one_more(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    g = _gradient(model, x, y)
+    _, v = _iterate(lambda v: _product(g, model, v), v, steps)
+    return _product(g, model, v).norm(), v
+
+
+@sharpness.mistake(
+    en="The first result is no number. The length comes first, then the vector.",
+    ru="Первый результат — не число. Сначала должна идти длина, потом вектор.",
+)
+def swaps_the_results(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    g = _gradient(model, x, y)
+    length, v = _iterate(lambda v: _product(g, model, v), v, steps)
+    return v, length
+
+
+@sharpness.mistake(*sharpness.mistakes["squared_length"].says)
+def returns_the_square(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    g = _gradient(model, x, y)
+    length, v = _iterate(lambda v: _product(g, model, v), v, steps)
+    return length**2, v
+
+
+@sharpness.mistake(
+    en="Weights that the loss does not depend on are left out, and `v` no longer fits. They have rows and columns of zeros.",
+    ru="Веса, от которых функция потерь не зависит, исключены, и вектор `v` больше не подходит. А в их строках и столбцах "
+    "нули.",
+)
+def leaves_out_the_unused(model: Any, x: Tensor, y: Tensor, v: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    weights = _weights(model)
+    found = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, allow_unused=True)
+    used = [p for p, g in zip(weights, found) if g is not None]
+    g = flat([part for part in found if part is not None])
+    return _iterate(lambda v: flat(list(torch.autograd.grad(g, used, v, retain_graph=True))), v, steps)

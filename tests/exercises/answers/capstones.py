@@ -1388,3 +1388,1176 @@ def sliding_gradient(cell, x, y, h, k):
         hs.append(h)
         total = [a + b for a, b in zip(total, torch.autograd.grad(mse_loss(prediction, y_t), params, retain_graph=True))]
     return total
+
+
+# %% exercise="fix_traces" verdict="passed"
+# the trace in .grad through a surrogate loss of fixed numbers
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    values_after = lambda t: model(states[t]).item() if t < len(states) else 0.0
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad(set_to_none=True)
+        v = model(states[t])
+        delta = reward + gamma * values_after(t + 1) - v.item()
+        v.backward()
+        for trace, p in zip(traces, model.parameters()):
+            trace *= gamma * lam
+            trace += p.grad
+        optimizer.zero_grad()
+        surrogate = sum((p * trace).sum() for p, trace in zip(model.parameters(), traces)) * -delta
+        surrogate.backward()
+        optimizer.step()
+
+
+# %% exercise="td_lambda" verdict="passed"
+# flat vector of the traces
+def td_lambda(model, steps, gamma, lam, alpha):
+    ps = [p for p in model.parameters() if p.requires_grad]
+    sizes = [p.numel() for p in ps]
+    z = torch.zeros(sum(sizes), dtype=ps[0].dtype)
+    deltas = []
+    for s, r, s_next, terminated, truncated in steps:
+        v = model(s)
+        bootstrap = 0 if terminated else model(s_next).detach()
+        delta = (r + gamma * bootstrap - v.detach()).item()
+        g = torch.cat([part.flatten() for part in torch.autograd.grad(v, ps, materialize_grads=True)])
+        z = gamma * lam * z + g
+        for p, part in zip(ps, z.split(sizes)):
+            p.data += alpha * delta * part.view_as(p)
+        z = z * (0.0 if terminated or truncated else 1.0)
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="fix_checkpoint" verdict="passed"
+# checkpoint_sequential with a segment per block
+def fix_checkpoint(embed, blocks, head, tokens):
+    from torch.utils.checkpoint import checkpoint_sequential
+    return head(checkpoint_sequential(list(blocks), len(blocks), embed(tokens), use_reentrant=False))
+
+
+# %% exercise="sliding_gradient" verdict="passed"
+# own copies, for each call the sum of the k losses that see it
+def sliding_gradient(cell, x, y, h, k):
+    names = [n for n, p in cell.named_parameters() if p.requires_grad]
+    original = dict(cell.named_parameters())
+    sets, losses = [], []
+    for t in range(len(x)):
+        w = {n: original[n].detach().requires_grad_() for n in names}
+        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
+        sets.append(w)
+        losses.append(mse_loss(prediction, y[t]))
+    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
+    return [sum(column) for column in zip(*rows)]
+
+
+# %% exercise="train_windows" verdict="passed"
+# forward without a graph, then backward step by step with recomputation
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    squares = 0.0
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        new = []
+        for x_part, y_part, h_part in zip(xs.split(rows, 1), ys.split(rows, 1), h.split(rows)):
+            kept = [h_part]
+            with torch.no_grad():
+                for x_t in x_part:
+                    kept.append(cell(x_t, kept[-1])[1])
+            new.append(kept.pop())
+            back = torch.zeros_like(new[-1])
+            for t in reversed(range(len(x_part))):
+                inside = kept[t].detach().requires_grad_()
+                prediction, out = cell(x_part[t], inside)
+                loss = mse_loss(prediction, y_part[t], reduction="sum")
+                squares += loss.item()
+                torch.autograd.backward([loss / ys.numel(), out], [torch.ones_like(loss), back])
+                back = inside.grad
+        h = torch.cat(new)
+        optimizer.step()
+    return h, squares / y.numel()
+
+
+# %% exercise="step_in_half" verdict="passed"
+# half copies of the weights by functional_call: the gradient passes the conversion
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad(set_to_none=True)
+    halves = {name: p.half() for name, p in model.named_parameters()}
+    out = torch.func.functional_call(model, halves, (x.half(),))
+    loss = mse_loss(out.float(), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="cures" verdict="passed"
+# outer names, in place moves, groups
+def cures():
+    class Cure:
+        @staticmethod
+        def A(log_prob, value, returns):
+            return mse_loss(value, returns) - (log_prob * (returns - value.detach())).mean()
+
+        @staticmethod
+        def B(mu, log_std):
+            noise = torch.normal(torch.zeros_like(mu.detach()), torch.ones_like(mu.detach()))
+            return torch.addcmul(mu, torch.exp(log_std), noise)
+
+        @staticmethod
+        def C(losses):
+            return torch.cat([loss.reshape(1) for loss in losses]).mean()
+
+        @staticmethod
+        def D(model, outputs, lr):
+            model.head = torch.nn.Linear(model.head.in_features, outputs)
+            rest = [p for n, p in model.named_parameters() if not n.startswith("head.")]
+            return torch.optim.SGD([{"params": rest}, {"params": model.head.parameters()}], lr=lr)
+
+        @staticmethod
+        def E(model, x, y, eps, steps):
+            x = torch.nn.Parameter(x.detach().clone())
+            for _ in range(steps):
+                g = torch.autograd.grad(mse_loss(model(x), y), x)[0]
+                with torch.no_grad():
+                    x += eps * g.sign()
+            return x.detach()
+
+    return {letter: getattr(Cure, letter) for letter in "ABCDE"}
+
+
+# %% exercise="fix_checkpoint" verdict="passed"
+# the frozen first block saves nothing wide, because its input does not require grad
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=True) if h.requires_grad else block(h)
+    return head(h)
+
+
+# %% exercise="predict_traces" verdict="refused" mistake="keeps_the_old_gradient"
+# .grad still holds the old gradient 1
+predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 1.0, "trace[0] after step 2": 1.72, "w[2] at the end": 0.125}
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="weighs_the_gradients"
+# the trace itself becomes .grad times delta: the decayed trace holds deltas
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace - delta * p.grad
+            p.grad[:] = trace
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="carries_the_value"
+# the next value is read after the step
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    v_old = 0.0
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - (v.item() if t == 0 else v_old)
+        v_old = v_next
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="first_parameter_alone"
+# traces only for the first parameter
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    p = next(model.parameters())
+    trace = torch.zeros_like(p)
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        trace[:] = gamma * lam * trace + p.grad
+        p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="returns_tensors_of_one"
+# deltas are tensors
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        v_next = 0.0 if terminated else model(after).detach()
+        grads = torch.autograd.grad(v, weights, allow_unused=True, materialize_grads=True)
+        delta = (reward + gamma * v_next - v).detach()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam).add_(g)
+                p.add_(alpha * delta * z)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="is_right_td" verdict="refused" mistake="compares_exactly"
+# requires w.grad to be None afterwards
+def is_right_td(td):
+    stream = [(0, 0.5, 1, False, False), (1, -0.2, 0, False, False), (0, 0.3, 2, False, False), (2, 1.0, 3, True, False), (3, 0.1, 1, False, False), (1, 0.4, 2, False, True), (2, 0.7, 0, False, False), (0, -0.6, 3, False, False)]
+    w = torch.tensor([0.1, -0.4, 0.7, 0.3], dtype=torch.float64, requires_grad=True)
+    value, trace = w.detach().clone(), torch.zeros(4, dtype=torch.float64)
+    td(w, stream, 0.9, 0.7, 0.2)
+    for s, r, n, term, trunc in stream:
+        delta = r + (0.0 if term else 0.9 * value[n]) - value[s]
+        trace = 0.9 * 0.7 * trace
+        trace[s] += 1
+        value = value + 0.2 * delta * trace
+        if term or trunc:
+            trace = torch.zeros(4, dtype=torch.float64)
+    return w.grad is None and torch.allclose(w.detach(), value, atol=1e-4)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="cuts_off_the_embedding"
+# the embedding under no_grad
+def fix_checkpoint(embed, blocks, head, tokens):
+    with torch.no_grad():
+        h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=False)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="thaws_the_blocks"
+# all parameters of the blocks trained
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens).requires_grad_()
+    for block in blocks:
+        block.requires_grad_(True)
+        h = checkpoint(block, h, use_reentrant=True)
+    return head(h)
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="cuts_the_first_part"
+# only the first part of a tuple is detached
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(state):
+        return (state[0].detach(), *state[1:]) if isinstance(state, tuple) else state.detach()
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = cut(state)
+    return state
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="gradients_of_the_frozen"
+# frozen parameters in the list as zeros
+def sliding_gradient(cell, x, y, h, k):
+    named = dict(cell.named_parameters())
+    copies, total = [], [torch.zeros_like(p) for p in named.values()]
+    for x_t, y_t in zip(x, y):
+        mine = {n: p.detach().clone().requires_grad_() for n, p in named.items()}
+        copies.append(mine)
+        prediction, h = torch.func.functional_call(cell, mine, (x_t, h))
+        recent = [p for c in copies[-k:] for p in c.values()]
+        grads = torch.autograd.grad(mse_loss(prediction, y_t), recent, retain_graph=True, materialize_grads=True)
+        for i, g in enumerate(grads):
+            total[i % len(total)] += g
+    return total
+
+
+# %% exercise="train_windows" verdict="refused" mistake="divides_by_everything"
+# the gradient of a window is divided by all entries of y
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    error = 0.0
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        ends = []
+        for i, state in enumerate(h.split(rows)):
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                out, state = checkpoint(cell, x_t.split(rows)[i], state, use_reentrant=False)
+                loss = loss + (out - y_t.split(rows)[i]).square().sum()
+            error += loss.item()
+            (loss / y.numel()).backward()
+            ends.append(state.detach())
+        optimizer.step()
+        h = torch.cat(ends)
+    return h, error / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="shares_outside"
+# rows outside, windows inside: a step per window and part
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    error, ends = 0.0, []
+    for i, state in enumerate(h.split(rows)):
+        for xs, ys in zip(x.split(steps), y.split(steps)):
+            optimizer.zero_grad()
+            loss = 0.0
+            for x_t, y_t in zip(xs, ys):
+                out, state = checkpoint(cell, x_t.split(rows)[i], state, use_reentrant=False)
+                loss = loss + (out - y_t.split(rows)[i]).square().sum()
+            error += loss.item()
+            (loss / ys.numel()).backward()
+            optimizer.step()
+            state = state.detach()
+        ends.append(state)
+    return torch.cat(ends), error / y.numel()
+
+
+# %% exercise="cures" verdict="refused" mistake="turns_the_policy"
+# A: sign of the policy loss; B: one noise for all entries; C: new tensor; D: head without new layer in model; E: zero_grad on the model
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return (log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return mu + log_std.exp() * torch.randn(())
+
+    def c(losses):
+        return torch.tensor(losses, requires_grad=True).mean()
+
+    def d(model, outputs, lr):
+        head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD([*model.parameters(), *head.parameters()], lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            model.zero_grad()
+            mse_loss(model(x), y).backward()
+            x = (x + eps * x.grad.sign()).detach()
+        model.zero_grad()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="sums_the_policy"
+# E freezes the model and leaves it frozen; A: sum instead of mean
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).sum() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        model.requires_grad_(False)
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            mse_loss(model(x), y).backward()
+            x = (x + eps * x.grad.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="predict_traces" verdict="refused" mistake="trace_without_decay"
+# the trace does not decay
+predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.04, "trace[0] after step 2": 1.04, "w[2] at the end": 0.125}
+
+
+# %% exercise="predict_traces" verdict="refused" mistake="trace_of_lambda"
+# decay by lambda alone
+predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.04, "trace[0] after step 2": 0.84, "w[2] at the end": 0.125}
+
+
+# %% exercise="predict_traces" verdict="refused" mistake="backward_overwrites"
+# optimizer.step clears .grad
+predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.0, "trace[0] after step 2": 0.76, "w[2] at the end": 0.125}
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="zeroes_too_late"
+# cleared between writing .grad and the step
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        model.zero_grad()
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.zero_grad()
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="one_last_step"
+# one step at the end of the episode
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        model.zero_grad()
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        pass
+    optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="forgets_gamma"
+# gamma forgotten in the target
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        model.zero_grad()
+        v.backward()
+        delta = reward + v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="never_decays"
+# traces are not decayed at all
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        model.zero_grad()
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% exercise="fix_traces" verdict="refused" mistake="forgets_the_traces"
+# the update goes along the gradient, the trace is kept but not used
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        model.zero_grad()
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * p.grad
+        optimizer.step()
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="value_afterwards"
+# the error uses the weights after the step
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(after).item()
+        grads = torch.autograd.grad(v.sum(), weights, allow_unused=True)
+        delta = reward + gamma * v_next - v.item()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam)
+                if g is not None:
+                    z.add_(g)
+                p.add_(z, alpha=alpha * delta)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append((reward + gamma * v_next - model(state)).item())
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="forgets_alpha"
+# alpha forgotten
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(after).item()
+        grads = torch.autograd.grad(v.sum(), weights, allow_unused=True)
+        delta = reward + gamma * v_next - v.item()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam)
+                if g is not None:
+                    z.add_(g)
+                p.add_(z, alpha=delta)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="forgets_gamma"
+# gamma forgotten in the target
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(after).item()
+        grads = torch.autograd.grad(v.sum(), weights, allow_unused=True)
+        delta = reward + v_next - v.item()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam)
+                if g is not None:
+                    z.add_(g)
+                p.add_(z, alpha=alpha * delta)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="forgets_the_reward"
+# reward forgotten
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(after).item()
+        grads = torch.autograd.grad(v.sum(), weights, allow_unused=True)
+        delta = gamma * v_next - v.item()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam)
+                if g is not None:
+                    z.add_(g)
+                p.add_(z, alpha=alpha * delta)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="leaves_it_frozen"
+# flags switched off at the end
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(after).item()
+        grads = torch.autograd.grad(v.sum(), weights, allow_unused=True)
+        delta = reward + gamma * v_next - v.item()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam)
+                if g is not None:
+                    z.add_(g)
+                p.add_(z, alpha=alpha * delta)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    model.requires_grad_(False)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="resets_when_truncated"
+# clears only after truncated
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(after).item()
+        grads = torch.autograd.grad(v.sum(), weights, allow_unused=True)
+        delta = reward + gamma * v_next - v.item()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam)
+                if g is not None:
+                    z.add_(g)
+                p.add_(z, alpha=alpha * delta)
+        if truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return deltas
+
+
+# %% exercise="td_lambda" verdict="refused" mistake="returns_the_sum"
+# returns the sum of the errors
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(after).item()
+        grads = torch.autograd.grad(v.sum(), weights, allow_unused=True)
+        delta = reward + gamma * v_next - v.item()
+        with torch.no_grad():
+            for p, z, g in zip(weights, traces, grads):
+                z.mul_(gamma * lam)
+                if g is not None:
+                    z.add_(g)
+                p.add_(z, alpha=alpha * delta)
+        if terminated or truncated:
+            for z in traces:
+                z.zero_()
+        deltas.append(delta)
+    return sum(deltas)
+
+
+# %% exercise="hide_the_fault" verdict="refused" mistake="not_finite"
+# NaN agrees with nothing
+def hide_the_fault():
+    return [float('nan')] * 3, [0.0, 0.0, 1.0]
+
+
+# %% exercise="hide_the_fault" verdict="refused" mistake="returns_a_dict"
+# a dict instead of two lists
+def hide_the_fault():
+    return {'weights': [0.0] * 3, 'rewards': [0.0, 0.0, 1.0]}
+
+
+# %% exercise="hide_the_fault" verdict="refused" mistake="errors_and_hardly_moves"
+# weights from the right update already (fixed point but the last)
+def hide_the_fault():
+    return [0.9, 0.9, 0.9], [0.0, 0.0, 1.0]
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="every_second"
+# every second block only
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for i, block in enumerate(blocks):
+        h = checkpoint(block, h, use_reentrant=False) if i % 2 else block(h)
+    return head(h)
+
+
+# %% exercise="fix_checkpoint" verdict="refused" mistake="without_a_graph"
+# head frozen for the forward pass
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=False)
+    with torch.no_grad():
+        return head(h)
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="one_last_step"
+# one step of the optimizer after the loop
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(state):
+        return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        state = cut(state)
+    optimizer.step()
+    return state
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="sums_the_entries"
+# squared errors summed, not mse_loss
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(state):
+        return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + (prediction - y_t).square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = cut(state)
+    return state
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="returns_the_first_part"
+# only the hidden part of the tuple is returned
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(state):
+        return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = cut(state)
+    return state[0] if isinstance(state, tuple) else state
+
+
+# %% exercise="fix_hidden_state" verdict="refused" mistake="divides_by_k"
+# loss divided by the window's length k
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(state):
+        return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        optimizer.zero_grad()
+        (loss / k).backward()
+        optimizer.step()
+        state = cut(state)
+    return state
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="stacks_the_steps"
+# stacked per step, not summed
+def sliding_gradient(cell, x, y, h, k):
+    names = [n for n, p in cell.named_parameters() if p.requires_grad]
+    original = dict(cell.named_parameters())
+    sets, losses = [], []
+    for t in range(len(x)):
+        w = {n: original[n].detach().requires_grad_() for n in names}
+        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
+        sets.append(w)
+        losses.append(mse_loss(prediction, y[t]))
+    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
+    return [torch.stack(column) for column in zip(*rows)]
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="sums_the_entries"
+# sum of squares instead of mse_loss
+def sliding_gradient(cell, x, y, h, k):
+    names = [n for n, p in cell.named_parameters() if p.requires_grad]
+    original = dict(cell.named_parameters())
+    sets, losses = [], []
+    for t in range(len(x)):
+        w = {n: original[n].detach().requires_grad_() for n in names}
+        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
+        sets.append(w)
+        losses.append((prediction - y[t]).square().sum())
+    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
+    return [sum(column) for column in zip(*rows)]
+
+
+# %% exercise="sliding_gradient" verdict="refused" mistake="begins_with_zeros"
+# the state starts at zero
+def sliding_gradient(cell, x, y, h, k):
+    names = [n for n, p in cell.named_parameters() if p.requires_grad]
+    original = dict(cell.named_parameters())
+    h = torch.zeros_like(h)
+    sets, losses = [], []
+    for t in range(len(x)):
+        w = {n: original[n].detach().requires_grad_() for n in names}
+        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
+        sets.append(w)
+        losses.append(mse_loss(prediction, y[t]))
+    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
+    return [sum(column) for column in zip(*rows)]
+
+
+# %% exercise="train_windows" verdict="refused" mistake="state_of_the_last_part"
+# last state of the last micro-batch only
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        states = []
+        for first in range(0, x.shape[1], rows):
+            part = slice(first, first + rows)
+            state, loss = h[part], 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, state = checkpoint(cell, x_t[part], state, use_reentrant=False)
+                loss = loss + ((prediction - y_t[part]) ** 2).sum()
+            total += loss.item()
+            (loss / ys.numel()).backward()
+            states.append(state.detach())
+        h = torch.cat(states)
+        optimizer.step()
+    return states[-1], total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="divides_by_one_step"
+# sum over the steps of means: gradient multiplied by the steps
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        states = []
+        for first in range(0, x.shape[1], rows):
+            part = slice(first, first + rows)
+            state, loss = h[part], 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, state = checkpoint(cell, x_t[part], state, use_reentrant=False)
+                loss = loss + ((prediction - y_t[part]) ** 2).sum()
+            total += loss.item()
+            (loss / ys[0].numel()).backward()
+            states.append(state.detach())
+        h = torch.cat(states)
+        optimizer.step()
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="takes_rows_for_parts"
+# micro-batches are the number of parts, not the rows in each
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        states = []
+        for first in range(0, x.shape[1], -(-x.shape[1] // rows)):
+            part = slice(first, first - (-x.shape[1] // rows))
+            state, loss = h[part], 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, state = checkpoint(cell, x_t[part], state, use_reentrant=False)
+                loss = loss + ((prediction - y_t[part]) ** 2).sum()
+            total += loss.item()
+            (loss / ys.numel()).backward()
+            states.append(state.detach())
+        h = torch.cat(states)
+        optimizer.step()
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="one_last_step"
+# one optimizer step at the end
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        states = []
+        for first in range(0, x.shape[1], rows):
+            part = slice(first, first + rows)
+            state, loss = h[part], 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, state = checkpoint(cell, x_t[part], state, use_reentrant=False)
+                loss = loss + ((prediction - y_t[part]) ** 2).sum()
+            total += loss.item()
+            (loss / ys.numel()).backward()
+            states.append(state.detach())
+        h = torch.cat(states)
+    optimizer.step()
+    return h, total / y.numel()
+
+
+# %% exercise="train_windows" verdict="refused" mistake="returns_a_graph"
+# returned state of the window before
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        states = []
+        for first in range(0, x.shape[1], rows):
+            part = slice(first, first + rows)
+            state, loss = h[part], 0.0
+            for x_t, y_t in zip(xs, ys):
+                prediction, state = checkpoint(cell, x_t[part], state, use_reentrant=False)
+                loss = loss + ((prediction - y_t[part]) ** 2).sum()
+            total += loss.item()
+            (loss / ys.numel()).backward()
+            states.append(state.detach())
+        h = torch.cat(states)
+        optimizer.step()
+    return h.requires_grad_(), total / y.numel()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="clears_too_late"
+# zero_grad after the backward pass
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    scaler.scale(loss).backward()
+    optimizer.zero_grad()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="steps_in_any_case"
+# unscaled, then optimizer.step in any case
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    optimizer.step()
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="divides_only"
+# backward of the loss without the scale, then scaler.step
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    loss.backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="step_in_half" verdict="refused" mistake="sums_the_errors"
+# sum of squares
+def step_in_half(model, optimizer, scaler, x, y):
+    optimizer.zero_grad()
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = (model(x).float() - y).square().sum()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% exercise="cures" verdict="refused" mistake="policy_alone"
+# A: the policy loss alone
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean()
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="pair_of_losses"
+# A: two losses as a pair
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean(), mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="takes_it_for_the_variance"
+# B: variance instead of the standard deviation
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return mu + (log_std / 2).exp() * torch.randn_like(mu)
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="copies_the_losses"
+# C: detached and flagged
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack([l.detach() for l in losses]).requires_grad_().mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="leaves_the_old_head"
+# D: new layer not put into the model
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="takes_other_inputs"
+# D: out_features of the old head as the inputs
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.head = torch.nn.Linear(model.head.out_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+
+
+# %% exercise="cures" verdict="refused" mistake="freezes_the_body"
+# D: body frozen
+def cures():
+    def a(log_prob, value, returns):
+        advantage = (returns - value).detach()
+        return -(log_prob * advantage).mean() + mse_loss(value, returns)
+
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+
+    def c(losses):
+        return torch.stack(losses).mean()
+
+    def d(model, outputs, lr):
+        model.requires_grad_(False)
+        model.head = torch.nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    def e(model, x, y, eps, steps):
+        x = x.detach().clone()
+        for _ in range(steps):
+            x.requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = (x + eps * g.sign()).detach()
+        return x
+
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}

@@ -1283,3 +1283,789 @@ def has_second_derivative(f, x):
         return torch.allclose(H, D, atol=1e-4)
     except RuntimeError:
         return False
+
+
+# %% exercise="gradient_penalty" verdict="passed"
+# torch.func.vjp with the critic's own weights
+def gradient_penalty(critic, real, fake, mix):
+    x = mix * real + (1 - mix) * fake
+    out, pull = torch.func.vjp(critic, x)
+    (g,) = pull(torch.ones_like(out))
+    n = x.shape[0]
+    lengths = torch.stack([row.norm() for row in g.view(n, -1)])
+    return mse_loss(lengths, torch.ones_like(lengths))
+
+
+# %% exercise="fix_leak" verdict="passed"
+# backward(create_graph), zero_grad before the second backward of the sum
+def fix_leak(model, x, y, weight):
+    model.zero_grad()
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    model.zero_grad()
+    (loss + weight * penalty).backward()
+    return loss.item()
+
+
+# %% exercise="sharpness" verdict="passed"
+# torch.func: vjp of grad of a function of one flat vector
+def sharpness(model, x, y, v, steps):
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    flat = torch.cat([p.detach().flatten() for p in named.values()])
+
+    def loss(flat):
+        parts = flat.split([p.numel() for p in named.values()])
+        weights = {name: part.view(p.shape) for part, (name, p) in zip(parts, named.items())}
+        return mse_loss(functional_call(model, weights, (x,)), y)
+
+    _, times = torch.func.vjp(grad(loss), flat)
+    for _ in range(steps):
+        (v,) = times(v)
+        length = torch.linalg.vector_norm(v)
+        v = v / length
+    return length, v
+
+
+# %% exercise="per_sample_module" verdict="passed"
+# a copy of the weights for every sample, one ordinary backward
+def per_sample_module(model, x, y):
+    B = len(x)
+    weights = {n: p.detach().expand(B, *p.shape).clone().requires_grad_() for n, p in model.named_parameters() if p.requires_grad}
+    losses = vmap(lambda w, a, b: mse_loss(functional_call(model, w, (a.unsqueeze(0),)), b.unsqueeze(0)))(weights, x, y)
+    grads = torch.autograd.grad(losses.sum(), list(weights.values()), materialize_grads=True)
+    return dict(zip(weights, grads))
+
+
+# %% exercise="per_sample_module" verdict="passed"
+# vmap of the vjp over unit vectors
+def per_sample_module(model, x, y):
+    weights = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    losses, pull = torch.func.vjp(lambda w: (functional_call(model, w, (x,)) - y).pow(2).flatten(1).mean(1), weights)
+    (rows,) = vmap(pull)(torch.eye(len(x), dtype=losses.dtype))
+    return rows
+
+
+# %% exercise="fix_vmap" verdict="passed"
+# r times rsqrt of a safe number
+def fix_vmap(w, x):
+    r = w * x
+    up = r > 0
+    safe = torch.where(up, r, 1.0)
+    s = torch.where(up, r * safe.rsqrt(), r).sum(-1)
+    return s - torch.where(s > 2, 0.9 * (s - 2), torch.zeros_like(s))
+
+
+# %% exercise="meta_gradient" verdict="passed"
+# adjoint by hand: the steps backwards, with a product with the Hessian at each
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    points, grads, velocities = [], [], []
+    now, velocity = w.detach(), torch.zeros_like(w)
+    for _ in range(steps):
+        point = now.clone().requires_grad_()
+        (g,) = torch.autograd.grad(train_loss(point), point, create_graph=True)
+        velocity = momentum * velocity + g.detach()
+        now = now - lr * velocity
+        points.append(point), grads.append(g), velocities.append(velocity)
+    end = now.clone().requires_grad_()
+    (a,) = torch.autograd.grad(validation_loss(end), end)
+    for_lr, b = torch.zeros_like(lr), torch.zeros_like(w)
+    for point, g, velocity in zip(points[::-1], grads[::-1], velocities[::-1]):
+        for_lr = for_lr - a @ velocity
+        b = momentum * b - lr * a
+        if g.requires_grad:
+            (product,) = torch.autograd.grad(g, point, b, materialize_grads=True)
+            a = a + product
+    return for_lr, a
+
+
+# %% exercise="fix_attention" verdict="passed"
+# a dummy key with value 0, visible to the closed rows only
+def fix_attention(q, k, v, mask):
+    seen = mask.any(-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf)
+    extra = torch.where(seen, -torch.inf, 0.0).to(scores.dtype)
+    weights = torch.cat([scores, extra], -1).softmax(-1)
+    return weights @ torch.cat([v, torch.zeros_like(v[..., :1, :])], -2)
+
+
+# %% exercise="has_second_derivative" verdict="passed"
+# jacobian of the gradient with a graph against differences of an undifferentiated one
+def has_second_derivative(f, x):
+    def slope(p):
+        return torch.autograd.functional.jacobian(f, p, create_graph=True)
+
+    try:
+        H = torch.autograd.functional.jacobian(slope, x)
+    except RuntimeError:
+        return False
+    D = torch.zeros_like(H)
+    for j in range(3):
+        for sign in (1, -1):
+            p = x.clone()
+            p[j] += sign * 1e-5
+            D[:, j] += sign * slope(p).detach() / 2e-5
+    return (H - D).abs().max().item() < 1e-4
+
+
+# %% exercise="complex_product" verdict="passed"
+# real and imaginary parts by hand
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+
+        def pull(other, own):
+            if not other.is_complex():
+                value = g * other
+                return value if own.is_complex() else value.real
+            re = g.real * other.real + g.imag * other.imag
+            if not own.is_complex():
+                return re
+            return torch.complex(re, g.imag * other.real - g.real * other.imag)
+
+        return pull(b, a), pull(a, b)
+
+
+# %% exercise="clip_sparse" verdict="passed"
+# duplicate rows added by unique and index_add, values scaled in place
+def clip_sparse(parameters, max_norm):
+    squares = []
+    for p in parameters:
+        g = p.grad
+        if g is None:
+            continue
+        if g.is_sparse:
+            rows, where = g._indices()[0].unique(return_inverse=True)
+            sums = g._values().new_zeros((len(rows), *g.shape[1:])).index_add_(0, where, g._values())
+            squares.append((sums**2).sum())
+        else:
+            squares.append((g**2).sum())
+    length = torch.stack(squares).sum().sqrt() if squares else torch.tensor(0.0)
+    if length > max_norm:
+        for p in parameters:
+            if p.grad is not None:
+                (p.grad._values() if p.grad.is_sparse else p.grad).mul_(max_norm / length)
+    return length
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="only_frees"
+# only retain_graph removed: the forum's fix undone, error or leak
+def fix_leak(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    (weight * penalty).backward()
+    return loss.item()
+
+
+# %% exercise="sharpness" verdict="refused" mistake="length_of_one_more"
+# steps + 1 products: the length is computed by one more
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    grads = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
+    flat = torch.cat([g.reshape(-1) for g in grads])
+    def times(v):
+        return torch.cat([p.reshape(-1) for p in torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)])
+    for _ in range(steps):
+        v = times(v)
+        v = v / v.norm()
+    return times(v).norm(), v
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="without_in_dims"
+# in_dims forgotten: the weights are mapped over too
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],)), b[None])
+
+    return vmap(grad(loss))(weights, x, y)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="adds_under_the_root_3"
+# a small number under the root shifts the values
+def fix_vmap(w, x):
+    r = w * x
+    s = torch.where(r > 0, (r.relu() + 1e-3).sqrt(), r).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="steps_by_the_optimizer"
+# SGD(differentiable=True): the velocity begins with a detached copy
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0, rate = w.clone().requires_grad_(), lr.clone().requires_grad_()
+    moving = w0.clone()
+    optimizer = torch.optim.SGD([moving], lr=rate, momentum=momentum, differentiable=True)
+    for _ in range(steps):
+        (moving.grad,) = torch.autograd.grad(train_loss(moving.clone()), moving, create_graph=True)
+        optimizer.step()
+    return torch.autograd.grad(validation_loss(moving), (rate, w0))
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="cures_by_a_hook"
+# a hook cleans v's gradient
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    values = v.clone()
+    if values.requires_grad:
+        values.register_hook(lambda g: g.nan_to_num(0))
+    return (weights @ values).nan_to_num(0)
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="leaves_the_nan"
+# keys in place of queries: a column nobody sees is cut
+def fix_attention(q, k, v, mask):
+    seen = mask.any(-2, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="trips_over_torch_func"
+# torch.func.hessian: custom functions without torch.func are refused
+def has_second_derivative(f, x):
+    H = torch.func.hessian(f)(x)
+    h = 1e-5
+    D = torch.stack([(grad(f)(x + h * e) - grad(f)(x - h * e)) / (2 * h) for e in torch.eye(3, dtype=x.dtype)])
+    return torch.allclose(H, D, atol=1e-5)
+
+
+# %% exercise="complex_product" verdict="refused" mistake="saves_the_conjugates"
+# the conjugates are saved in forward: intermediate results without a graph
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a.conj(), b.conj())
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ac, bc = ctx.saved_tensors
+        ga, gb = grad_output * bc, grad_output * ac
+        return (ga if ac.is_complex() else ga.real), (gb if bc.is_complex() else gb.real)
+
+
+# %% exercise="complex_product" verdict="refused" mistake="real_parts_for_both"
+# the real part for both when one is real
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        ga, gb = grad_output * b.conj(), grad_output * a.conj()
+        if not (a.is_complex() and b.is_complex()):
+            ga, gb = ga.real, gb.real
+        return ga, gb
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="makes_the_long_dense"
+# the gradient becomes dense
+def clip_sparse(parameters, max_norm):
+    with_grad = [p for p in parameters if p.grad is not None]
+    length = torch.stack([(p.grad.coalesce().values() if p.grad.is_sparse else p.grad).norm() for p in with_grad]).norm()
+    if length > max_norm:
+        for p in with_grad:
+            p.grad = p.grad.to_dense() * (max_norm / length)
+    return length
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="adds_under_the_root"
+# a small number under the root shifts the length
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return (((g.reshape(len(g), -1).square().sum(1) + 1e-4).sqrt() - 1) ** 2).mean()
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="leaf_without_a_path"
+# the critic is frozen during the call
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_(True)
+    flags = [p.requires_grad for p in critic.parameters()]
+    critic.requires_grad_(False)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    for p, f in zip(critic.parameters(), flags):
+        p.requires_grad_(f)
+    return ((g.reshape(len(g), -1).norm(dim=1) - 1) ** 2).mean()
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="one_for_each"
+# no mean over the samples
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return ((g.reshape(len(g), -1).norm(dim=1) - 1) ** 2)
+
+
+# %% exercise="gradient_penalty" verdict="refused" mistake="magnitudes_of_differences"
+# absolute difference instead of the square
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return (g.reshape(len(g), -1).norm(dim=1) - 1).abs().mean()
+
+
+# %% exercise="fix_leak" verdict="refused" mistake="clears_after_the_penalty"
+# old .grad gets into the penalty, cleared only before the second backward
+def fix_leak(model, x, y, weight):
+    loss = mse_loss(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum((p.grad**2).sum() for p in model.parameters())
+    model.zero_grad()
+    (loss + weight * penalty).backward()
+    return loss.item()
+
+
+# %% exercise="sharpness" verdict="refused" mistake="swaps_the_results"
+# results swapped
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    loss = mse_loss(model(x), y)
+    grads = torch.autograd.grad(loss, weights, create_graph=True, materialize_grads=True)
+    flat = torch.cat([g.reshape(-1) for g in grads])
+    for _ in range(steps):
+        parts = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
+        product = torch.cat([p.reshape(-1) for p in parts])
+        length = product.norm()
+        v = product / length
+    return v, length
+
+
+# %% exercise="sharpness" verdict="refused" mistake="returns_the_square"
+# length of the product squared
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    loss = mse_loss(model(x), y)
+    grads = torch.autograd.grad(loss, weights, create_graph=True, materialize_grads=True)
+    flat = torch.cat([g.reshape(-1) for g in grads])
+    for _ in range(steps):
+        parts = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
+        product = torch.cat([p.reshape(-1) for p in parts])
+        length = product.norm()
+        v = product / length
+    return length**2, v
+
+
+# %% exercise="sharpness" verdict="refused" mistake="leaves_out_the_unused"
+# unused weights left out, vector too short
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    loss = mse_loss(model(x), y)
+    grads = torch.autograd.grad(loss, weights, create_graph=True, allow_unused=True)
+    weights = [p for p, g in zip(weights, grads) if g is not None]
+    grads = [g for g in grads if g is not None]
+    flat = torch.cat([g.reshape(-1) for g in grads])
+    for _ in range(steps):
+        parts = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
+        product = torch.cat([p.reshape(-1) for p in parts])
+        length = product.norm()
+        v = product / length
+    return length, v
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="whole_state"
+# state_dict instead of parameters: buffers too
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.state_dict().items()}
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],)), b[None])
+
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="halves"
+# half of the squared error
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],)), b[None]) / 2
+
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="losses_alone"
+# losses instead of gradients
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],)), b[None])
+
+    return vmap(loss, in_dims=(None, 0, 0))(weights, x, y)
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="sums_the_samples"
+# sum over the samples
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],)), b[None])
+
+    rows = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+    return {n: g.sum(0) for n, g in rows.items()}
+
+
+# %% exercise="per_sample_module" verdict="refused" mistake="drops_the_statistics"
+# BatchNorm replaced in the model
+def per_sample_module(model, x, y):
+    torch.func.replace_all_batch_norm_modules_(model)
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights, a, b):
+        return mse_loss(functional_call(model, weights, (a[None],)), b[None])
+
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="loses_the_two"
+# 2 + lost above the limit
+def fix_vmap(w, x):
+    r = w * x
+    positive = r > 0
+    roots = torch.where(positive, r, torch.ones_like(r)).sqrt()
+    s = torch.where(positive, roots, r).sum()
+    return torch.where(s > 2, (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="raises_the_small_2"
+# small positive entries are lifted to 1e-2
+def fix_vmap(w, x):
+    r = w * x
+    positive = r > 0
+    roots = r.clamp(min=1e-2).sqrt()
+    s = torch.where(positive, roots, r).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="adds_under_the_root_12"
+# clamp at 1e-12 is a dead zone for tiny entries only
+def fix_vmap(w, x):
+    r = w * x
+    positive = r > 0
+    roots = (r.relu() + 1e-12).sqrt()
+    s = torch.where(positive, roots, r).sum()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="fix_vmap" verdict="refused" mistake="averages"
+# mean instead of sum
+def fix_vmap(w, x):
+    r = w * x
+    positive = r > 0
+    roots = torch.where(positive, r, torch.ones_like(r)).sqrt()
+    s = torch.where(positive, roots, r).mean()
+    return torch.where(s > 2, 2 + (s - 2) / 10, s)
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="no_step_at_all"
+# one step too few
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.clone().requires_grad_()
+    rate = lr.clone().requires_grad_()
+    now, velocity = w0, torch.zeros_like(w)
+    for _ in range(steps - 1):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        velocity = momentum * velocity + g
+        now = now - rate * velocity
+    return torch.autograd.grad(validation_loss(now), (rate, w0))
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="turns_the_sign"
+# the sign of the derivative by lr
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.clone().requires_grad_()
+    rate = lr.clone().requires_grad_()
+    now, velocity = w0, torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        velocity = momentum * velocity + g
+        now = now - rate * velocity
+    a, c = torch.autograd.grad(validation_loss(now), (rate, w0))
+    return -a, c
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="rate_is_a_constant"
+# lr is a constant: allow_unused zero
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.clone().requires_grad_()
+    rate = lr.clone().requires_grad_()
+    now, velocity = w0, torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        velocity = momentum * velocity + g
+        now = now - lr * velocity
+    return torch.autograd.grad(validation_loss(now), (rate, w0), materialize_grads=True)
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="changes_in_place"
+# weights changed in place
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.clone().requires_grad_()
+    rate = lr.clone().requires_grad_()
+    now, velocity = w0, torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        velocity = momentum * velocity + g
+        now -= rate * velocity
+    return torch.autograd.grad(validation_loss(now), (rate, w0))
+
+
+# %% exercise="meta_gradient" verdict="refused" mistake="returns_numbers"
+# results as a list of numbers
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.clone().requires_grad_()
+    rate = lr.clone().requires_grad_()
+    now, velocity = w0, torch.zeros_like(w)
+    for _ in range(steps):
+        (g,) = torch.autograd.grad(train_loss(now), now, create_graph=True)
+        velocity = momentum * velocity + g
+        now = now - rate * velocity
+    a, c = torch.autograd.grad(validation_loss(now), (rate, w0))
+    return a.item(), c.tolist()
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="one_more_key"
+# a dummy key that every row sees: softmax plus one
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf)
+    weights = torch.cat([scores, torch.zeros_like(scores[..., :1])], -1).softmax(-1)
+    return weights[..., :-1] @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="turns_the_mask"
+# the mask is read the other way round
+def fix_attention(q, k, v, mask):
+    mask = ~mask
+    seen = mask.any(-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="weights_without_a_graph"
+# weights detached
+def fix_attention(q, k, v, mask):
+    seen = mask.any(-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-1).masked_fill(~seen, 0.0).detach() @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="nan_over_the_queries"
+# softmax over the queries
+def fix_attention(q, k, v, mask):
+    seen = mask.any(-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-2).masked_fill(~seen, 0.0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="closes_too_many"
+# all instead of any: rows that see a part are closed too
+def fix_attention(q, k, v, mask):
+    seen = mask.all(-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="reverses_all_dimensions"
+# 2-d transpose: k.T
+def fix_attention(q, k, v, mask):
+    seen = mask.any(-1, keepdim=True)
+    scores = q @ k.T / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="divides_by_the_dimension"
+# scale by d instead of its root
+def fix_attention(q, k, v, mask):
+    seen = mask.any(-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1]
+    scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="without_the_flag"
+# x does not require grad: gradgradcheck refuses all
+def has_second_derivative(f, x):
+    return torch.autograd.gradgradcheck(f, (x,))
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="checks_the_first"
+# any error counts as True
+def has_second_derivative(f, x):
+    try:
+        return torch.autograd.gradgradcheck(f, (x.clone().requires_grad_(),))
+    except Exception:
+        return True
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="at_zero"
+# tested at zero instead of x
+def has_second_derivative(f, x):
+    return torch.autograd.gradgradcheck(f, (torch.zeros_like(x).requires_grad_(),))
+
+
+# %% exercise="has_second_derivative" verdict="refused" mistake="calls_and_refuses_all"
+# float32: differences too rough, right ones refused
+def has_second_derivative(f, x):
+    try:
+        return torch.autograd.gradgradcheck(f, (x.float().requires_grad_(),))
+    except RuntimeError:
+        return False
+
+
+# %% exercise="complex_product" verdict="refused" mistake="conjugates_for_b_alone"
+# the first input's gradient is forgotten to be conjugated
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        ga, gb = grad_output * b, grad_output * a.conj()
+        return (ga if a.is_complex() else ga.real), (gb if b.is_complex() else gb.real)
+
+
+# %% exercise="complex_product" verdict="refused" mistake="nothing_for_b"
+# second input gets None
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        ga, gb = grad_output * b.conj(), grad_output * a.conj()
+        return (ga if a.is_complex() else ga.real), None
+
+
+# %% exercise="complex_product" verdict="refused" mistake="divides_the_product"
+# saved output divided by the input: NaN at 0
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        out = a * b
+        ctx.save_for_backward(a, b, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b, out = ctx.saved_tensors
+        ga, gb = grad_output * (out / a).conj(), grad_output * (out / b).conj()
+        return (ga if a.is_complex() else ga.real), (gb if b.is_complex() else gb.real)
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="takes_the_largest"
+# largest entry instead of the length
+def clip_sparse(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norms = [(g.coalesce().values() if g.is_sparse else g).abs().max().item() for g in grads]
+    length = max(norms)
+    if length > max_norm:
+        for g in grads:
+            g.mul_(max_norm / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="turns_the_factor"
+# the ratio upside down
+def clip_sparse(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
+    length = sum(n * n for n in norms) ** 0.5
+    if length > max_norm:
+        for g in grads:
+            g.mul_(length / max_norm)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="zeros_for_none"
+# None becomes a gradient of zeros
+def clip_sparse(parameters, max_norm):
+    for p in parameters:
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
+    length = sum(n * n for n in norms) ** 0.5
+    if length > max_norm:
+        for g in grads:
+            g.mul_(max_norm / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="adds_the_magnitudes"
+# L1 norm
+def clip_sparse(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norms = [(g.coalesce().values() if g.is_sparse else g).abs().sum().item() for g in grads]
+    length = sum(norms)
+    if length > max_norm:
+        for g in grads:
+            g.mul_(max_norm / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="shortens_to_one"
+# gradients divided by the length without max_norm
+def clip_sparse(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
+    length = sum(n * n for n in norms) ** 0.5
+    if length > max_norm:
+        for g in grads:
+            g.mul_(1 / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="leaves_them_long"
+# the weights are scaled, not the gradients
+def clip_sparse(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
+    length = sum(n * n for n in norms) ** 0.5
+    if length > max_norm:
+        with torch.no_grad():
+            for p in parameters:
+                p.mul_(max_norm / length)
+    return length
+
+
+# %% exercise="clip_sparse" verdict="refused" mistake="makes_them_sparse"
+# dense gradients become sparse
+def clip_sparse(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
+    length = sum(n * n for n in norms) ** 0.5
+    if length > max_norm:
+        for g in grads:
+            g.mul_(max_norm / length)
+    for p in parameters:
+        if p.grad is not None and not p.grad.is_sparse:
+            p.grad = p.grad.to_sparse()
+    return length

@@ -1,0 +1,255 @@
+"""The mistakes in `fix_attention`, as programs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from .fix_attention import fix_attention
+
+
+def _scores(q: Tensor, k: Tensor) -> Tensor:
+    scores: Tensor = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    return scores
+
+
+def _hidden(mask: Tensor) -> Tensor:
+    zeros: Tensor = torch.zeros(mask.shape, dtype=torch.float64)
+    return zeros.masked_fill(~mask, -torch.inf)
+
+
+@fix_attention.mistake(
+    en="The NaN is removed from the output, after the product with `v`. In backward the gradient for `v` is "
+    "$weights^\\top$ times what arrives, and $0 \\cdot$ NaN is NaN: every row of it is lost.",
+    ru="NaN убран из выхода, уже после умножения на `v`. В обратном проходе градиент по `v` — это $weights^\\top$, "
+    "умноженная на пришедший градиент, а $0 \\cdot$ NaN — это NaN: испорчена каждая его строка.",
+)
+def cures_the_output(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    seen = mask.any(-1, keepdim=True)
+    return torch.where(seen, _scores(q, k).masked_fill(~mask, -torch.inf).softmax(-1) @ v, 0.0)
+
+
+@fix_attention.mistake(
+    en="The NaN is removed from the weights, after the softmax. Output and gradients are right now, but the softmax has "
+    "saved its NaN: it appears in the backward pass.",
+    ru="NaN убран из весов, уже после softmax. Выход и градиенты теперь верны, но softmax сохранил свой NaN: он "
+    "появляется в обратном проходе.",
+)
+def cures_the_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _scores(q, k).masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0) @ v
+
+
+@fix_attention.mistake(
+    en="The mask is added as $-\\infty$, and the NaN is removed after the softmax. The gradients for `q` and `k` are "
+    "NaN: an addition lets everything through.",
+    ru="Маска прибавлена как $-\\infty$, а NaN убран после softmax. Градиенты по `q` и `k` — NaN: сложение "
+    "пропускает всё.",
+)
+def adds_the_mask(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k) + _hidden(mask)).softmax(-1).nan_to_num(0) @ v
+
+
+@fix_attention.mistake(
+    en="Nothing is NaN any more, but the masked row sees everything: in a row of equal numbers the softmax is "
+    "$1/m$ everywhere. Its weights have to be 0.",
+    ru="NaN больше нет, но закрытой строке видно всё: если в строке все числа одинаковы, softmax всюду равен $1/m$. "
+    "Веса должны быть равны 0.",
+)
+def large_negative_number(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _scores(q, k).masked_fill(~mask, -1e9).softmax(-1) @ v
+
+
+@fix_attention.mistake(
+    en="The rule for an ordinary row has changed: its weights no longer add up to 1. The entries that are not seen must "
+    "be left out before the softmax.",
+    ru="Изменились и обычные строки: сумма их весов больше не равна 1. Невидимые элементы нужно исключать до softmax.",
+)
+def masks_after_the_softmax(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k).softmax(-1) * mask) @ v
+
+
+@fix_attention.mistake(
+    en="The masked row sees everything, with ordinary weights: the softmax is the same whether its scores are left as "
+    "they are or all lowered by one number. Its weights have to be 0.",
+    ru="Закрытой строке видно всё, причём с обычными весами: softmax не изменится, если оставить её оценки прежними или "
+    "все их уменьшить на одно число. Веса должны быть равны 0.",
+)
+def row_left_open(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    seen = mask.any(-1, keepdim=True)
+    return _scores(q, k).masked_fill(~mask & seen, -torch.inf).softmax(-1) @ v
+
+
+@fix_attention.mistake(
+    en="The division by the root of the dimension is lost.",
+    ru="Потеряно деление на корень из размерности.",
+)
+def without_the_root(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    seen = mask.any(-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1)
+    return (scores.masked_fill(~mask & seen, -torch.inf).softmax(-1) * seen) @ v
+
+
+@fix_attention.mistake(
+    en="The fused kernel of `scaled_dot_product_attention` was chosen. Its values and gradients are right, and 0 in a "
+    "masked row, but it has no second derivative.",
+    ru="Выбрано слитое ядро `scaled_dot_product_attention`. Его значения и градиенты верны и в закрытой строке равны 0, "
+    "но второй производной у него нет.",
+)
+def fused_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+@fix_attention.mistake(
+    en="A row that sees nothing is still NaN in the output. (A product with 0 would not remove a NaN.)",
+    ru="Если запросу не виден ни один ключ, строка выхода по-прежнему равна NaN. (Умножение на 0 его бы не убрало.)",
+)
+def leaves_the_nan(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k).masked_fill(~mask, -torch.inf).softmax(-1) * mask) @ v
+
+
+def _weights(scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+    """Return the right weights if `dim` is the last one."""
+    seen = mask.any(-1, keepdim=True)
+    return scores.masked_fill(~mask & seen, -torch.inf).softmax(dim).masked_fill(~mask, 0.0)
+
+
+@fix_attention.mistake(
+    en="The output and the gradients are right, but the mask was changed in place. The caller still needs it.",
+    ru="Выход и градиенты верны, но маска изменена на месте. Вызывающему коду она ещё нужна.",
+)
+def changes_the_mask(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    output = _weights(_scores(q, k), mask.clone()) @ v
+    mask.logical_not_()
+    return output
+
+
+@fix_attention.mistake(
+    en="The scores were divided by the root of the size of `v`. It is the size $d$ of `q` and `k` that counts.",
+    ru="Оценки разделены на корень из размера `v`. Нужен размер $d$ векторов `q` и `k`.",
+)
+def root_of_the_other_size(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(q @ k.transpose(-2, -1) / v.shape[-1] ** 0.5, mask) @ v
+
+
+@fix_attention.mistake(
+    en="Hidden entries were given a number that is not low enough: in a row whose scores are lower still, they get a "
+    "weight.",
+    ru="Невидимым элементам дано недостаточно малое число: в строке, где оценки ещё меньше, они получают вес.",
+)
+def not_low_enough(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k).masked_fill(~mask, -1e4).softmax(-1) * mask.any(-1, keepdim=True)) @ v
+
+
+@fix_attention.mistake(
+    en="Hidden entries were given a number that is not low enough: in a row whose scores are lower still, they take all "
+    "the weight, which is then set to 0.",
+    ru="Невидимым элементам дано недостаточно малое число: в строке, где оценки ещё меньше, весь вес достаётся им, а "
+    "потом обнуляется.",
+)
+def not_low_enough_and_zeroed(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_scores(q, k).masked_fill(~mask, -1e4).softmax(-1) * mask) @ v
+
+
+@fix_attention.mistake(
+    en="The exponentials were computed without subtracting the largest score: large scores overflow, very low ones give "
+    "0. `softmax` subtracts it.",
+    ru="Экспоненты вычислены без вычитания наибольшей оценки: большие оценки дают бесконечность, очень малые — 0. "
+    "Функция `softmax` её вычитает.",
+)
+def without_the_largest(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    powers = _scores(q, k).exp() * mask
+    total = powers.sum(-1, keepdim=True)
+    return powers / torch.where(total > 0, total, 1.0) @ v
+
+
+@fix_attention.mistake(
+    en="The softmax runs over the queries. The weights of one query add up to 1 over the keys, the last dimension.",
+    ru="Операция softmax выполнена по запросам. Сумма весов одного запроса должна быть равна 1 по ключам, то есть по последнему "
+    "измерению.",
+)
+def over_the_queries(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(_scores(q, k), mask, dim=-2) @ v
+
+
+@fix_attention.mistake(
+    en="The sum of the exponentials counts as a constant in the backward pass. It depends on the scores.",
+    ru="Сумма экспонент считается в обратном проходе константой. Но она зависит от оценок.",
+)
+def sum_without_a_graph(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    scores = _scores(q, k).masked_fill(~mask, -1e300)
+    powers = (scores - scores.amax(-1, keepdim=True).detach()).exp() * mask
+    total = powers.sum(-1, keepdim=True).detach()
+    return powers / torch.where(total > 0, total, 1.0) @ v
+
+
+@fix_attention.mistake(*fix_attention.mistakes["over_the_queries"].says)
+def nan_over_the_queries(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    seen = mask.any(-1, keepdim=True)
+    scores = _scores(q, k).masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
+    return scores.softmax(-2).masked_fill(~seen, 0.0) @ v
+
+
+@fix_attention.mistake(
+    en="A hook removes the NaN from the gradient for `v`. But it was made in the forward pass, and comes "
+    "back in other places.",
+    ru="NaN убран из градиента по `v` хуком. Но возник он ещё в прямом проходе и появляется снова, в других местах.",
+)
+def cures_by_a_hook(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    values = v.clone()
+    values.register_hook(lambda g: g.nan_to_num(0))
+    return (_scores(q, k).masked_fill(~mask, -torch.inf).softmax(-1) @ values).nan_to_num(0)
+
+
+@fix_attention.mistake(
+    en="Every row sees one more key, with the score 0: the weights of ordinary rows no longer add up to 1. Only a row that "
+    "sees nothing needs it.",
+    ru="Каждой строке виден ещё один ключ, с оценкой 0: сумма весов обычных строк больше не равна 1. Он нужен только "
+    "строке, которой ничего не видно.",
+)
+def one_more_key(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    scores = _scores(q, k).masked_fill(~mask, -torch.inf)
+    weights = torch.cat([scores, torch.zeros_like(scores[..., :1])], -1).softmax(-1)
+    return weights[..., :-1] @ v
+
+
+@fix_attention.mistake(
+    en="The mask was read the other way round: True means that a key is seen.",
+    ru="Маска прочитана наоборот: True означает, что ключ виден.",
+)
+def turns_the_mask(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(_scores(q, k), ~mask) @ v
+
+
+@fix_attention.mistake(
+    en="The output is right, but the weights are cut off from the graph: no gradient reaches `q` and `k`.",
+    ru="Выход верен, но веса отсоединены от графа: до `q` и `k` градиент не доходит.",
+)
+def weights_without_a_graph(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(_scores(q, k), mask).detach() @ v
+
+
+@fix_attention.mistake(
+    en="Rows that see only a part of the keys are closed, too. A row is closed if it sees none: `any`, not `all`.",
+    ru="Закрыты и строки, которым видна часть ключей. Закрыта только та строка, которой не виден ни один: `any`, а не `all`.",
+)
+def closes_too_many(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return (_weights(_scores(q, k), mask) * mask.all(-1, keepdim=True)) @ v
+
+
+@fix_attention.mistake(
+    en="With two dimensions all is well, with more the sizes do not fit. Are all dimensions reversed, as by `.T`? Only the "
+    "last two are swapped: `k.transpose(-2, -1)`.",
+    ru="С двумя измерениями всё верно, а если их больше, размеры не подходят. Не обращён ли порядок всех измерений, как "
+    "в `.T`? Переставить нужно только два последних: `k.transpose(-2, -1)`.",
+)
+def reverses_all_dimensions(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(q @ k.T / q.shape[-1] ** 0.5, mask) @ v
+
+
+@fix_attention.mistake(
+    en="The scores were divided by $d$, not by its root.",
+    ru="Оценки разделены на $d$, а не на корень из $d$.",
+)
+def divides_by_the_dimension(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _weights(q @ k.transpose(-2, -1) / q.shape[-1], mask) @ v
