@@ -22,7 +22,10 @@ Batches = list[tuple[Tensor, Tensor]]
 
 
 class Shift(nn.Module):
-    """A model that adds bias and weight to its input: one tensor serves as the gradient of both."""
+    """A model that adds bias and weight to its input.
+
+    One tensor serves as the gradient of both.
+    """
 
     def __init__(self, rng: torch.Generator) -> None:
         super().__init__()
