@@ -369,3 +369,15 @@ def queue_of_ready(loss: Tensor) -> list[str]:
 )
 def stack_of_ready(loss: Tensor) -> list[str]:
     return _ready(loss, last=True)
+
+
+@node_order.mistake(
+    en="Only the first edge of each node was followed. The nodes on the other ways are missing.",
+    ru="В каждом узле выбрано только первое ребро. Узлов на остальных путях в списке нет.",
+)
+def first_edges_only(loss: Tensor) -> list[str]:
+    names, node = [], loss.grad_fn
+    while node is not None and not hasattr(node, "variable"):
+        names.append(node.name())
+        node = node.next_functions[0][0]
+    return names
