@@ -231,10 +231,9 @@ def counts_products(loss: Tensor) -> str:
 
 
 @costly_node.mistake(
-    en="There were two backward passes: the gradients of the first were cleared. One pass can both be measured and fill "
-    "`.grad`.",
-    ru="Обратных проходов было два, и градиенты первого удалены. Один и тот же проход можно и измерить, и заполнить им "
-    "`.grad`.",
+    en="There were two backward passes: one to measure, and one whose gradients are in `.grad`. A single pass does both.",
+    ru="Обратных проходов было два: один — чтобы измерить, другой — чтобы заполнить `.grad`. Для того и другого хватит "
+    "одного.",
 )
 def clears_in_between(loss: Tensor) -> str:
     leaves = [node.variable for node in graph_nodes(loss) if hasattr(node, "variable")]
@@ -254,3 +253,24 @@ def returns_the_cost(loss: Tensor) -> tuple[str, int]:
     for node, flops, _ in _by_node(loss, loss.backward):
         costs[node.name()] += flops
     return costs.most_common(1)[0]
+
+
+@costly_node.mistake(
+    en="All names come back, in the order of their costs. Asked for is the first of them.",
+    ru="Возвращены все имена в порядке стоимости, а нужно только первое.",
+)
+def returns_all_names(loss: Tensor) -> list[str]:
+    costs: Counter[str] = Counter()
+    for node, flops, _ in _by_node(loss, loss.backward):
+        costs[node.name()] += flops
+    return [name for name, _ in costs.most_common()]
+
+
+@costly_node.mistake(
+    en="None comes back: `return` is missing, or no row of the profile was a node, as when the pass runs outside the `with` "
+    "block.",
+    ru="Возвращается None: забыт `return`, или ни одна строка профиля не относится к узлу, например потому, что проход "
+    "выполняется вне блока `with`.",
+)
+def returns_nothing(loss: Tensor) -> None:
+    loss.backward()

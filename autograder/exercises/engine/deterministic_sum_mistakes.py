@@ -175,3 +175,12 @@ def forgets_the_values(gradients: list[Tensor]) -> Tensor:
 def adds_signs_apart(gradients: list[Tensor]) -> Tensor:
     stacked = torch.stack(gradients).double()
     return (stacked.clamp(min=0).sum(0) + stacked.clamp(max=0).sum(0)).float()
+
+
+@deterministic_sum.mistake(
+    en="A list of numbers comes back. Asked for is a tensor.",
+    ru="Возвращён список чисел, а нужен тензор.",
+)
+def returns_a_list(gradients: list[Tensor]) -> list[float]:
+    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
+    return [math.fsum(column) for column in columns]

@@ -240,3 +240,11 @@ def returns_an_iterator(model: Any, batches: list[Tensor]) -> Any:
 )
 def all_take_the_last(model: Any, batches: list[Tensor]) -> list[Any]:
     return [*[None] * (len(batches) - 1), _in_threads(model, [batches[-1]] * len(batches))[-1]]
+
+
+@fix_threads.mistake(
+    en="A dict came back. Asked for is a list.",
+    ru="Возвращён словарь, а нужен список.",
+)
+def returns_a_dict(model: Any, batches: list[Tensor]) -> dict[int, Any]:
+    return dict(enumerate(_in_threads(model, batches)))

@@ -344,3 +344,15 @@ def returns_the_tuple(w: Tensor, loss_of: Any, lock: Any) -> tuple[Tensor, ...]:
     with lock:
         _add(w, gradients[0])
     return gradients
+
+
+@locked_accumulation.mistake(*locked_accumulation.mistakes["shares_the_first"].says)
+def shares_the_copys_gradient(w: Tensor, loss_of: Any, lock: Any) -> Tensor | None:
+    copy = w.detach().clone().requires_grad_()
+    loss_of(copy).backward()
+    with lock:
+        if w.grad is None:
+            w.grad = copy.grad
+        else:
+            w.grad += copy.grad  # type: ignore[operator, arg-type]
+    return copy.grad

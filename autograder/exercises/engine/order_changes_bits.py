@@ -191,3 +191,11 @@ def returns_strings() -> list[str]:
 )
 def nests_the_list() -> list[list[float]]:
     return [[0.1, 0.3, 0.4]]
+
+
+@order_changes_bits.mistake(
+    en="A set came back. It has no order; asked for is a list of three numbers.",
+    ru="Возвращено множество (set). Порядка у него нет, а нужен список из трёх чисел.",
+)
+def returns_a_set() -> set[float]:
+    return {0.1, 0.3, 0.4}

@@ -394,3 +394,53 @@ class ReplacesTheModulesGradients(AsksTheModule):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return ReplacesTheModulesGradients.collect(ctx, grad_output)
+
+
+@recompute.mistake(
+    en="`y.backward()` has no argument, so `y` would have to be a scalar. The inner pass starts with `grad_output`.",
+    ru="Вызов `y.backward()` без аргумента возможен, только если `y` — скаляр. Внутренний проход начинают с `grad_output`.",
+)
+class StartsWithNothing(_Recompute):
+    """A Function that gives `backward` no gradient."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        copy, y = _recomputed(ctx)
+        y.backward()
+        return None, copy.grad
+
+
+@recompute.mistake(
+    en="The detached copy of `x` does not require grad: the inner pass leaves no gradient there.",
+    ru="Отсоединённая копия `x` не требует градиента, и внутренний проход ничего у неё не оставляет.",
+)
+class ForgetsToRequireGrad(_Recompute):
+    """A Function whose copy does not require grad."""
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        copy = ctx.saved_tensors[0].detach()
+        with torch.enable_grad():
+            ctx.f(copy).backward(grad_output)
+        return None, copy.grad
+
+
+@recompute.mistake(
+    en="What is saved is `f(x)`, and `f` is then applied to that. `x` is needed, to run `f` again.",
+    ru="Сохранено значение `f(x)`, и `f` применена потом к нему. Чтобы выполнить `f` ещё раз, нужен `x`.",
+)
+class SavesTheResult(Function):
+    """A Function that saves its result."""
+
+    @staticmethod
+    def forward(ctx: Any, f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        ctx.f = f
+        y = f(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        copy, y = _recomputed(ctx)
+        y.backward(grad_output)
+        return None, copy.grad

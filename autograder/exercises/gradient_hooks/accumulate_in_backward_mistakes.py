@@ -406,3 +406,40 @@ def adds_the_losses(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
             losses.clear()
 
     return backward
+
+
+@accumulate_in_backward.mistake(
+    en="A parameter that was stepped in the last pass of one window counts as stepped in later windows, too. If the last pass "
+    "of such a window does not use it, its step is missing.",
+    ru="Параметр, по которому сделан шаг в последнем проходе одного окна, считается обработанным и в следующих. Если в "
+    "последнем проходе такого окна он не участвует, его шаг пропадает.",
+)
+def remembers_earlier_windows(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers = {p: make_optimizer([p]) for p in _trained(model)}
+    stepped: set[Tensor] = set()
+
+    def hook(parameter: Tensor) -> None:
+        optimizers[parameter].step()
+        stepped.add(parameter)
+
+    def after() -> None:
+        for parameter, optimizer in optimizers.items():
+            if parameter not in stepped:
+                optimizer.step()
+            parameter.grad = None
+
+    return _with(model, hook, after)
+
+
+@accumulate_in_backward.mistake(
+    en="Every pass begins with empty `.grad`: nothing is accumulated, and a window is its last pass alone.",
+    ru="Каждый проход начинается с пустых полей `.grad`: ничего не накапливается, и от окна остаётся только последний проход.",
+)
+def clears_in_every_pass(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    run = _backward(model, make_optimizer)
+
+    def backward(loss: Tensor, last: bool) -> None:
+        model.zero_grad()
+        run(loss, last)
+
+    return backward

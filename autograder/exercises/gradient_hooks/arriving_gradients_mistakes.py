@@ -374,3 +374,14 @@ def returns_a_dict(loss: Tensor, tensors: list[Tensor]) -> dict[Tensor, Tensor |
     found: Gradients = [None] * len(tensors)
     _record(loss, tensors, found)
     return dict(zip(tensors, found))
+
+
+@arriving_gradients.mistake(
+    en="There are two backward passes: each of them has added to `.grad` of the leaves.",
+    ru="Обратных проходов два, и каждый прибавил градиент к полям `.grad` листьев.",
+)
+def passes_twice(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    loss.backward(retain_graph=True)
+    _record(loss, tensors, found)
+    return found

@@ -352,3 +352,23 @@ def scales_what_the_hook_got(model: nn.Module, loss: Tensor, max_norm: float) ->
 
     with torch.autograd.graph.register_multi_grad_hook(_trained(model), hook):
         loss.backward()
+
+
+@clip_globally.mistake(
+    en="The root of the mean of all squares was taken for the norm. The norm is the root of their sum.",
+    ru="За норму принят корень из среднего всех квадратов. А норма — это корень из их суммы.",
+)
+def takes_the_mean_square(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    found = _backward(model, loss)
+    _scale(found, max_norm, torch.cat([grad.flatten() for grad in found]).square().mean().sqrt())
+
+
+@clip_globally.mistake(
+    en="A long gradient gets the norm 1. It should get the norm `max_norm`.",
+    ru="Длинный градиент получает норму 1, а должен получить норму `max_norm`.",
+)
+def scales_to_one(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    found = _backward(model, loss)
+    norm = torch.cat([grad.flatten() for grad in found]).norm()
+    for grad in found if norm > max_norm else []:
+        grad.div_(norm)

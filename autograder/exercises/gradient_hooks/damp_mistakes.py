@@ -209,3 +209,11 @@ def asks_a_leaf_for_its_node(tensor: Tensor, factor: float) -> Any:
 @damp.mistake(*damp.mistakes["asks_a_leaf_for_its_node"].says)
 def hooks_the_node_of_a_leaf(tensor: Tensor, factor: float) -> Any:
     return tensor.grad_fn.register_hook(lambda into, _: tuple(g * factor for g in into))  # type: ignore[union-attr]
+
+
+@damp.mistake(
+    en="The number `factor` is added. The gradient is to be multiplied by it.",
+    ru="Число `factor` прибавлено, а градиент нужно на него умножить.",
+)
+def adds(tensor: Tensor, factor: float) -> Any:
+    return tensor.register_hook(lambda grad: grad + factor)

@@ -183,3 +183,12 @@ def looks_at_sums(attach: Callable[..., Any]) -> bool:
     for _ in range(2):
         (3 * p).sum().backward()
     return p.grad.tolist() == [6, 0]  # type: ignore[union-attr]
+
+
+@is_right_mask.mistake(
+    en="Neither `parameter` itself is looked at nor the handle: nothing is tried after `remove()`.",
+    ru="Не проверены ни сам `parameter`, ни дескриптор: после `remove()` тест ничего не проверяет.",
+)
+def forgets_value_and_handle(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("given", "masked"))

@@ -351,3 +351,14 @@ def takes_every_leaf_module(model: nn.Module, x: Tensor) -> Found:
     for handle in handles:
         handle.remove()
     return {name: [grad for (grad,) in each] for name, each in found.items()}
+
+
+@output_gradients.mistake(
+    en="The lists are empty: no hook has run. A hook on a copy of the output does not run, because the result does not depend "
+    "on the copy.",
+    ru="Списки пусты: ни один хук не сработал. Хук на копии выхода не срабатывает, потому что результат от копии не зависит.",
+)
+def hooks_a_copy(model: nn.Module, x: Tensor) -> Found:
+    found: Found = {}
+    _watched(model, x, lambda each, output: output.clone().register_hook(each.append), found)
+    return found

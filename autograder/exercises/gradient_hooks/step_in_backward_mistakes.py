@@ -459,3 +459,17 @@ def steps_all_again(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
 def freezes_at_the_end(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
     _step_and_clear(model, make_optimizer)
     return lambda: model.requires_grad_(False)
+
+
+@step_in_backward.mistake(
+    en="No step changes the parameters: in the hook `.grad` is cleared before the step.",
+    ru="Шаги не меняют параметров: `.grad` обнуляется в хуке раньше, чем делается шаг.",
+)
+def clears_before_the_step(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers: dict[Tensor, Any] = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+
+    def hook(parameter: Tensor) -> None:
+        optimizers[parameter].zero_grad()
+        optimizers[parameter].step()
+
+    return _on(model, lambda _: hook)

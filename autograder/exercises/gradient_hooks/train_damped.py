@@ -82,7 +82,8 @@ def train_damped(answer: Any, case: Case) -> dict[str, object]:
             "other hook stays": stays,
             "runs of the other hook": len(others),
         }
-    return {"weights": weights, "hooks_left": left}
+    rates = [group["lr"] for group in case.optimizer.param_groups]
+    return {"weights": weights, "hooks_left": left, "learning rates": rates}
 
 
 @train_damped.cases
@@ -275,3 +276,20 @@ def trains_a_copy(model: Any, optimizer: Any, batches: Batches, factor: float) -
 def edits_the_gradient(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
     with model.weight.register_hook(lambda grad: grad.mul_(factor)):
         _train(model, optimizer, batches)
+
+
+@train_damped.mistake(
+    en="The learning rate is multiplied: the steps of the bias are damped, too, and so is every later training.",
+    ru="Умножена скорость обучения: ослаблены и шаги смещения, и любое следующее обучение.",
+)
+def scales_the_learning_rate(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] *= abs(factor)
+    _train(model, optimizer, batches)
+
+
+@train_damped.mistake(*train_damped.mistakes["scales_the_learning_rate"].says)
+def scales_the_signed_learning_rate(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] *= factor
+    _train(model, optimizer, batches)

@@ -321,3 +321,41 @@ def clears_with_zeros(model: nn.Module, loss: Tensor) -> list[str]:
 )
 def joins_the_names(model: nn.Module, loss: Tensor) -> str:
     return ", ".join(name for name, grad in _found(model, loss).items() if grad is None)
+
+
+@unused_parameters.mistake(
+    en="The list holds the frozen parameters. Those are meant that require grad and get none.",
+    ru="В списке замороженные параметры, а нужны те, которые требуют градиента, но не получают его.",
+)
+def lists_only_the_frozen(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name for name, parameter in model.named_parameters() if not parameter.requires_grad]
+
+
+@unused_parameters.mistake(
+    en="The list holds names of modules. The names of parameters are asked for, such as `spare.weight`.",
+    ru="В списке имена модулей, а нужны имена параметров, например `spare.weight`.",
+)
+def names_the_modules(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name.rpartition(".")[0] or name for name, grad in _found(model, loss).items() if grad is None]
+
+
+@unused_parameters.mistake(
+    en="`autograd.grad` raises an error for a tensor that `loss` does not depend on. With `allow_unused=True` it returns None.",
+    ru="Функция `autograd.grad` завершается ошибкой, если `loss` от тензора не зависит. С аргументом `allow_unused=True` она "
+    "возвращает None.",
+)
+def allows_no_unused(model: nn.Module, loss: Tensor) -> list[str]:
+    trained = _trained(model)
+    found = torch.autograd.grad(loss, list(trained.values()), retain_graph=True)
+    return [name for name, grad in zip(trained, found) if grad is None]
+
+
+@unused_parameters.mistake(
+    en="`autograd.grad` gets frozen parameters, too, and raises an error: it takes only tensors that require grad.",
+    ru="В `autograd.grad` переданы и замороженные параметры. Она завершается ошибкой: принимаются только тензоры, которые "
+    "требуют градиента.",
+)
+def asks_for_the_frozen(model: nn.Module, loss: Tensor) -> list[str]:
+    names, parameters = zip(*model.named_parameters())
+    found = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
+    return [name for name, grad in zip(names, found) if grad is None]

@@ -2188,3 +2188,159 @@ def one_graph(x, limit):
     with torch.no_grad():
         x *= limit / x.norm().clamp(min=limit)
     return x
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_copys_gradient"
+# w.grad += without clone in detached copy; returns copy.grad
+def locked_accumulation(w, loss_of, lock):
+    c = w.detach().clone().requires_grad_()
+    loss_of(c).backward()
+    with lock:
+        if w.grad is None: w.grad = c.grad
+        else: w.grad += c.grad
+    return c.grad
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="raises_another"
+# raises generic without message
+def fix_threads(model, batches):
+    out, err = [None]*len(batches), []
+    def work(i):
+        try:
+            with torch.no_grad(): out[i] = model(batches[i])
+        except Exception as e: err.append(e)
+    ts = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in ts: t.start()
+    for t in ts: t.join()
+    if err: raise RuntimeError("a thread failed")
+    return out
+
+
+# %% exercise="fix_threads" verdict="passed"
+# queue worker
+import queue
+def fix_threads(model, batches):
+    jobs, out, err = queue.Queue(), [None] * len(batches), []
+    for j in enumerate(batches): jobs.put(j)
+    def run():
+        with torch.inference_mode():
+            while True:
+                try: i, b = jobs.get_nowait()
+                except queue.Empty: return
+                try: out[i] = model(b)
+                except Exception as e:
+                    err.append(e)
+                    return
+    ts = [threading.Thread(target=run) for _ in range(2)]
+    for t in ts: t.start()
+    for t in ts: t.join()
+    if err: raise err[0]
+    return out
+
+
+# %% exercise="recompute" verdict="refused" mistake="SavesTheResult"
+# saves f(x)
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        y = f(x)
+        ctx.f = f
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.backward(grad_output)
+        return None, x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="StartsWithNothing"
+# stores in ctx but y.backward() without gradient
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.backward()
+        return None, x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="ForgetsToRequireGrad"
+# forgets requires_grad
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.backward(grad_output)
+        return None, x.grad
+
+
+# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
+# measures with autograd.grad then backward
+from collections import Counter
+def costly_node(loss):
+    todo, leaves = [loss.grad_fn], []
+    while todo:
+        n = todo.pop()
+        if hasattr(n, "variable"): leaves.append(n.variable)
+        todo += [c for c, _ in n.next_functions if c is not None]
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
+        torch.autograd.grad(loss, leaves, retain_graph=True)
+    loss.backward()
+    cost = Counter()
+    for ev in prof.events():
+        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
+    return cost.most_common(1)[0][0]
+
+
+# %% exercise="costly_node" verdict="refused" mistake="returns_nothing"
+# no backward inside profile
+from collections import Counter
+def costly_node(loss):
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
+        pass
+    loss.backward()
+    cost = Counter()
+    for ev in prof.events():
+        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
+    return max(cost, key=cost.get) if cost else None
+
+
+# %% exercise="node_order" verdict="refused" mistake="without_the_root"
+# skips root
+def node_order(loss):
+    q = [loss.grad_fn]
+    for n in q:
+        q += [c for c, _ in n.next_functions if c is not None and c not in q and not hasattr(c, "variable")]
+    return [n.name() for n in sorted(q[1:], key=lambda n: -n._sequence_nr())]
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="returns_a_set"
+# set
+def order_changes_bits():
+    return {0.1, 0.7, 3.3}
+
+
+# %% exercise="one_graph" verdict="passed"
+# eps 1e-10 max
+def one_graph(x, limit):
+    n = x.norm().clamp(min=1e-10)
+    return torch.where(n > limit, x * (limit / n), x)

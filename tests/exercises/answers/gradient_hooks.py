@@ -2604,3 +2604,135 @@ def is_right_mask(attach):
         if p.grad.tolist() != [3 * k, 0, 3 * k, 0]:
             return False
     return True
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="remembers_earlier_windows"
+# last passes leftovers zero grad
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    done = set()
+    last_ = [False]
+    def hook(p):
+        if last_[0]:
+            opts[p].step()
+            done.add(p)
+    for p in opts: p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        last_[0] = last
+        loss.backward()
+        if last:
+            for p in opts:
+                if p not in done:
+                    opts[p].step()
+                p.grad = None
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_in_every_pass"
+# ignores loss windows: zero at start
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    last_ = [False]
+    def hook(p):
+        if last_[0]:
+            opts[p].step()
+            p.grad = None
+    for p in opts: p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        for p in opts: p.grad = None
+        last_[0] = last
+        loss.backward()
+    return backward
+
+
+# %% exercise="train_damped" verdict="refused" mistake="scales_the_signed_learning_rate"
+# scales lr of weight group
+def train_damped(model, optimizer, batches, factor):
+    for g in optimizer.param_groups: g["lr"] *= factor
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="allows_no_unused"
+# no allow_unused
+def unused_parameters(model, loss):
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True)
+    return [n for (n, _), g in zip(named, gs) if g is None]
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="asks_for_the_frozen"
+# frozen passed
+def unused_parameters(model, loss):
+    named = list(model.named_parameters())
+    gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
+    return [n for (n, _), g in zip(named, gs) if g is None]
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="passes_twice"
+# retain_graph twice
+def arriving_gradients(loss, tensors):
+    out = [None]*len(tensors)
+    hs = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors)]
+    try:
+        loss.backward(retain_graph=True)
+        loss.backward()
+    finally:
+        [h.remove() for h in hs]
+    return out
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="clears_before_the_step"
+# zero before step
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    def hook(p):
+        opts[p].zero_grad()
+        opts[p].step()
+    hs = [p.register_post_accumulate_grad_hook(hook) for p in opts]
+    return lambda: [h.remove() for h in hs]
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="hooks_a_copy"
+# cloned output detached
+def output_gradients(model, x):
+    out, hs = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}, []
+    for n, m in model.named_modules():
+        if isinstance(m, nn.Linear):
+            def fwd(m, a, o, n=n):
+                c = o.clone()
+                c.register_hook(lambda g: out[n].append(g))
+            hs.append(m.register_forward_hook(fwd))
+    model(x).sum().backward()
+    for h in hs: h.remove()
+    return out
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="forgets_value_and_handle"
+# neighbour but no value, no remove
+def is_right_mask(attach):
+    p = torch.ones(2, requires_grad=True); q = torch.ones(2, requires_grad=True)
+    p.grad = torch.full((2,), 9.0)
+    attach(p, torch.tensor([True, False]))
+    for k in (1, 2):
+        g = torch.tensor([2.0, 3.0])
+        (p + q).backward(g)
+        if g.tolist() != [2, 3] or q.grad.tolist() != [2*k, 3*k] or p.grad.tolist() != [9+2*k, 9]: return False
+    return True
+
+
+# %% exercise="silent_hook" verdict="passed"
+# list output
+def silent_hook():
+    class L(nn.Linear):
+        def forward(self, x):
+            return [super().forward(x)]
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = L(2, 1)
+        def forward(self, x):
+            return self.layer(x)[0]
+    return M(), torch.ones(1, 2)
