@@ -181,7 +181,7 @@ class Card:
 
 def _measured(parameters: Mapping[str, object]) -> Text | None:
     """Return the name of the measurement that a note's parameters hold, or None if the name is code."""
-    return measured_name(str(parameters.get("what", "")).removesuffix(": ").strip("`"))
+    return measured_name(str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`"))
 
 
 def aside(inside: str) -> str:

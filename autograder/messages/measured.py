@@ -48,8 +48,22 @@ NAMES: dict[str, Text] = {
     "hooks": Text("hooks left", "осталось хуков"),
     "other hook stays": Text("somebody else's hook is still there", "чужой хук остался"),
     "runs of the other hook": Text("runs of somebody else's hook", "вызовов чужого хука"),
-    "`.grad` of the tensors": Text("`.grad` of the tensors", "`.grad` тензоров"),
-    "`.grad` of the leaves": Text("`.grad` of the leaves", "`.grad` листьев"),
+    ".grad of the tensors": Text("`.grad` of the tensors", "`.grad` тензоров"),
+    ".grad of the leaves": Text("`.grad` of the leaves", "`.grad` листьев"),
+    "error passed on": Text("torch's error reached the caller", "ошибка torch дошла до вызывающего кода"),
+    "error of a hook passed on": Text(
+        "the error of somebody else's hook reached the caller", "ошибка чужого хука дошла до вызывающего кода"
+    ),
+    "hooks after an error": Text("hooks left after torch's error", "осталось хуков после ошибки torch"),
+    "hooks after an error of a hook": Text(
+        "hooks left after an error in somebody else's hook", "осталось хуков после ошибки в чужом хуке"
+    ),
+    ".grad of the parameters": Text("`.grad` of the parameters", "`.grad` параметров"),
+    "flags of the parameters": Text("`requires_grad` of the parameters", "`requires_grad` параметров"),
+    "backward can be called": Text("`loss.backward()` can be called", "`loss.backward()` можно вызвать"),
+    "calls of all_reduce": Text("calls of `all_reduce`, pass", "вызовы `all_reduce`, проход"),
+    ".grad at the calls": Text("`.grad` at the calls, pass", "`.grad` в момент вызовов, проход"),
+    "finish() raised": Text("`finish()` raised RuntimeError, pass", "`finish()` вызвала RuntimeError, проход"),
     "retain_grad() stays on": Text(
         "`retain_grad()` is still on for an intermediate tensor", "у промежуточного тензора действует `retain_grad()`"
     ),
@@ -166,7 +180,13 @@ _YES_NO = {"True": Text("yes", "да"), "False": Text("no", "нет")}
 
 
 def measured_name(key: str) -> Text | None:
-    """Return the name of a measurement, or None if `key` is code."""
+    """Return the name of a measurement, or None if `key` is code.
+
+    The name of one entry, such as `numbers[2]`, ends with its position.
+    """
+    whole, position = re.fullmatch(r"(.*?)((?:\[\d+\])*)", key, re.S).groups()  # type: ignore[union-attr]
+    if position and (name := measured_name(whole)):
+        return Text(f"{name.en} `{position}`", f"{name.ru} `{position}`")
     if key in NAMES:
         return NAMES[key]
     for pattern, name in _PATTERNS:

@@ -1102,8 +1102,8 @@ two_processes(real_buckets)
 # ### Extra exercise `train_damped`: a hook in the loop
 # *find the bug · ●○○ · 6 minutes · 2 points · extra*
 #
-# Mend `train_damped(model, optimizer, batches, factor)`. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned without an error, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
-# %% [markdown] tags=["ru"] of="8c1d97f1"
+# Mend `train_damped(model, optimizer, batches, factor)`. `model` is a module with the parameters `weight` and `bias`, not necessarily a linear layer. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned without an error, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
+# %% [markdown] tags=["ru"] of="0145497b"
 # ## Хук в цикле
 #
 # Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
@@ -1111,7 +1111,7 @@ two_processes(real_buckets)
 # ### Дополнительное упражнение `train_damped`: хук в цикле
 # *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
 #
-# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. Когда функция завершилась без ошибки, на модели не должно остаться ни одного вашего хука. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
+# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `model` — модуль с параметрами `weight` и `bias`, не обязательно линейный слой, а `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. Когда функция завершилась без ошибки, на модели не должно остаться ни одного вашего хука. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
 # %% answer="train_damped"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda gradient: factor * gradient)
@@ -1620,12 +1620,12 @@ check("output_gradients")
 # ### Extra exercise `silent_hook`: a hook that stays silent
 # *write the counter-example · ●●● · 8 minutes · 2 points · extra*
 #
-# “A full backward hook runs for every module that learns.” Return a pair `(model, x)` for which that is wrong. `model` has a module `model.layer` with at least one parameter. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`; `model(x)` is a tensor. Then every parameter of `model.layer` has a gradient that is not all zeros, and the hook has not run.
-# %% [markdown] tags=["ru"] of="05dc4f40"
+# “A full backward hook runs for every module that learns.” Return a pair `(model, x)` for which that is wrong. `model` has a module `model.layer` with at least one parameter. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`; `model(x)` is a tensor. Then every parameter of `model.layer` has a gradient that is not all zeros, and the hook is still there and has not run.
+# %% [markdown] tags=["ru"] of="07a9ef48"
 # ### Дополнительное упражнение `silent_hook`: хук, который молчит
 # *построить контрпример · ●●● · 8 минут · 2 балла · дополнительно*
 #
-# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару `(model, x)`, для которой это неверно. У модели `model` есть модуль `model.layer` хотя бы с одним параметром. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`; `model(x)` — тензор. После этого у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули, а хук не сработал.
+# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару `(model, x)`, для которой это неверно. У модели `model` есть модуль `model.layer` хотя бы с одним параметром. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`; `model(x)` — тензор. После этого у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули, а хук остаётся на месте, но не сработал.
 # %% answer="silent_hook"
 def silent_hook():
     """A model and an input: `model.layer` gets a gradient, and its full backward hook does not run."""

@@ -35,8 +35,8 @@ from autograder.measure import graph_nodes
         aspect(
             "gradients",
             1,
-            en="Afterwards `.grad` of every leaf is what one `loss.backward()` leaves there.",
-            ru="После вызова в `.grad` каждого листа лежит то же, что после одного `loss.backward()`.",
+            en="There is one backward pass, and `.grad` of every leaf is what one `loss.backward()` leaves there.",
+            ru="Обратный проход один, и в `.grad` каждого листа лежит то же, что после одного `loss.backward()`.",
         ),
     ],
     hints=[
@@ -60,9 +60,12 @@ from autograder.measure import graph_nodes
 )
 def costly_node(answer: Any, case: Case) -> dict[str, object]:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch's profiler else reports its start on stderr
+    passes: list[Tensor] = []
+    case.loss.register_hook(passes.append)
     with using_answer():
         name = answer.costly_node(case.loss)
-    return {"name": name, "gradients": [each.grad for each in case.leaves]}
+    gradients = {".grad of the leaves": [each.grad for each in case.leaves], "backward passes": len(passes)}
+    return {"name": name, "gradients": gradients}
 
 
 @costly_node.cases
@@ -225,3 +228,49 @@ def counts_products(loss: Tensor) -> str:
     with Watch():  # type: ignore[no-untyped-call]
         loss.backward()
     return _most(counts)
+
+
+@costly_node.mistake(
+    en="There were two backward passes: one to measure, and one whose gradients are in `.grad`. A single pass does both.",
+    ru="Обратных проходов было два: один — чтобы измерить, другой — чтобы заполнить `.grad`. Для того и другого хватит "
+    "одного.",
+)
+def clears_in_between(loss: Tensor) -> str:
+    leaves = [node.variable for node in graph_nodes(loss) if hasattr(node, "variable")]
+    name = _sum(loss, lambda: loss.backward(retain_graph=True))
+    for each in leaves:
+        each.grad = None
+    loss.backward()
+    return name
+
+
+@costly_node.mistake(
+    en="A pair came back: the name and its cost. Asked for is the name.",
+    ru="Возвращена пара из имени и стоимости, а нужно только имя.",
+)
+def returns_the_cost(loss: Tensor) -> tuple[str, int]:
+    costs: Counter[str] = Counter()
+    for node, flops, _ in _by_node(loss, loss.backward):
+        costs[node.name()] += flops
+    return costs.most_common(1)[0]
+
+
+@costly_node.mistake(
+    en="All names come back, in the order of their costs. Asked for is the first of them.",
+    ru="Возвращены все имена в порядке стоимости, а нужно только первое.",
+)
+def returns_all_names(loss: Tensor) -> list[str]:
+    costs: Counter[str] = Counter()
+    for node, flops, _ in _by_node(loss, loss.backward):
+        costs[node.name()] += flops
+    return [name for name, _ in costs.most_common()]
+
+
+@costly_node.mistake(
+    en="None comes back: `return` is missing, or no row of the profile was a node, as when the pass runs outside the `with` "
+    "block.",
+    ru="Возвращается None: забыт `return`, или ни одна строка профиля не относится к узлу, например потому, что проход "
+    "выполняется вне блока `with`.",
+)
+def returns_nothing(loss: Tensor) -> None:
+    loss.backward()

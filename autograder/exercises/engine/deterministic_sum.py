@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -107,117 +106,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(gradients=[torch.full((3,), scale) for scale in scales], orders=orders, numbers="wide")
     tied = [torch.tensor([0.0, scale, -scale]) for scale in scales]  # all have the same sum and the same first entry
     yield Case(gradients=tied, orders=orders, numbers="tied")
+    # A compensated sum in float64 keeps the last bits of 1e-9 or not, as 5000 comes before or after it.
+    compensated = [torch.tensor(scale) for scale in (1e20, -1e20, 1.2345e-9, 5000.3, -5000.3)]
+    orders = [list(order) for order in itertools.permutations(range(len(compensated)))]
+    yield Case(gradients=compensated, orders=orders, numbers="compensated")
     yield case([signed(rng) * 1e-9])
-
-
-@deterministic_sum.mistake(
-    en="Already for ordinary numbers the result depends on the order of the list: additions in float32 round differently.",
-    ru="Результат зависит от порядка списка уже для обычных чисел: сложения в float32 при другом порядке округляются иначе.",
-)
-def adds_in_order(gradients: list[Tensor]) -> Tensor:
-    total = gradients[0].clone()
-    for gradient in gradients[1:]:
-        total += gradient
-    return total
-
-
-@deterministic_sum.mistake(
-    en="More digits, as float64 has, make differences rare, but not impossible: the sum still depends on the order of the "
-    "list, if 1e20 and 1 are among the numbers.",
-    ru="При большей точности, как в float64, различия становятся редкими, но не исчезают: если среди чисел есть и 1e20, и "
-    "1, сумма по-прежнему зависит от порядка списка.",
-)
-def adds_in_double(gradients: list[Tensor]) -> Tensor:
-    return adds_in_order([gradient.double() for gradient in gradients]).float()  # type: ignore[no-any-return]
-
-
-@deterministic_sum.mistake(
-    en="Sorted is by magnitude, of numbers or of whole tensors. Two of the same magnitude and different signs then keep the "
-    "order of the list.",
-    ru="Сортировка идёт по модулю чисел или по норме тензоров. Тогда два слагаемых с одинаковым модулем и разными знаками "
-    "остаются в порядке списка.",
-)
-def sorts_by_magnitude(gradients: list[Tensor]) -> Tensor:
-    stacked = torch.stack(gradients)
-    order = stacked.abs().argsort(dim=0, stable=True)
-    return adds_in_order(list(stacked.gather(0, order).double())).float()  # type: ignore[no-any-return]
-
-
-@deterministic_sum.mistake(
-    en="The order is fixed, but the additions are made in float32. The bits are the same each time, and wrong: next to 1e8 "
-    "the small numbers are lost.",
-    ru="Порядок постоянный, но сложения выполняются в float32. Биты всегда одни и те же, но неверные: рядом с 1e8 малые "
-    "числа теряются.",
-)
-def sorts_in_single(gradients: list[Tensor]) -> Tensor:
-    return adds_in_order(list(torch.stack(gradients).sort(dim=0).values))  # type: ignore[no-any-return]
-
-
-@deterministic_sum.mistake(
-    en="The mean is returned, not the sum.",
-    ru="Возвращается среднее, а не сумма.",
-)
-def takes_the_mean(gradients: list[Tensor]) -> Tensor:
-    return (torch.stack(gradients).double().sort(dim=0).values.sum(0) / len(gradients)).float()
-
-
-@deterministic_sum.mistake(
-    en="The result is float64. It should have the dtype of the gradients.",
-    ru="Результат имеет dtype float64, а нужен dtype градиентов.",
-)
-def returns_double(gradients: list[Tensor]) -> Tensor:
-    return torch.stack(gradients).double().sort(dim=0).values.sum(0)
-
-
-@deterministic_sum.mistake(
-    en="Whole tensors are sorted by one number, such as their sum or their first entry. Those with the same number keep the "
-    "order of the list.",
-    ru="Тензоры отсортированы целиком, по одному числу, например по сумме или по первому элементу. Те, у которых это "
-    "число одинаково, остаются в порядке списка.",
-)
-def sorts_by_the_sum(gradients: list[Tensor]) -> Tensor:
-    ordered = sorted(gradients, key=lambda gradient: gradient.double().sum().item())
-    return adds_in_double(ordered)  # type: ignore[no-any-return]
-
-
-@deterministic_sum.mistake(
-    en="Numbers that are equal are added only once. In a set they become one number.",
-    ru="Одинаковые числа прибавлены только один раз. В множестве они превращаются в одно.",
-)
-def loses_equal_numbers(gradients: list[Tensor]) -> Tensor:
-    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
-    return torch.tensor([math.fsum(set(column)) for column in columns]).reshape(gradients[0].shape)
-
-
-@deterministic_sum.mistake(
-    en="The entries of each gradient were sorted among themselves. They no longer stand at their places.",
-    ru="Отсортированы элементы внутри каждого градиента. Теперь они стоят не на своих местах.",
-)
-def sorts_within(gradients: list[Tensor]) -> Tensor:
-    stacked = torch.stack(gradients)
-    return adds_in_double(list(stacked.sort(dim=-1).values if stacked.dim() > 1 else stacked))  # type: ignore[no-any-return]
-
-
-@deterministic_sum.mistake(
-    en="The numbers were rounded to a few decimals to make the bits agree. Their digits are lost.",
-    ru="Чтобы биты совпали, числа округлены до нескольких знаков. Цифры потеряны.",
-)
-def rounds_the_sum(gradients: list[Tensor]) -> Tensor:
-    return adds_in_double(gradients).mul(1000).round().div(1000)  # type: ignore[no-any-return]
-
-
-@deterministic_sum.mistake(
-    en="The numbers were rounded to a fixed number of decimals to make the bits agree. Of small ones nothing is left.",
-    ru="Чтобы биты совпали, числа округлены до фиксированного числа знаков. От малых чисел ничего не остаётся.",
-)
-def rounds_finely(gradients: list[Tensor]) -> Tensor:
-    return adds_in_double(gradients).mul(1e6).round().div(1e6)  # type: ignore[no-any-return]
-
-
-@deterministic_sum.mistake(
-    en="All entries of all gradients were added into one number. Each entry has a sum of its own.",
-    ru="Все элементы всех градиентов сложены в одно число. А у каждой позиции сумма своя.",
-)
-def sums_everything(gradients: list[Tensor]) -> Tensor:
-    flat = torch.stack(gradients).double().flatten().sort().values
-    return torch.tensor(math.fsum(flat.tolist()))

@@ -36,6 +36,7 @@ class _Turns:
         self._group: list[int] | None = None  # calls that run at the same time when the first one may end
         self._lock = threading.Lock()
         self._before = set(threading.enumerate())
+        self.recording: bool | None = None  # whether recording was on when the answer joined a thread
         self._joined, self._joins = threading.Event(), defaultdict[threading.Thread, threading.Event](threading.Event)
         self._ended = [threading.Event() for _ in range(calls)]
 
@@ -67,6 +68,8 @@ class _Turns:
 
         def joining(thread: threading.Thread, timeout: float | None = None) -> None:
             if timeout is None and thread not in self._before:
+                if threading.current_thread() in self._before:
+                    self.recording = torch.is_grad_enabled()
                 with self._lock:
                     if self._group is None and len(self.started()) == self._calls:
                         self._group = list(range(self._calls))
@@ -124,8 +127,8 @@ class _Model(torch.nn.Module):
         aspect(
             "outputs",
             0,
-            en="The outputs are those of the model, in the order of the batches, one call for each.",
-            ru="Результаты — те, что даёт модель, в порядке батчей, по одному вызову на батч.",
+            en="A list of the model's outputs comes back, in the order of the batches, one call for each.",
+            ru="Возвращается список результатов модели, в порядке батчей, по одному вызову на батч.",
         ),
         aspect(
             "no_graph",
@@ -168,17 +171,20 @@ def fix_threads(answer: Any, case: Case) -> dict[str, object]:
     model, me = case.model, threading.get_ident()
     model.turns = turns = _Turns(len(case.batches), case.failing)
     hook, threading.excepthook = threading.excepthook, lambda _: None  # a thread's traceback would be printed
+    returned: Any = None
     outputs: list[Any] = []
     error = {"raised": False, "own": False}
     with torch.set_grad_enabled(case.recording):
         try:
             with using_answer(), turns.taken():
-                outputs = list(itertools.islice(answer.fix_threads(model, case.batches), len(case.batches) + 1))
+                returned = answer.fix_threads(model, case.batches)
+                results = () if isinstance(returned, dict) else returned  # a dict is wrong in any order
+                outputs = list(itertools.islice(results, len(case.batches) + 1))
                 ended = not turns.started()
         except Exception as raised:
             ended, cause = not turns.started(), raised.__cause__ or raised
             own = any(cause is each for each in model.raised)
-            if not own and _BAD not in str(cause):
+            if not model.raised:
                 raise
             error = {"raised": True, "own": own}
         finally:
@@ -189,7 +195,7 @@ def fix_threads(answer: Any, case: Case) -> dict[str, object]:
         mode = torch.is_grad_enabled() == case.recording
     ordinary = not case.failing
     return {
-        "outputs": {"outputs": outputs, "calls": len(model.seen)} if ordinary else None,
+        "outputs": {"outputs": outputs, "calls": len(model.seen), "type": _type(returned)} if ordinary else None,
         "no_graph": {
             "results require grad": any(y.requires_grad for y in outputs if isinstance(y, Tensor)),
             "recording in the model": any(recording for _, recording in model.seen),
@@ -201,8 +207,16 @@ def fix_threads(answer: Any, case: Case) -> dict[str, object]:
         "error": None if ordinary else error,
         "in the caller": _share(thread == me for thread, _ in model.seen),
         "frozen": not model.weight.requires_grad,
+        "recording in the caller": turns.recording if ordinary else None,
         "instead": None if ordinary or error["raised"] else _kind(outputs, len(case.batches)),
     }
+
+
+def _type(returned: object) -> str:
+    """Return the type of the results. A tuple counts as a list, and all iterators are alike."""
+    if isinstance(returned, (list, tuple)):
+        return "list"
+    return "iterator" if isinstance(returned, Iterator) else type(returned).__name__
 
 
 def _share(flags: Iterable[bool]) -> str:

@@ -39,7 +39,7 @@ def _in_threads(
         except Exception as error:
             errors.append(error)
 
-    with torch.set_grad_enabled(not outside):
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not outside):
         threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
         for thread in threads:
             thread.start()
@@ -206,3 +206,45 @@ def does_the_last_itself(model: Any, batches: list[Tensor]) -> list[Any]:
         futures = [pool.submit(run, batch) for batch in batches[:-1]]
         last = run(batches[-1])
         return [*(future.result() for future in futures), last]
+
+
+@fix_threads.mistake(
+    en="Recording is on in every thread: neither the calling thread nor those that run the model switch it off.",
+    ru="Запись включена во всех потоках: её не выключает ни вызывающий поток, ни те, где работает модель.",
+)
+def records_everywhere(model: Any, batches: list[Tensor]) -> list[Any]:
+    return _in_threads(model, batches, inside=False)
+
+
+@fix_threads.mistake(
+    en="One tensor with all outputs came back. Asked for is the list of outputs, which may have different shapes.",
+    ru="Возвращён один тензор со всеми результатами, а нужен список: у результатов могут быть разные формы.",
+)
+def stacks_the_outputs(model: Any, batches: list[Tensor]) -> Tensor:
+    return torch.stack(_in_threads(model, batches))
+
+
+@fix_threads.mistake(
+    en="An iterator came back, as `map` gives it. Asked for is a list.",
+    ru="Возвращён итератор, какой даёт `map`, а нужен список.",
+)
+def returns_an_iterator(model: Any, batches: list[Tensor]) -> Any:
+    return iter(_in_threads(model, batches))
+
+
+@fix_threads.mistake(
+    en="Every thread works on the last batch, and the other places stay None: a variable of the loop is read when the thread "
+    "runs.",
+    ru="Все потоки обрабатывают последний батч, а на остальных местах остаётся None: переменная цикла читается, когда поток "
+    "выполняется.",
+)
+def all_take_the_last(model: Any, batches: list[Tensor]) -> list[Any]:
+    return [*[None] * (len(batches) - 1), _in_threads(model, [batches[-1]] * len(batches))[-1]]
+
+
+@fix_threads.mistake(
+    en="A dict came back. Asked for is a list.",
+    ru="Возвращён словарь, а нужен список.",
+)
+def returns_a_dict(model: Any, batches: list[Tensor]) -> dict[int, Any]:
+    return dict(enumerate(_in_threads(model, batches)))

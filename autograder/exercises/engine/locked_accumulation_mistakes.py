@@ -267,3 +267,92 @@ def adds_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
 def computes_twice(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
     loss_of(w).backward()
     return _gradient(w, loss_of)
+
+
+@locked_accumulation.mistake(
+    en="`loss_of` runs under the lock, though it needs nothing but the thread's own graph.",
+    ru="Функция `loss_of` выполняется, пока захвачена блокировка, хотя нужен ей только граф своего потока.",
+)
+def evaluates_under_lock(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    with lock:
+        loss = loss_of(w)
+    (gradient,) = torch.autograd.grad(loss, w)
+    with lock:
+        _add(w, gradient)
+    return gradient
+
+
+@locked_accumulation.mistake(*locked_accumulation.mistakes["returns_the_field"].says)
+def returns_the_field_later(w: Tensor, loss_of: Any, lock: Any) -> Tensor | None:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        _add(w, gradient)
+    return w.grad
+
+
+@locked_accumulation.mistake(
+    en="What `w.grad` held is added in place to the gradient that comes back. It is not the gradient of this call's loss "
+    "alone any more.",
+    ru="То, что лежало в `w.grad`, прибавлено на месте к возвращаемому градиенту. Теперь это уже не градиент одной этой функции "
+    "потерь.",
+)
+def adds_to_its_own(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        if w.grad is not None:
+            gradient += w.grad
+        w.grad = gradient.clone()
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="As long as `w.grad` is None, nothing is put there: the first gradients are lost.",
+    ru="Пока в `w.grad` лежит None, туда ничего не попадает: первые градиенты потеряны.",
+)
+def leaves_none(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        if w.grad is not None:
+            w.grad = w.grad + gradient
+    return gradient
+
+
+@locked_accumulation.mistake(*locked_accumulation.mistakes["expects_a_gradient"].says)
+def expects_a_summand(w: Tensor, loss_of: Any, lock: Any) -> Tensor:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        w.grad = w.grad + gradient  # type: ignore[operator]
+    return gradient
+
+
+@locked_accumulation.mistake(
+    en="Nothing was returned: `return` is missing.",
+    ru="Функция ничего не возвращает: забыт `return`.",
+)
+def forgets_to_return(w: Tensor, loss_of: Any, lock: Any) -> None:
+    gradient = _gradient(w, loss_of)
+    with lock:
+        _add(w, gradient)
+
+
+@locked_accumulation.mistake(
+    en="The whole tuple of `torch.autograd.grad` comes back. Asked for is the tensor in it.",
+    ru="Возвращён весь кортеж, который даёт `torch.autograd.grad`, а нужен тензор из него.",
+)
+def returns_the_tuple(w: Tensor, loss_of: Any, lock: Any) -> tuple[Tensor, ...]:
+    gradients = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        _add(w, gradients[0])
+    return gradients
+
+
+@locked_accumulation.mistake(*locked_accumulation.mistakes["shares_the_first"].says)
+def shares_the_copys_gradient(w: Tensor, loss_of: Any, lock: Any) -> Tensor | None:
+    copy = w.detach().clone().requires_grad_()
+    loss_of(copy).backward()
+    with lock:
+        if w.grad is None:
+            w.grad = copy.grad
+        else:
+            w.grad += copy.grad  # type: ignore[operator, arg-type]
+    return copy.grad

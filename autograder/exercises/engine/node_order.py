@@ -369,3 +369,39 @@ def queue_of_ready(loss: Tensor) -> list[str]:
 )
 def stack_of_ready(loss: Tensor) -> list[str]:
     return _ready(loss, last=True)
+
+
+@node_order.mistake(
+    en="Only the first edge of each node was followed. The nodes on the other ways are missing.",
+    ru="В каждом узле выбрано только первое ребро. Узлов на остальных путях в списке нет.",
+)
+def first_edges_only(loss: Tensor) -> list[str]:
+    names, node = [], loss.grad_fn
+    while node is not None and not hasattr(node, "variable"):
+        names.append(node.name())
+        node = node.next_functions[0][0]
+    return names
+
+
+@node_order.mistake(
+    en="The nodes are listed level by level, and this list is read backwards. The engine begins at the loss.",
+    ru="Узлы перечислены по уровням, и этот список прочитан с конца. Движок начинает с функции потерь.",
+)
+def breadth_first_backwards(loss: Tensor) -> list[str]:
+    return breadth_first(loss)[::-1]  # type: ignore[no-any-return]
+
+
+@node_order.mistake(
+    en="The first node is missing, `loss.grad_fn`. The engine runs it, too.",
+    ru="Не хватает первого узла, `loss.grad_fn`. Движок выполняет и его.",
+)
+def without_the_root(loss: Tensor) -> list[str]:
+    return forward_order(loss)[-2::-1]  # type: ignore[no-any-return]
+
+
+@node_order.mistake(
+    en="One string comes back. Asked for is a list of names.",
+    ru="Возвращена одна строка, а нужен список имён.",
+)
+def joins_the_names(loss: Tensor) -> str:
+    return " ".join(forward_order(loss)[::-1])

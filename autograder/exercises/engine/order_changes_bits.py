@@ -67,6 +67,8 @@ def order_changes_bits(answer: Any, case: Case) -> dict[str, object]:
         returned = answer.order_changes_bits()
         if not isinstance(returned, (list, tuple)):
             raise TypeError(f"a list of three numbers is asked for, not {type(returned).__name__}")
+        if strange := {type(each).__name__ for each in returned if isinstance(each, (str, list, tuple))}:
+            raise TypeError(f"a list of three numbers is asked for, not one of {min(strange)}")
         numbers = [float(number) for number in returned[:4]]
         inside = all(LEAST <= number <= MOST for number in numbers)
 
@@ -165,3 +167,35 @@ def another_order() -> list[float]:
 )
 def no_difference() -> list[float]:
     return [0.1, 0.1, 0.1]
+
+
+@order_changes_bits.mistake(
+    en="Nothing came back. Asked for is a list of three numbers.",
+    ru="Функция ничего не возвращает, а нужен список из трёх чисел.",
+)
+def returns_nothing() -> None:
+    return None
+
+
+@order_changes_bits.mistake(
+    en="The list holds strings. Asked for are numbers.",
+    ru="В списке строки, а нужны числа.",
+)
+def returns_strings() -> list[str]:
+    return ["0.1", "0.3", "0.4"]
+
+
+@order_changes_bits.mistake(
+    en="The list holds another list. Asked for are three numbers.",
+    ru="В списке лежит ещё один список, а нужны три числа.",
+)
+def nests_the_list() -> list[list[float]]:
+    return [[0.1, 0.3, 0.4]]
+
+
+@order_changes_bits.mistake(
+    en="A set came back. It has no order; asked for is a list of three numbers.",
+    ru="Возвращено множество (set). Порядка у него нет, а нужен список из трёх чисел.",
+)
+def returns_a_set() -> set[float]:
+    return {0.1, 0.3, 0.4}

@@ -126,3 +126,31 @@ predict_engine.wrong(
     ru="Вы ожидали, что первым будет `a`: его прибавляют последним. Но из готовых узлов первым выполняется созданный "
     "последним, а это `c`.",
 )
+
+
+predict_engine.wrong(
+    "hooks_pack_for_each_factor",
+    {"packs in a thread": 2},
+    en="You expected hooks for saved tensors to reach another thread, and `square` to save its input twice. They belong to "
+    "the thread that entered the block.",
+    ru="Вы ожидали, что хуки сохранённых тензоров действуют и в другом потоке, а `square` сохраняет свой вход дважды. Но они "
+    "действуют только в том потоке, который вошёл в блок.",
+)
+
+
+predict_engine.wrong(
+    "first_reads_early",
+    {"w.grad read by thread 1": 1.0, "w.grad read by thread 2": 3.0},
+    en="You expected thread 1 to read before thread 2 has added. The barrier lets nobody go on until both have added.",
+    ru="Вы ожидали, что поток 1 прочтёт значение раньше, чем поток 2 прибавит своё. Но барьер не пропускает никого, пока не "
+    "прибавили оба.",
+)
+
+
+predict_engine.wrong(
+    "second_reads_early",
+    {"w.grad read by thread 1": 3.0, "w.grad read by thread 2": 2.0},
+    en="You expected thread 2 to read before thread 1 has added. The barrier lets nobody go on until both have added.",
+    ru="Вы ожидали, что поток 2 прочтёт значение раньше, чем поток 1 прибавит своё. Но барьер не пропускает никого, пока не "
+    "прибавили оба.",
+)

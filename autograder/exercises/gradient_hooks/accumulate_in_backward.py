@@ -100,5 +100,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     model = nn.Sequential(linear(rng, 2, 3), nn.Tanh(), linear(rng, 3, 1, bias=True))
     batches = [signed(rng, 2, 2) for _ in range(5)]
     yield Case(model=model, make_optimizer=SGD, batches=batches, last=[False, False, True, False, True])
-    batches = [signed(rng, rows, 3) for rows in (3, 2, 2, 2, 3)]
-    yield Case(model=Branches(rng), make_optimizer=ADAM, batches=batches, last=[False, True, False, True, True])
+    batches = [signed(rng, rows, 3) for rows in (3, 2, 2, 2, 3, 3, 2)]
+    last = [False, True, False, True, True, False, True]
+    yield Case(model=Branches(rng), make_optimizer=ADAM, batches=batches, last=last)

@@ -316,3 +316,130 @@ def steps_before_the_pass(model: nn.Module, make_optimizer: MakeOptimizer) -> An
         loss.backward()
 
     return backward
+
+
+@accumulate_in_backward.mistake(
+    en="A tensor hook steps before the gradient of the last pass is in `.grad`: it is missing in the step.",
+    ru="Шаг делается в хуке тензора, когда градиента последнего прохода в `.grad` ещё нет: в шаге он не участвует.",
+)
+def steps_too_early(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers: dict[Tensor, Any] = {p: make_optimizer([p]) for p in _trained(model)}
+    ending: list[bool] = []
+
+    def step(parameter: Tensor) -> None:
+        optimizers[parameter].step()
+        parameter.grad = None
+
+    for parameter in optimizers:
+        parameter.register_hook(lambda _, parameter=parameter: step(parameter) if ending[0] else None)  # type: ignore[misc]
+
+    def backward(loss: Tensor, last: bool) -> None:
+        ending[:] = [last]
+        loss.backward()
+        for parameter in optimizers if last else ():
+            if parameter.grad is not None:
+                step(parameter)
+
+    return backward
+
+
+@accumulate_in_backward.mistake(
+    en="After a step `.grad` holds zeros, not None. At the end of the pass these parameters are stepped once more: momentum "
+    "and averages move them.",
+    ru="После шага в `.grad` лежат нули, а не None. В конце прохода по этим параметрам делается ещё один шаг: их сдвигают "
+    "импульс и средние.",
+)
+def fills_with_zeros(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers = {p: make_optimizer([p]) for p in _trained(model)}
+
+    def step(parameter: Tensor) -> None:
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad(set_to_none=False)
+
+    def after() -> None:
+        for parameter in optimizers:
+            if parameter.grad is not None:
+                step(parameter)
+
+    return _with(model, step, after)
+
+
+@accumulate_in_backward.mistake(
+    en="Every hook uses the optimizer of the last parameter: a variable of the loop is read when the hook runs.",
+    ru="Все хуки пользуются оптимизатором последнего параметра: переменная цикла читается, когда хук выполняется.",
+)
+def last_optimizer_for_all(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers = {p: make_optimizer([p]) for p in _trained(model)}
+
+    def hook(parameter: Tensor) -> None:
+        list(optimizers.values())[-1].step()
+        parameter.grad = None
+
+    def after() -> None:
+        for parameter, optimizer in optimizers.items():
+            optimizer.step()
+            parameter.grad = None
+
+    return _with(model, hook, after)
+
+
+@accumulate_in_backward.mistake(
+    en="The losses are added up, and there is one backward pass at the end of the window. Before that `.grad` gets nothing.",
+    ru="Значения функции потерь складываются, и обратный проход только один, в конце окна. До этого в `.grad` ничего не "
+    "попадает.",
+)
+def adds_the_losses(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers = {p: make_optimizer([p]) for p in _trained(model)}
+    losses: list[Tensor] = []
+
+    def hook(parameter: Tensor) -> None:
+        optimizers[parameter].step()
+        parameter.grad = None
+
+    for parameter in optimizers:
+        parameter.register_post_accumulate_grad_hook(hook)
+
+    def backward(loss: Tensor, last: bool) -> None:
+        losses.append(loss)
+        if last:
+            torch.stack(losses).sum().backward()
+            losses.clear()
+
+    return backward
+
+
+@accumulate_in_backward.mistake(
+    en="A parameter that was stepped in the last pass of one window counts as stepped in later windows, too. If the last pass "
+    "of such a window does not use it, its step is missing.",
+    ru="Параметр, по которому сделан шаг в последнем проходе одного окна, считается обработанным и в следующих. Если в "
+    "последнем проходе такого окна он не участвует, его шаг пропадает.",
+)
+def remembers_earlier_windows(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers = {p: make_optimizer([p]) for p in _trained(model)}
+    stepped: set[Tensor] = set()
+
+    def hook(parameter: Tensor) -> None:
+        optimizers[parameter].step()
+        stepped.add(parameter)
+
+    def after() -> None:
+        for parameter, optimizer in optimizers.items():
+            if parameter not in stepped:
+                optimizer.step()
+            parameter.grad = None
+
+    return _with(model, hook, after)
+
+
+@accumulate_in_backward.mistake(
+    en="Every pass begins with empty `.grad`: nothing is accumulated, and a window is its last pass alone.",
+    ru="Каждый проход начинается с пустых полей `.grad`: ничего не накапливается, и от окна остаётся только последний проход.",
+)
+def clears_in_every_pass(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    run = _backward(model, make_optimizer)
+
+    def backward(loss: Tensor, last: bool) -> None:
+        model.zero_grad()
+        run(loss, last)
+
+    return backward

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed, with_old_gradient
@@ -15,19 +16,34 @@ from autograder.language import Text
 from .common import hooks_on, quiet_gradients
 
 
-def _after_an_error(answer: Any) -> list[object]:
-    """Return what `answer` leaves behind when `backward` raises: whether the error came through, and hooks."""
+class _HookError(Exception):
+    """The error of a hook that is not the answer's."""
+
+
+def _fail(_: Tensor) -> None:
+    raise _HookError
+
+
+def _after_an_error(answer: Any, kind: type[Exception]) -> tuple[bool, int]:
+    """Return whether an error of `backward` came through `answer`, and how many hooks `answer` has left.
+
+    A RuntimeError comes from torch, because the graph is freed. A `_HookError` comes from a hook.
+    """
     w = torch.ones(2, dtype=torch.float64, requires_grad=True)
     h = w * 2
     loss = (h * h).sum()
-    loss.backward()  # frees the graph: the next pass raises
+    if kind is _HookError:
+        h.register_hook(_fail)
+    else:
+        loss.backward()
+    before = hooks_on([h, w])
     try:
         answer.arriving_gradients(loss, [h, w])
         raised = False
     except AnswerRaised as error:
-        raised = isinstance(error.__cause__, RuntimeError)
+        raised = isinstance(error.__cause__, kind)
         error.__cause__.__traceback__ = None  # type: ignore[union-attr]
-    return [raised, hooks_on([h, w])]
+    return raised, hooks_on([h, w]) - before
 
 
 @exercise(
@@ -80,23 +96,30 @@ def arriving_gradients(answer: Any, case: Case) -> dict[str, object]:
     found = answer.arriving_gradients(case.loss, case.tensors)
     with using_answer():
         fields = {
-            "`.grad` of the tensors": quiet_gradients(case.tensors),
-            "`.grad` of the leaves": quiet_gradients(case.leaves),
+            ".grad of the tensors": quiet_gradients(case.tensors),
+            ".grad of the leaves": quiet_gradients(case.leaves),
         }
         left = hooks_on(case.tensors) - before
         retained = any(tensor.retains_grad for tensor in case.tensors if not tensor.is_leaf)
+    from_torch, from_a_hook = (_after_an_error(answer, kind) for kind in (RuntimeError, _HookError))
     return {
-        "gradients": list(found) if isinstance(found, tuple) else found,
+        "gradients": "dict" if isinstance(found, dict) else list(found) if isinstance(found, tuple) else found,
         "grad_fields": {**fields, "retain_grad() stays on": retained},
-        "hooks_left": [left, *_after_an_error(answer)],
+        "hooks_left": {
+            "hooks": left,
+            "error passed on": from_torch[0],
+            "hooks after an error": from_torch[1],
+            "error of a hook passed on": from_a_hook[0],
+            "hooks after an error of a hook": from_a_hook[1],
+        },
     }
 
 
 @arriving_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     w, v = with_old_gradient(leaf(rng, 3)), leaf(rng, 3)
-    h = w * v
-    y = h * signed(rng, 3) + h.exp()
+    aside, h = torch.stack([v.sin(), w * v]).unbind()  # two results of one node
+    y = h * signed(rng, 3) + h.exp() + aside
     yield Case(loss=y.sum(), tensors=[h, y], leaves=[w, v])
     w, aside, zero, other = (with_old_gradient(leaf(rng, 2)) for _ in range(4))
     h, unused = w * 3, w * 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -293,5 +294,94 @@ def clears_the_gradients(loss: Tensor, tensors: list[Tensor]) -> Gradients:
     for tensor in tensors:
         if tensor.is_leaf:
             tensor.grad = None
+    _record(loss, tensors, found)
+    return found
+
+
+@arriving_gradients.mistake(*arriving_gradients.mistakes["swallows_the_error"].says)
+def swallows_every_error(loss: Tensor, tensors: list[Tensor]) -> Gradients | None:
+    found: Gradients = [None] * len(tensors)
+    try:
+        _record(loss, tensors, found)
+    except Exception:
+        return None
+    return found
+
+
+@arriving_gradients.mistake(*arriving_gradients.mistakes["swallows_the_error"].says)
+def swallows_one_kind_of_error(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    handles = [
+        tensor.register_hook(lambda grad, index=index: found.__setitem__(index, grad))  # type: ignore[misc]
+        for index, tensor in enumerate(tensors)
+    ]
+    with contextlib.suppress(RuntimeError):
+        loss.backward()
+    for handle in handles:
+        handle.remove()
+    return found
+
+
+@arriving_gradients.mistake(
+    en="The hooks are taken off when torch raises a RuntimeError, but not after an error of another kind, as a hook may "
+    "raise it. `finally` runs after every error.",
+    ru="Хуки сняты, когда torch завершился ошибкой RuntimeError, но не после ошибки другого вида, которую может вызвать "
+    "хук. Блок `finally` выполняется после любой ошибки.",
+)
+def expects_one_kind_of_error(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    handles = [
+        tensor.register_hook(lambda grad, index=index: found.__setitem__(index, grad))  # type: ignore[misc]
+        for index, tensor in enumerate(tensors)
+    ]
+    try:
+        loss.backward()
+    except RuntimeError:
+        for handle in handles:
+            handle.remove()
+        raise
+    for handle in handles:
+        handle.remove()
+    return found
+
+
+@arriving_gradients.mistake(
+    en="For a tensor whose node has several results, the list holds the gradient of another one of them. A hook on a node "
+    "gets a gradient for each result.",
+    ru="Для тензора, у узла которого несколько результатов, в списке стоит градиент другого из них. Хук на узле получает "
+    "по градиенту на каждый результат.",
+)
+def takes_the_first_result(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    nodes = [torch.autograd.graph.get_gradient_edge(tensor).node for tensor in tensors]
+    handles = [
+        node.register_prehook(lambda grads, index=index: found.__setitem__(index, grads[0]))  # type: ignore[misc]
+        for index, node in enumerate(nodes)
+    ]
+    try:
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+
+
+@arriving_gradients.mistake(
+    en="A dict comes back. The contract asks for a list, with one value for each tensor, in the order of `tensors`.",
+    ru="Возвращён словарь, а по условию нужен список: по одному значению на тензор, в порядке `tensors`.",
+)
+def returns_a_dict(loss: Tensor, tensors: list[Tensor]) -> dict[Tensor, Tensor | None]:
+    found: Gradients = [None] * len(tensors)
+    _record(loss, tensors, found)
+    return dict(zip(tensors, found))
+
+
+@arriving_gradients.mistake(
+    en="There are two backward passes: each of them has added to `.grad` of the leaves.",
+    ru="Обратных проходов два, и каждый прибавил градиент к полям `.grad` листьев.",
+)
+def passes_twice(loss: Tensor, tensors: list[Tensor]) -> Gradients:
+    found: Gradients = [None] * len(tensors)
+    loss.backward(retain_graph=True)
     _record(loss, tensors, found)
     return found

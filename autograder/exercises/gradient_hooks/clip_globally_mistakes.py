@@ -290,3 +290,85 @@ def expects_every_norm(model: nn.Module, loss: Tensor, max_norm: float) -> None:
     loss.backward()
     norm = torch.stack([parameter.grad.norm() for parameter in model.parameters()]).norm()  # type: ignore[union-attr]
     _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)  # type: ignore[misc]
+
+
+@clip_globally.mistake(*clip_globally.mistakes["expects_every_gradient"].says)
+def expects_every_square(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    loss.backward()
+    squares = [parameter.grad.square().sum() for parameter in model.parameters()]  # type: ignore[union-attr]
+    _scale([parameter.grad for parameter in model.parameters()], max_norm, torch.stack(squares).sum().sqrt())  # type: ignore[misc]
+
+
+@clip_globally.mistake(*clip_globally.mistakes["expects_every_gradient"].says)
+def expects_every_power(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    loss.backward()
+    squares = [(parameter.grad**2).sum() for parameter in model.parameters()]  # type: ignore[operator]
+    _scale([parameter.grad for parameter in model.parameters()], max_norm, torch.stack(squares).sum().sqrt())  # type: ignore[misc]
+
+
+@clip_globally.mistake(
+    en="The loss itself was scaled down to `max_norm`. What is to be bounded is the norm of the gradient.",
+    ru="До `max_norm` уменьшено само значение функции потерь, а ограничить нужно норму градиента.",
+)
+def limits_the_loss(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    value = loss.item()
+    (loss * (max_norm / value) if value > max_norm else loss).backward()
+
+
+@clip_globally.mistake(
+    en="The biases are neither in the norm nor clipped: only the weights are.",
+    ru="Смещения не вошли в норму и не отсечены: учтены только веса.",
+)
+def matrices_only(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    loss.backward()
+    clip_grad_norm_([parameter for parameter in model.parameters() if parameter.dim() > 1], max_norm)
+
+
+@clip_globally.mistake(*clip_globally.mistakes["matrices_only"].says)
+def named_weights_only(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    loss.backward()
+    clip_grad_norm_([parameter for name, parameter in model.named_parameters() if "bias" not in name], max_norm)
+
+
+@clip_globally.mistake(
+    en="The sum of the magnitudes was taken for the norm. The norm is the root of the sum of all squares.",
+    ru="За норму принята сумма модулей. А норма — это корень из суммы всех квадратов.",
+)
+def adds_the_magnitudes(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    loss.backward()
+    clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
+
+
+@clip_globally.mistake(
+    en="A hook for several tensors scaled in place the gradients that it got. Only some of them are those in `.grad`: the "
+    "others stay whole there.",
+    ru="Хук для нескольких тензоров умножил на месте те градиенты, которые получил. Лишь некоторые из них — те самые, что "
+    "лежат в `.grad`: остальные там не отсечены.",
+)
+def scales_what_the_hook_got(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    def hook(found: Sequence[Tensor | None]) -> None:
+        came = [grad for grad in found if grad is not None]
+        _scale(came, max_norm, torch.cat([grad.flatten() for grad in came]).norm())
+
+    with torch.autograd.graph.register_multi_grad_hook(_trained(model), hook):
+        loss.backward()
+
+
+@clip_globally.mistake(
+    en="The root of the mean of all squares was taken for the norm. The norm is the root of their sum.",
+    ru="За норму принят корень из среднего всех квадратов. А норма — это корень из их суммы.",
+)
+def takes_the_mean_square(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    found = _backward(model, loss)
+    _scale(found, max_norm, torch.cat([grad.flatten() for grad in found]).square().mean().sqrt())
+
+
+@clip_globally.mistake(
+    en="A long gradient gets the norm 1. It should get the norm `max_norm`.",
+    ru="Длинный градиент получает норму 1, а должен получить норму `max_norm`.",
+)
+def scales_to_one(model: nn.Module, loss: Tensor, max_norm: float) -> None:
+    found = _backward(model, loss)
+    norm = torch.cat([grad.flatten() for grad in found]).norm()
+    for grad in found if norm > max_norm else []:
+        grad.div_(norm)

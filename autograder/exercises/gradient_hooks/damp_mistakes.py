@@ -196,3 +196,24 @@ def scales_the_value(tensor: Tensor, factor: float) -> Any:
     with torch.no_grad():
         tensor.mul_(factor)
     return tensor.register_hook(lambda grad: grad * factor)
+
+
+@damp.mistake(
+    en="The hook is put on the node, `tensor.grad_fn`. A leaf has no such node: there `grad_fn` is None.",
+    ru="Хук ставится на узел, `tensor.grad_fn`. У листа такого узла нет: там `grad_fn` — это None.",
+)
+def asks_a_leaf_for_its_node(tensor: Tensor, factor: float) -> Any:
+    return tensor.grad_fn.register_prehook(lambda grads: tuple(g * factor for g in grads))  # type: ignore[union-attr]
+
+
+@damp.mistake(*damp.mistakes["asks_a_leaf_for_its_node"].says)
+def hooks_the_node_of_a_leaf(tensor: Tensor, factor: float) -> Any:
+    return tensor.grad_fn.register_hook(lambda into, _: tuple(g * factor for g in into))  # type: ignore[union-attr]
+
+
+@damp.mistake(
+    en="The number `factor` is added. The gradient is to be multiplied by it.",
+    ru="Число `factor` прибавлено, а градиент нужно на него умножить.",
+)
+def adds(tensor: Tensor, factor: float) -> Any:
+    return tensor.register_hook(lambda grad: grad + factor)

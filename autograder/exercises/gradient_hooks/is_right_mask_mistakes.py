@@ -150,3 +150,45 @@ def tries_an_infinite_gradient(attach: Callable[..., Any]) -> bool:
     attach(p, torch.tensor([True, False]))
     p.backward(torch.tensor([5.0, torch.inf]))
     return _found(attach) == _EXPECTED and p.grad.tolist() == [5, 0]  # type: ignore[union-attr]
+
+
+@is_right_mask.mistake(
+    en="There is one pass only before `remove()`, into an empty `.grad`: neither an earlier gradient nor a second pass is "
+    "tried.",
+    ru="До вызова `remove()` проход только один, и поле `.grad` до него пусто: ни прежний градиент, ни второй проход не "
+    "проверены.",
+)
+def one_fresh_pass(attach: Callable[..., Any]) -> bool:
+    return _found(attach, passes=0, old=None) == {**_EXPECTED, "masked": [5, 0]}
+
+
+@is_right_mask.mistake(
+    en="There is one pass only: a hook that works in the first pass alone is not noticed, nor one that `remove()` does not "
+    "take off.",
+    ru="Проход только один: остаются незамеченными и хук, который работает лишь в первом проходе, и хук, который не снимает "
+    "`remove()`.",
+)
+def one_pass_without_a_removal(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach, passes=0)
+    return bool(seen["masked"] == [105, 100]) and all(seen[name] == _EXPECTED[name] for name in ("given", "value"))
+
+
+@is_right_mask.mistake(
+    en="There are several passes, but `.grad` was empty before, and nothing else is looked at.",
+    ru="Проходов несколько, но поле `.grad` до них пусто, и ничто другое не проверяется.",
+)
+def looks_at_sums(attach: Callable[..., Any]) -> bool:
+    p = torch.ones(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    for _ in range(2):
+        (3 * p).sum().backward()
+    return p.grad.tolist() == [6, 0]  # type: ignore[union-attr]
+
+
+@is_right_mask.mistake(
+    en="Neither `parameter` itself is looked at nor the handle: nothing is tried after `remove()`.",
+    ru="Не проверены ни сам `parameter`, ни дескриптор: после `remove()` тест ничего не проверяет.",
+)
+def forgets_value_and_handle(attach: Callable[..., Any]) -> bool:
+    seen = _found(attach)
+    return all(seen[name] == _EXPECTED[name] for name in ("given", "masked"))

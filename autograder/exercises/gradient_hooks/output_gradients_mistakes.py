@@ -245,3 +245,120 @@ def leaves_out_subclasses(model: nn.Module, x: Tensor) -> Found:
 )
 def unpacks_single_gradients(model: nn.Module, x: Tensor) -> dict[str, Any]:
     return {name: each[0] if len(each) == 1 else each for name, each in _of_outputs(model, x).items()}
+
+
+@output_gradients.mistake(
+    en="There are two backward passes: each of them has added to `.grad`.",
+    ru="Обратных проходов два, и каждый прибавил градиент к полям `.grad`.",
+)
+def passes_twice(model: nn.Module, x: Tensor) -> Found:
+    found = _of_outputs(model, x)
+    model(x).sum().backward()
+    return found
+
+
+@output_gradients.mistake(
+    en="Every hook writes to the list of the last layer: a variable of the loop is read when the hook runs.",
+    ru="Все хуки пишут в список последнего слоя: переменная цикла читается, когда хук выполняется.",
+)
+def all_in_the_last_list(model: nn.Module, x: Tensor) -> Found:
+    found: dict[str, list[list[Tensor]]] = {name: [] for name in _linears(model)}
+    every = list(found.values())
+    for module in _linears(model).values():
+        module.register_forward_hook(lambda _, __, output: _insert(every[-1], output))
+    model(x).sum().backward()
+    for module in _linears(model).values():
+        module._forward_hooks.clear()
+    return {name: [grad for (grad,) in each] for name, each in found.items()}
+
+
+@output_gradients.mistake(*output_gradients.mistakes["all_in_the_last_list"].says)
+def asks_for_the_last_module(model: nn.Module, x: Tensor) -> Found:
+    found: dict[str, list[Tensor | None]] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            found[name] = []
+
+            def hook(_: nn.Module, __: Any, output: Tensor) -> None:
+                place = len(found[name])  # noqa: B023 (the mistake)
+                found[name].append(None)  # noqa: B023
+                output.register_hook(lambda grad: found[name].__setitem__(place, grad))  # noqa: B023
+
+            module.register_forward_hook(hook)
+    model(x).sum().backward()
+    for module in model.modules():
+        module._forward_hooks.clear()
+    return found  # type: ignore[return-value]
+
+
+@output_gradients.mistake(
+    en="The gradients of all calls of a layer were added into one. There has to be one for each call.",
+    ru="Градиенты всех вызовов слоя сложены в один, а нужно по одному на каждый вызов.",
+)
+def adds_the_calls(model: nn.Module, x: Tensor) -> Found:
+    return {name: [sum(each[1:], each[0])] if each else [] for name, each in _of_outputs(model, x).items()}
+
+
+@output_gradients.mistake(
+    en="The keys are the modules themselves. The contract asks for their names.",
+    ru="Ключи — сами модули, а по условию нужны их имена.",
+)
+def takes_modules_for_names(model: nn.Module, x: Tensor) -> dict[nn.Module, list[Tensor]]:
+    layers = _linears(model)
+    return {layers[name]: each for name, each in _of_outputs(model, x).items()}
+
+
+@output_gradients.mistake(
+    en="The lists hold the outputs themselves, not their gradients.",
+    ru="В списках сами выходы, а не градиенты по ним.",
+)
+def returns_the_outputs(model: nn.Module, x: Tensor) -> Found:
+    found: Found = {}
+    _watched(model, x, lambda each, output: each.append(output.detach().clone()), found)
+    return found
+
+
+@output_gradients.mistake(*output_gradients.mistakes["takes_the_inputs"].says)
+def reserves_places_for_inputs(model: nn.Module, x: Tensor) -> Found:
+    found: dict[str, list[Any]] = {name: [] for name in _linears(model)}
+    handles = []
+    for name, module in _linears(model).items():
+
+        def hook(_: nn.Module, inputs: tuple[Tensor], each: list[Any] = found[name]) -> None:
+            place = len(each)
+            each.append(None)
+            if inputs[0].requires_grad:
+                inputs[0].register_hook(lambda grad: each.__setitem__(place, grad))
+
+        handles.append(module.register_forward_pre_hook(hook))
+    model(x).sum().backward()
+    for handle in handles:
+        handle.remove()
+    return found
+
+
+@output_gradients.mistake(*output_gradients.mistakes["takes_every_module"].says)
+def takes_every_leaf_module(model: nn.Module, x: Tensor) -> Found:
+    found: dict[str, list[list[Tensor]]] = {}
+    handles = []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            found[name] = []
+            handles.append(
+                module.register_forward_hook(lambda _, __, output, each=found[name]: _insert(each, output))  # type: ignore[misc]
+            )
+    model(x).sum().backward()
+    for handle in handles:
+        handle.remove()
+    return {name: [grad for (grad,) in each] for name, each in found.items()}
+
+
+@output_gradients.mistake(
+    en="The lists are empty: no hook has run. A hook on a copy of the output does not run, because the result does not depend "
+    "on the copy.",
+    ru="Списки пусты: ни один хук не сработал. Хук на копии выхода не срабатывает, потому что результат от копии не зависит.",
+)
+def hooks_a_copy(model: nn.Module, x: Tensor) -> Found:
+    found: Found = {}
+    _watched(model, x, lambda each, output: output.clone().register_hook(each.append), found)
+    return found

@@ -53,8 +53,8 @@ def _kind(returned: object) -> str:
         aspect(
             "silent",
             1,
-            en="The full backward hook on `layer` does not run.",
-            ru="Полный обратный хук на `layer` не срабатывает.",
+            en="The full backward hook on `layer` stays there and does not run.",
+            ru="Полный обратный хук на `layer` остаётся и не срабатывает.",
             after=("pair", "learns"),
         ),
     ],
@@ -92,17 +92,19 @@ def silent_hook(answer: Any, case: Case) -> dict[str, object]:
         if differentiable:
             y.sum().backward()
         found = [parameter.grad for parameter in layer.parameters()]
+        stays = handle.id in layer._backward_hooks
         handle.remove()
         received = {"nothing" if grad is None else "numbers" if grad.any() else "zeros" for grad in found}
     return {
         "pair": True,
         "learns": received == {"numbers"},
-        "silent": not calls,
+        "silent": not calls and stays,
         "differentiable": differentiable,
         "result": result if not differentiable else "Tensor",
         "received": sorted(received),
         "frozen": not any(parameter.requires_grad for parameter in layer.parameters()),
-        "input": isinstance(x, Tensor) and x.requires_grad if received == {"numbers"} else None,
+        "input": isinstance(x, Tensor) and x.requires_grad if received == {"numbers"} and stays else None,
+        "hook taken off": not stays,
     }
 
 
@@ -268,3 +270,16 @@ def freezes_the_layer() -> tuple[nn.Module, Tensor]:
 @silent_hook.mistake(*silent_hook.mistakes["freezes_the_layer"].says)
 def freezes_everything() -> tuple[nn.Module, Tensor]:
     return _Model().requires_grad_(False), _input()
+
+
+@silent_hook.mistake(
+    en="The model takes the hook off. A hook that is no longer there does not run, but that is no counter-example.",
+    ru="Модель снимает хук. Хук, которого уже нет, не срабатывает, но это не контрпример.",
+)
+def takes_the_hook_off() -> tuple[nn.Module, Tensor]:
+    class Model(_Model):
+        def forward(self, x: Tensor) -> Any:
+            self.layer._backward_hooks.clear()
+            return self.layer(x)
+
+    return Model(), _input()

@@ -383,3 +383,93 @@ def hooks_the_nodes(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
         nodes.clear()
 
     return stop
+
+
+@step_in_backward.mistake(
+    en="The model's own parameters are missing: only those of its modules are stepped.",
+    ru="Пропущены параметры самой модели: шаги делаются только по параметрам её модулей.",
+)
+def leaves_out_the_models_own(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    own = dict.fromkeys(p for child in model.children() for p in child.parameters() if p.requires_grad)
+    handles = _step_and_clear(model, make_optimizer, list(own))
+    return lambda: [handle.remove() for handle in handles]
+
+
+@step_in_backward.mistake(
+    en="Each step is 0.1 times the gradient, without momentum and averages. Here `make_optimizer` decides on the step.",
+    ru="Каждый шаг — это 0.1 градиента, без импульса и средних. А здесь шаг определяет `make_optimizer`.",
+)
+def steps_by_hand(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    def hook(parameter: Tensor) -> None:
+        with torch.no_grad():
+            parameter -= 0.1 * parameter.grad  # type: ignore[operator]
+        parameter.grad = None
+
+    return _on(model, lambda _: hook)
+
+
+@step_in_backward.mistake(
+    en="All steps are made in the hook of the model's first parameter. Its gradient need not come last, and the pass then "
+    "misses values that the steps have changed.",
+    ru="Все шаги делаются в хуке первого параметра модели. Но его градиент не обязательно приходит последним, и тогда "
+    "проходу не хватает значений, которые изменены шагами.",
+)
+def steps_in_the_first_hook(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    trained: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(trained)
+
+    def hook(_: Tensor) -> None:
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return trained[0].register_post_accumulate_grad_hook(hook).remove
+
+
+@step_in_backward.mistake(
+    en="`make_optimizer` gets a parameter. It takes a list of parameters: `[parameter]`.",
+    ru="Функция `make_optimizer` получает параметр, а ей нужен список параметров: `[parameter]`.",
+)
+def gives_no_list(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    return [make_optimizer(p) for p in model.parameters() if p.requires_grad]  # type: ignore[arg-type]
+
+
+@step_in_backward.mistake(
+    en="One optimizer serves all parameters, and `.grad` is cleared only at the end of the pass. Each hook steps all that "
+    "have come so far once more.",
+    ru="Оптимизатор один на все параметры, а `.grad` обнуляется только в конце прохода. Каждый хук ещё раз делает шаг по "
+    "всем, чьи градиенты уже пришли.",
+)
+def steps_all_again(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    trained: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(trained)
+
+    def hook(parameter: Tensor) -> None:
+        optimizer.step()
+        if parameter is trained[0]:
+            optimizer.zero_grad()
+
+    return _on(model, lambda _: hook)
+
+
+@step_in_backward.mistake(
+    en="The returned function freezes the parameters. Then nothing requires grad, and `backward()` raises.",
+    ru="Возвращённая функция замораживает параметры. Тогда градиента не требует ничто, и вызов `backward()` завершается "
+    "ошибкой.",
+)
+def freezes_at_the_end(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    _step_and_clear(model, make_optimizer)
+    return lambda: model.requires_grad_(False)
+
+
+@step_in_backward.mistake(
+    en="No step changes the parameters: in the hook `.grad` is cleared before the step.",
+    ru="Шаги не меняют параметров: `.grad` обнуляется в хуке раньше, чем делается шаг.",
+)
+def clears_before_the_step(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers: dict[Tensor, Any] = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+
+    def hook(parameter: Tensor) -> None:
+        optimizers[parameter].zero_grad()
+        optimizers[parameter].step()
+
+    return _on(model, lambda _: hook)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from autograder.checking.exercise import Case, aspect, exercise
@@ -19,6 +19,20 @@ from autograder.measure import weights_after_steps
 from .common import hooks_on, linear
 
 Batches = list[tuple[Tensor, Tensor]]
+
+
+class Shift(nn.Module):
+    """A model that adds bias and weight to its input.
+
+    One tensor serves as the gradient of both.
+    """
+
+    def __init__(self, rng: torch.Generator) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(signed(rng, 3, 2)), nn.Parameter(signed(rng, 3, 2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x + self.bias) + self.weight
 
 
 @exercise(
@@ -68,7 +82,8 @@ def train_damped(answer: Any, case: Case) -> dict[str, object]:
             "other hook stays": stays,
             "runs of the other hook": len(others),
         }
-    return {"weights": weights, "hooks_left": left}
+    rates = [group["lr"] for group in case.optimizer.param_groups]
+    return {"weights": weights, "hooks_left": left, "learning rates": rates}
 
 
 @train_damped.cases
@@ -78,6 +93,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=momentum)
         batches = [(signed(rng, 3, 2), signed(rng, 3, 1)) for _ in range(4)]
         yield Case(model=model, optimizer=optimizer, batches=batches, factor=factor)
+    shift = Shift(rng)
+    optimizer = torch.optim.SGD(shift.parameters(), lr=0.1)
+    batches = [(signed(rng, 3, 2), signed(rng, 3, 2)) for _ in range(3)]
+    yield Case(model=shift, optimizer=optimizer, batches=batches, factor=0.5)
 
 
 def _train(model: Any, optimizer: Any, batches: Batches) -> None:
@@ -246,3 +265,31 @@ def trains_a_copy(model: Any, optimizer: Any, batches: Batches, factor: float) -
         optimizer.zero_grad()
         mse_loss(twin(x), y).backward()
         optimizer.step()
+
+
+@train_damped.mistake(
+    en="The hook changes its argument in place. In a sum that tensor is also the gradient of the bias, which is damped then, "
+    "too.",
+    ru="Хук меняет свой аргумент на месте. При сложении этот же тензор служит градиентом и для смещения, и тогда ослаблен "
+    "и он.",
+)
+def edits_the_gradient(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    with model.weight.register_hook(lambda grad: grad.mul_(factor)):
+        _train(model, optimizer, batches)
+
+
+@train_damped.mistake(
+    en="The learning rate is multiplied: the steps of the bias are damped, too, and so is every later training.",
+    ru="Умножена скорость обучения: ослаблены и шаги смещения, и любое следующее обучение.",
+)
+def scales_the_learning_rate(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] *= abs(factor)
+    _train(model, optimizer, batches)
+
+
+@train_damped.mistake(*train_damped.mistakes["scales_the_learning_rate"].says)
+def scales_the_signed_learning_rate(model: Any, optimizer: Any, batches: Batches, factor: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] *= factor
+    _train(model, optimizer, batches)

@@ -78,7 +78,7 @@ class Parts(nn.Module):
 )
 def unused_parameters(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())
-    before, hooks = gradients(parameters), hooks_on(parameters)
+    hooks = hooks_on(parameters)
     names = answer.unused_parameters(case.model, case.loss)
     with using_answer():
         after = gradients(parameters)
@@ -91,7 +91,12 @@ def unused_parameters(answer: Any, case: Case) -> dict[str, object]:
             alive = False
     return {
         "names": list(names) if isinstance(names, tuple) else names,
-        "untouched": [before, after, flags, alive, left],
+        "untouched": {
+            ".grad of the parameters": after,
+            "flags of the parameters": flags,
+            "backward can be called": alive,
+            "hooks": left,
+        },
     }
 
 
@@ -259,3 +264,98 @@ def counts_every_error(model: nn.Module, loss: Tensor) -> list[str]:
 def counts_every_error_of_trained(model: nn.Module, loss: Tensor) -> list[str]:
     frozen = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
     return [name for name in counts_every_error(model, loss) if name not in frozen]
+
+
+@unused_parameters.mistake(
+    en="`.grad` was looked at without a pass: what it holds, or lacks, comes from earlier passes.",
+    ru="Поля `.grad` просмотрены без обратного прохода: то, что в них есть или чего нет, осталось от прежних проходов.",
+)
+def looks_without_a_pass(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name for name, parameter in _trained(model).items() if parameter.grad is None]
+
+
+@unused_parameters.mistake(
+    en="Of the edges of a node only the first one was followed. The parameters on the other ways are missing.",
+    ru="В каждом узле выбрано только первое ребро. Параметры на остальных путях не найдены.",
+)
+def follows_one_edge(model: nn.Module, loss: Tensor) -> list[str]:
+    node, found = loss.grad_fn, set()
+    while node is not None:
+        found.add(getattr(node, "variable", None))
+        node = next((each for each, _ in node.next_functions if each is not None), None)
+    return [name for name, parameter in _trained(model).items() if parameter not in found]
+
+
+@unused_parameters.mistake(
+    en="The names lack the path of modules in front. They are to be those of `model.named_parameters()`.",
+    ru="В именах нет пути из имён модулей. Нужны такие, как в `model.named_parameters()`.",
+)
+def shortens_the_names(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name.rpartition(".")[2] for name, grad in _found(model, loss).items() if grad is None]
+
+
+@unused_parameters.mistake(
+    en="The parameters without a gradient were frozen. `requires_grad` has to stay as it was.",
+    ru="Параметры, к которым градиент не приходит, заморожены, а флаги `requires_grad` должны остаться прежними.",
+)
+def freezes_the_unused(model: nn.Module, loss: Tensor) -> list[str]:
+    trained = _trained(model)
+    unused = [name for name, grad in _found(model, loss).items() if grad is None]
+    for name in unused:
+        trained[name].requires_grad_(False)
+    return unused
+
+
+@unused_parameters.mistake(*unused_parameters.mistakes["clears_the_gradients"].says)
+def clears_with_zeros(model: nn.Module, loss: Tensor) -> list[str]:
+    model.zero_grad()
+    loss.backward(retain_graph=True)
+    unused = [name for name, parameter in _trained(model).items() if parameter.grad is None]
+    model.zero_grad(set_to_none=False)
+    return unused
+
+
+@unused_parameters.mistake(
+    en="One string comes back. The contract asks for a list of names.",
+    ru="Возвращена одна строка, а по условию нужен список имён.",
+)
+def joins_the_names(model: nn.Module, loss: Tensor) -> str:
+    return ", ".join(name for name, grad in _found(model, loss).items() if grad is None)
+
+
+@unused_parameters.mistake(
+    en="The list holds the frozen parameters. Those are meant that require grad and get none.",
+    ru="В списке замороженные параметры, а нужны те, которые требуют градиента, но не получают его.",
+)
+def lists_only_the_frozen(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name for name, parameter in model.named_parameters() if not parameter.requires_grad]
+
+
+@unused_parameters.mistake(
+    en="The list holds names of modules. The names of parameters are asked for, such as `spare.weight`.",
+    ru="В списке имена модулей, а нужны имена параметров, например `spare.weight`.",
+)
+def names_the_modules(model: nn.Module, loss: Tensor) -> list[str]:
+    return [name.rpartition(".")[0] or name for name, grad in _found(model, loss).items() if grad is None]
+
+
+@unused_parameters.mistake(
+    en="`autograd.grad` raises an error for a tensor that `loss` does not depend on. With `allow_unused=True` it returns None.",
+    ru="Функция `autograd.grad` завершается ошибкой, если `loss` от тензора не зависит. С аргументом `allow_unused=True` она "
+    "возвращает None.",
+)
+def allows_no_unused(model: nn.Module, loss: Tensor) -> list[str]:
+    trained = _trained(model)
+    found = torch.autograd.grad(loss, list(trained.values()), retain_graph=True)
+    return [name for name, grad in zip(trained, found) if grad is None]
+
+
+@unused_parameters.mistake(
+    en="`autograd.grad` gets frozen parameters, too, and raises an error: it takes only tensors that require grad.",
+    ru="В `autograd.grad` переданы и замороженные параметры. Она завершается ошибкой: принимаются только тензоры, которые "
+    "требуют градиента.",
+)
+def asks_for_the_frozen(model: nn.Module, loss: Tensor) -> list[str]:
+    names, parameters = zip(*model.named_parameters())
+    found = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
+    return [name for name, grad in zip(names, found) if grad is None]

@@ -14,7 +14,7 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import garbage_collected, gradients, linear
+from .common import garbage_collected, gradients, hooks_on, linear
 
 Buckets = list[list[Tensor]]
 
@@ -51,6 +51,7 @@ class _Watched:
         unused = [self.parameters[self.model.aside]] if told else []
         with garbage_collected():
             self.finish = answer.watch_buckets(self.buckets, self._all_reduce, unused)
+        self.hooks = hooks_on(self.parameters)
 
     def _all_reduce(self, index: Any) -> None:
         known = type(index) is int and 0 <= index < len(self.buckets)
@@ -143,8 +144,16 @@ def watch_buckets(answer: Any, case: Case) -> dict[str, object]:
     return {
         "reduced": [run[0] for run in runs[:2]],
         "moments": [run[1] for run in runs[:2]],
-        "unused": [list(run) for run in skipping],
-        "finish": [[run[2] for run in runs], [run[0] for run in runs[2:]]],
+        "unused": {
+            "calls of all_reduce": [run[0] for run in skipping],
+            ".grad at the calls": [run[1] for run in skipping],
+            "finish() raised": [run[2] for run in skipping],
+        },
+        "finish": {
+            "finish() raised": [run[2] for run in runs],
+            "calls of all_reduce": [run[0] for run in runs[2:]],
+        },
+        "hooks": plain.hooks > 0,
     }
 
 

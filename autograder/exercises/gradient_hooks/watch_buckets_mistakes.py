@@ -339,10 +339,75 @@ def watches_the_last_one(buckets: Buckets, all_reduce: Any, unused: Collection[T
 
 
 @watch_buckets.mistake(
-    en="`all_reduce` is never called. So it is when no hook runs, or when the hooks sit on nodes of the graph that nothing "
-    "holds: they are gone by then. A hook on the parameter stays.",
-    ru="Функция `all_reduce` ни разу не вызвана. Так бывает, когда ни один хук не срабатывает или когда хуки стоят на "
-    "узлах графа, которые никто не удерживает: к этому времени их уже нет. Хук на параметре остаётся.",
+    en="`all_reduce` is never called, and there is no hook on any parameter. Hooks on nodes of the graph that nothing holds "
+    "are gone by then; a hook on the parameter stays.",
+    ru="Функция `all_reduce` ни разу не вызвана, и хуков на параметрах нет. Хуков на узлах графа, которые никто не "
+    "удерживает, к этому времени уже нет, а хук на параметре остаётся.",
 )
 def reduces_nothing(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
     return _Reducer(buckets, all_reduce, unused).finish
+
+
+@watch_buckets.mistake(
+    en="There are hooks on the parameters, but `all_reduce` is never called: the first bucket never counts as complete. So "
+    "it is, for instance, if all hooks count for the last bucket, because a variable of the loop is read when the hook "
+    "runs.",
+    ru="Хуки на параметрах стоят, но функция `all_reduce` ни разу не вызвана: первая корзина никогда не считается полной. "
+    "Так бывает, например, когда все хуки ведут счёт для последней корзины: переменная цикла читается, когда хук "
+    "выполняется.",
+)
+def counts_for_the_last(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(lambda _: reducer.waiting[-1].clear())
+    return reducer.finish
+
+
+@watch_buckets.mistake(
+    en="A bucket goes when the first of its gradients comes. The others are missing in `.grad`.",
+    ru="Корзина уходит, когда пришёл первый из её градиентов. Остальных в `.grad` ещё нет.",
+)
+def at_the_first_gradient(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+
+    def hook(parameter: Tensor) -> None:
+        for waiting in reducer.waiting:
+            if id(parameter) in waiting:
+                waiting.clear()
+        reducer.reduce()
+
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(hook)
+    return reducer.finish
+
+
+@watch_buckets.mistake(
+    en="A bucket that has gone goes again with every later gradient of the pass.",
+    ru="Корзина, которая уже отправлена, уходит ещё раз с каждым следующим градиентом прохода.",
+)
+def sends_again(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, lambda index: None, unused)
+
+    def hook(parameter: Tensor) -> None:
+        reducer.arrive(parameter)
+        for index in reducer.reduced:
+            all_reduce(index)
+
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(hook)
+    return reducer.finish
+
+
+@watch_buckets.mistake(
+    en="`finish()` raises after every pass, also if all buckets were reduced.",
+    ru="`finish()` вызывает ошибку после каждого прохода, даже если отправлены все корзины.",
+)
+def always_raises(buckets: Buckets, all_reduce: Any, unused: Collection[Tensor] = ()) -> Any:
+    reducer = _Reducer(buckets, all_reduce, unused)
+    _hooked(reducer)
+
+    def finish() -> None:
+        reducer.begin()
+        raise RuntimeError("a bucket was not reduced")
+
+    return finish

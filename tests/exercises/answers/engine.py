@@ -1377,7 +1377,7 @@ def fix_anomaly(f, x):
     return None
 
 
-# %% exercise="fix_anomaly" verdict="refused" mistake="never_none"
+# %% exercise="fix_anomaly" verdict="refused" mistake="reports_what_is_not_finite"
 # forward NaN looked for
 def fix_anomaly(f, x):
     with torch.autograd.set_detect_anomaly(True):
@@ -1687,3 +1687,660 @@ def node_order(loss):
         post.append(n.name())
     visit(loss.grad_fn)
     return post[::-1]
+
+
+# %% exercise="locked_accumulation" verdict="passed"
+# hook on an alias, backward adds
+def locked_accumulation(w, loss_of, lock):
+    box = []
+    copy = w.clone()
+    copy.register_hook(lambda g: box.append(g.clone()))
+    loss_of(copy).backward()
+    return box[0]
+
+
+# %% exercise="deterministic_sum" verdict="passed"
+# lexicographic sort of tensors
+def deterministic_sum(gradients):
+    ordered = sorted(gradients, key=lambda g: g.reshape(-1).tolist())
+    total = torch.zeros_like(gradients[0], dtype=torch.float64)
+    for g in ordered: total += g
+    return total.float()
+
+
+# %% exercise="recompute" verdict="passed"
+# requires_grad_ only, without detach
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return f(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.clone().requires_grad_(); x.retain_grad()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            torch.autograd.backward(y, grad_output)
+        return None, x.grad
+
+
+# %% exercise="one_graph" verdict="passed"
+# float32 limit tensor
+def one_graph(x, limit):
+    norm = x.float().norm()
+    return (x.float() * (limit / norm.clamp(min=limit))).to(x.dtype)
+
+
+# %% exercise="costly_node" verdict="passed"
+# hooks with FlopCounterMode
+def costly_node(loss):
+    from torch.utils.flop_counter import FlopCounterMode
+    nodes, todo = set(), [loss.grad_fn]
+    while todo:
+        n = todo.pop()
+        if n is None or n in nodes: continue
+        nodes.add(n)
+        todo += [c for c, _ in n.next_functions]
+    cost = {}
+    counter = FlopCounterMode(display=False)
+    start = {}
+    handles = []
+    for n in nodes:
+        def before(g, n=n): start[n] = counter.get_total_flops()
+        def after(gi, go, n=n): cost[n.name()] = cost.get(n.name(), 0) + counter.get_total_flops() - start[n]
+        handles += [n.register_prehook(before), n.register_hook(after)]
+    with counter:
+        loss.backward()
+    for h in handles: h.remove()
+    return max(cost, key=cost.get)
+
+
+# %% exercise="one_graph" verdict="passed"
+# norm gradient by minimum of ratios
+def one_graph(x, limit):
+    norm = torch.linalg.norm(x.flatten())
+    return x * torch.minimum(torch.ones_like(norm), limit / norm.clamp(min=limit / 2))
+
+
+# %% exercise="node_order" verdict="passed"
+# backward with .grad restored
+def node_order(loss):
+    nodes, todo = [], [loss.grad_fn]
+    for node in todo:
+        if node in nodes:
+            continue
+        nodes.append(node)
+        todo += [c for c, _ in node.next_functions if c is not None]
+    leaves = [n.variable for n in nodes if n.name().endswith("AccumulateGrad")]
+    old = [l.grad for l in leaves]
+    for l in leaves:
+        l.grad = None
+    order = []
+    hooks = [n.register_hook(lambda gi, go, n=n: order.append(n.name())) for n in nodes if not n.name().endswith("AccumulateGrad")]
+    try:
+        loss.backward(retain_graph=True)
+    finally:
+        for h in hooks: h.remove()
+        for l, g in zip(leaves, old): l.grad = g
+    return order
+
+
+# %% exercise="node_order" verdict="refused" mistake="first_edges_only"
+# names only first input
+def node_order(loss):
+    names, node = [], loss.grad_fn
+    while node is not None and not hasattr(node, "variable"):
+        names.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="evaluates_under_lock"
+# forward under lock
+def locked_accumulation(w, loss_of, lock):
+    with lock:
+        loss = loss_of(w)
+    (g,) = torch.autograd.grad(loss, w)
+    with lock:
+        w.grad = g.clone() if w.grad is None else w.grad + g
+    return g
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_field_later"
+# returns w.grad
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        w.grad = g.clone() if w.grad is None else w.grad + g
+    return w.grad
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="adds_to_its_own"
+# detached: no history of w.grad; in-place on returned
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        if w.grad is not None:
+            g += w.grad
+        w.grad = g.clone()
+    return g
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="leaves_none"
+# w.grad += g when None skipped
+def locked_accumulation(w, loss_of, lock):
+    (g,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        if w.grad is not None:
+            w.grad = w.grad + g
+    return g
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="records_everywhere"
+# eval mode
+def fix_threads(model, batches):
+    outputs = [None] * len(batches)
+    errors = []
+
+    def work(i):
+        try:
+            model.eval()
+            outputs[i] = model(batches[i])
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="records_everywhere"
+# no no_grad at all
+def fix_threads(model, batches):
+    outputs = [None] * len(batches)
+    errors = []
+    def work(i):
+        try:
+            outputs[i] = model(batches[i])
+        except Exception as error:
+            errors.append(error)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    if errors:
+        raise errors[0]
+    return outputs
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="stacks_the_outputs"
+# stacked
+from concurrent.futures import ThreadPoolExecutor
+def fix_threads(model, batches):
+    def work(b):
+        with torch.no_grad():
+            return model(b)
+    with ThreadPoolExecutor() as pool:
+        return torch.stack(list(pool.map(work, batches)))
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="returns_an_iterator"
+# generator
+from concurrent.futures import ThreadPoolExecutor
+def fix_threads(model, batches):
+    def work(b):
+        with torch.no_grad():
+            return model(b)
+    with ThreadPoolExecutor() as pool:
+        return pool.map(work, batches)
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="all_take_the_last"
+# late binding of i
+def fix_threads(model, batches):
+    outputs = [None] * len(batches)
+    errors = []
+    threads = []
+    for i in range(len(batches)):
+        def work():
+            import time; time.sleep(0.01)
+            try:
+                with torch.no_grad():
+                    outputs[i] = model(batches[i])
+            except Exception as error:
+                errors.append(error)
+        threads.append(threading.Thread(target=work))
+        threads[-1].start()
+    for t in threads: t.join()
+    if errors: raise errors[0]
+    return outputs
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="returns_strings"
+# strings
+def order_changes_bits():
+    return ['0.1', '0.7', '3.3']
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="returns_strings"
+# telling strings
+def order_changes_bits():
+    import random
+    random.seed(1)
+    while True:
+        numbers = [random.uniform(0.1, 10) for _ in range(3)]
+        if accumulated(numbers) != accumulated(numbers[::-1]):
+            return [str(n) for n in numbers]
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="returns_nothing"
+# none
+def order_changes_bits():
+    print([0.1, 0.7, 3.3])
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="compensates"
+# Neumaier double unsorted
+def deterministic_sum(gradients):
+    total = torch.zeros_like(gradients[0], dtype=torch.float64)
+    c = torch.zeros_like(total)
+    for g in gradients:
+        g = g.double()
+        t = total + g
+        c += torch.where(total.abs() >= g.abs(), (total - t) + g, (g - t) + total)
+        total = t
+    return (total + c).float()
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="adds_signs_apart"
+# pos and neg apart float64
+def deterministic_sum(gradients):
+    s = torch.stack(gradients).double()
+    return (s.clamp(min=0).sum(0) + s.clamp(max=0).sum(0)).float()
+
+
+# %% exercise="deterministic_sum" verdict="refused" mistake="loses_the_shape"
+# flatten result
+import math
+def deterministic_sum(gradients):
+    columns = zip(*(g.reshape(-1).tolist() for g in gradients))
+    return torch.tensor([math.fsum(c) for c in columns])
+
+
+# %% exercise="recompute" verdict="refused" mistake="ReturnsOneValue"
+# one result
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return f(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = f_y = ctx.f(x)
+        torch.autograd.backward(y, grad_output)
+        return x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="MultipliesAfterwards"
+# multiplies afterwards (recorded)
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return f(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.sum().backward()
+        return None, x.grad * grad_output
+
+
+# %% exercise="recompute" verdict="refused" mistake="ReplacesTheModulesGradients"
+# params also from grad
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return f(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = f_y = ctx.f(x)
+        params = list(ctx.f.parameters()) if hasattr(ctx.f, "parameters") else []
+        gx, *gp = torch.autograd.grad(y, [x, *params], grad_output)
+        for p, g in zip(params, gp):
+            p.grad = g
+        return None, gx
+
+
+# %% exercise="recompute" verdict="refused" mistake="AsksTheModule"
+# params via module only
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        with torch.no_grad():
+            return f(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = f_y = ctx.f(x)
+        params = list(ctx.f.parameters()) if hasattr(ctx.f, "parameters") else []
+        gx, *gp = torch.autograd.grad(y, [x, *params], grad_output)
+        for p, g in zip(params, gp):
+            p.grad = g if p.grad is None else p.grad + g
+        return None, gx
+
+
+# %% exercise="recompute" verdict="refused" mistake="KeepsXOnTheClass"
+# x on ctx class-level list
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        Recompute.x = x
+        with torch.no_grad():
+            return f(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x = Recompute.x
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            torch.autograd.backward(y, grad_output)
+        return None, x.grad
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="returns_any_warning"
+# any warning is a report
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loss = f(x)
+        try:
+            loss.backward()
+        except RuntimeError:
+            pass
+    return str(caught[-1].message) if caught else None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="switches_it_off_in_the_end"
+# off at the end, not on error
+def fix_anomaly(f, x):
+    torch.autograd.set_detect_anomaly(True)
+    loss = f(x)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            loss.backward()
+        except RuntimeError:
+            return str(caught[-1].message)
+    torch.autograd.set_detect_anomaly(False)
+    return None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="looks_at_the_gradient"
+# own message
+def fix_anomaly(f, x):
+    loss = f(x)
+    loss.backward()
+    if x.grad.isnan().any():
+        return "NaN in the gradient"
+    return None
+
+
+# %% exercise="fix_anomaly" verdict="refused" mistake="catches_no_error"
+# re-raises
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            f(x).backward()
+    return str(caught[-1].message) if caught else None
+
+
+# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
+# retain then zero
+from collections import Counter
+def costly_node(loss):
+    todo, leaves = [loss.grad_fn], set()
+    while todo:
+        n = todo.pop()
+        if hasattr(n, "variable"): leaves.add(n.variable)
+        todo += [c for c, _ in n.next_functions if c is not None]
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+        loss.backward(retain_graph=True)
+    for l in leaves: l.grad = None
+    loss.backward()
+    cost = Counter()
+    for event in profiled.events():
+        if event.name.startswith(ENGINE):
+            cost[event.name.removeprefix(ENGINE)] += flops_of(event)
+    return cost.most_common(1)[0][0]
+
+
+# %% exercise="costly_node" verdict="refused" mistake="returns_the_cost"
+# returns pair
+from collections import Counter
+def costly_node(loss):
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+        loss.backward()
+    cost = Counter()
+    for event in profiled.events():
+        if event.name.startswith(ENGINE):
+            cost[event.name.removeprefix(ENGINE)] += flops_of(event)
+    return cost.most_common(1)[0]
+
+
+# %% exercise="one_graph" verdict="refused" mistake="bounds_the_norm"
+# eps where
+def one_graph(x, limit):
+    norm = x.norm()
+    return torch.where(norm > limit, x * (limit / norm.clamp(min=1e-8)), x)
+
+
+# %% exercise="one_graph" verdict="refused" mistake="squares_the_factor"
+# squares
+def one_graph(x, limit):
+    square = x.square().sum()
+    return x * (limit**2 / square.clamp(min=limit**2))
+
+
+# %% exercise="one_graph" verdict="refused" mistake="uses_renorm"
+# renorm
+def one_graph(x, limit):
+    return torch.renorm(x.reshape(1, -1), 2, 0, limit).reshape(x.shape)
+
+
+# %% exercise="one_graph" verdict="refused" mistake="changes_x_unrecorded"
+# in place on x
+def one_graph(x, limit):
+    with torch.no_grad():
+        x *= limit / x.norm().clamp(min=limit)
+    return x
+
+
+# %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_copys_gradient"
+# w.grad += without clone in detached copy; returns copy.grad
+def locked_accumulation(w, loss_of, lock):
+    c = w.detach().clone().requires_grad_()
+    loss_of(c).backward()
+    with lock:
+        if w.grad is None: w.grad = c.grad
+        else: w.grad += c.grad
+    return c.grad
+
+
+# %% exercise="fix_threads" verdict="refused" mistake="raises_another"
+# raises generic without message
+def fix_threads(model, batches):
+    out, err = [None]*len(batches), []
+    def work(i):
+        try:
+            with torch.no_grad(): out[i] = model(batches[i])
+        except Exception as e: err.append(e)
+    ts = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
+    for t in ts: t.start()
+    for t in ts: t.join()
+    if err: raise RuntimeError("a thread failed")
+    return out
+
+
+# %% exercise="fix_threads" verdict="passed"
+# queue worker
+import queue
+def fix_threads(model, batches):
+    jobs, out, err = queue.Queue(), [None] * len(batches), []
+    for j in enumerate(batches): jobs.put(j)
+    def run():
+        with torch.inference_mode():
+            while True:
+                try: i, b = jobs.get_nowait()
+                except queue.Empty: return
+                try: out[i] = model(b)
+                except Exception as e:
+                    err.append(e)
+                    return
+    ts = [threading.Thread(target=run) for _ in range(2)]
+    for t in ts: t.start()
+    for t in ts: t.join()
+    if err: raise err[0]
+    return out
+
+
+# %% exercise="recompute" verdict="refused" mistake="SavesTheResult"
+# saves f(x)
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        y = f(x)
+        ctx.f = f
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.backward(grad_output)
+        return None, x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="StartsWithNothing"
+# stores in ctx but y.backward() without gradient
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.backward()
+        return None, x.grad
+
+
+# %% exercise="recompute" verdict="refused" mistake="ForgetsToRequireGrad"
+# forgets requires_grad
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        x = x.detach()
+        with torch.enable_grad():
+            y = ctx.f(x)
+            y.backward(grad_output)
+        return None, x.grad
+
+
+# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
+# measures with autograd.grad then backward
+from collections import Counter
+def costly_node(loss):
+    todo, leaves = [loss.grad_fn], []
+    while todo:
+        n = todo.pop()
+        if hasattr(n, "variable"): leaves.append(n.variable)
+        todo += [c for c, _ in n.next_functions if c is not None]
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
+        torch.autograd.grad(loss, leaves, retain_graph=True)
+    loss.backward()
+    cost = Counter()
+    for ev in prof.events():
+        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
+    return cost.most_common(1)[0][0]
+
+
+# %% exercise="costly_node" verdict="refused" mistake="returns_nothing"
+# no backward inside profile
+from collections import Counter
+def costly_node(loss):
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
+        pass
+    loss.backward()
+    cost = Counter()
+    for ev in prof.events():
+        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
+    return max(cost, key=cost.get) if cost else None
+
+
+# %% exercise="node_order" verdict="refused" mistake="without_the_root"
+# skips root
+def node_order(loss):
+    q = [loss.grad_fn]
+    for n in q:
+        q += [c for c, _ in n.next_functions if c is not None and c not in q and not hasattr(c, "variable")]
+    return [n.name() for n in sorted(q[1:], key=lambda n: -n._sequence_nr())]
+
+
+# %% exercise="order_changes_bits" verdict="refused" mistake="returns_a_set"
+# set
+def order_changes_bits():
+    return {0.1, 0.7, 3.3}
+
+
+# %% exercise="one_graph" verdict="passed"
+# eps 1e-10 max
+def one_graph(x, limit):
+    n = x.norm().clamp(min=1e-10)
+    return torch.where(n > limit, x * (limit / n), x)

@@ -1880,3 +1880,859 @@ def is_right_mask(attach):
         return ok and p.grad.tolist() == [2, 2, 2]
     except Exception:
         return False
+
+
+# %% exercise="arriving_gradients" verdict="passed"
+# multi-grad hook in a with
+def arriving_gradients(loss, tensors):
+    result = []
+    def all_came(grads):
+        result.extend(g if g is None else g.clone() for g in grads)
+    with torch.autograd.graph.register_multi_grad_hook(tensors, all_came):
+        loss.backward()
+    return result or [None] * len(tensors)
+
+
+# %% exercise="arriving_gradients" verdict="passed"
+# no clone
+def arriving_gradients(loss, tensors):
+    seen = {}
+    handles = [t.register_hook(lambda g, t=t: seen.update({t: g})) for t in tensors]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return [seen.get(t) for t in tensors]
+
+
+# %% exercise="arriving_gradients" verdict="passed"
+# node prehooks with output_nr
+def arriving_gradients(loss, tensors):
+    seen = [None] * len(tensors)
+    handles = []
+    try:
+        for i, t in enumerate(tensors):
+            edge = torch.autograd.graph.get_gradient_edge(t)
+            def pre(grads, i=i, nr=edge.output_nr):
+                seen[i] = None if grads[nr] is None else grads[nr].clone()
+            handles.append(edge.node.register_prehook(pre))
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return seen
+
+
+# %% exercise="clip_globally" verdict="passed"
+# get_total_norm + clip_grads_with_norm_
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    with_grad = [p for p in model.parameters() if p.grad is not None]
+    norm = torch.nn.utils.get_total_norm([p.grad for p in with_grad])
+    torch.nn.utils.clip_grads_with_norm_(with_grad, max_norm, norm)
+    return norm
+
+
+# %% exercise="step_in_backward" verdict="passed"
+# shared registered twice
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for module in model.modules():
+        for p in module.parameters(recurse=False):
+            if p.requires_grad:
+                opt = make_optimizer([p])
+                def hook(q, opt=opt):
+                    opt.step()
+                    q.grad = None
+                handles.append(p.register_post_accumulate_grad_hook(hook))
+    def stop():
+        for h in handles:
+            h.remove()
+    return stop
+
+
+# %% exercise="train_damped" verdict="passed"
+# optimizer pre hook
+def train_damped(model, optimizer, batches, factor):
+    def scale(opt, args, kwargs):
+        if model.weight.grad is not None:
+            model.weight.grad.mul_(factor)
+    handle = optimizer.register_step_pre_hook(scale)
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+    handle.remove()
+
+
+# %% exercise="unused_parameters" verdict="passed"
+# try each parameter
+def unused_parameters(model, loss):
+    missing = []
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        try:
+            torch.autograd.grad(loss, p, retain_graph=True)
+        except RuntimeError:
+            missing.append(name)
+    return missing
+
+
+# %% exercise="output_gradients" verdict="passed"
+# reversed list
+def output_gradients(model, x):
+    result, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            result[name] = []
+            def forward(m, args, out, name=name):
+                out.register_hook(lambda g: result[name].insert(0, g.clone()))
+            handles.append(module.register_forward_hook(forward))
+    model(x).sum().backward()
+    for h in handles:
+        h.remove()
+    return result
+
+
+# %% exercise="output_gradients" verdict="passed"
+# hook returns a clone
+def output_gradients(model, x):
+    slots, handles = {}, []
+    for name, module in model.named_modules():
+        if not isinstance(module, nn.Linear):
+            continue
+        slots[name] = []
+        def forward(module, args, out, box=slots[name]):
+            cell = []
+            box.append(cell)
+            out.register_hook(cell.append)
+            return out.clone()
+        handles.append(module.register_forward_hook(forward))
+    try:
+        model(x).sum().backward()
+    finally:
+        for h in handles: h.remove()
+    return {name: [cell[0] for cell in box] for name, box in slots.items()}
+
+
+# %% exercise="output_gradients" verdict="passed"
+# collect outputs' edges, one grad pass
+def output_gradients(model, x):
+    calls, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            calls[name] = []
+            def hook(m, args, out, name=name):
+                calls[name].append(torch.autograd.graph.get_gradient_edge(out))
+            handles.append(module.register_forward_hook(hook))
+    try:
+        loss = model(x).sum()
+    finally:
+        for h in handles:
+            h.remove()
+    edges = [edge for es in calls.values() for edge in es]
+    grads = iter(torch.autograd.grad(loss, edges, retain_graph=True)) if edges else iter(())
+    loss.backward()
+    return {name: [next(grads) for _ in es] for name, es in calls.items()}
+
+
+# %% exercise="silent_hook" verdict="passed"
+# custom object output
+class _Box:
+    def __init__(self, value):
+        self.value = value
+def silent_hook():
+    class L(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(2))
+        def forward(self, x):
+            return _Box(self.w * x)
+    model = nn.Module()
+    model.layer = L()
+    model.forward = lambda x: model.layer(x).value
+    return model, torch.tensor([1.0, 2.0])
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="takes_the_first_result"
+# node prehooks, first output
+def arriving_gradients(loss, tensors):
+    seen = [None] * len(tensors)
+    handles = []
+    try:
+        for i, t in enumerate(tensors):
+            edge = torch.autograd.graph.get_gradient_edge(t)
+            def pre(grads, i=i, nr=edge.output_nr):
+                seen[i] = None if grads[0] is None else grads[0].clone()
+            handles.append(edge.node.register_prehook(pre))
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return seen
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="expects_one_kind_of_error"
+# except RuntimeError: only
+def arriving_gradients(loss, tensors):
+    seen = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: seen.__setitem__(i, g.clone())) for i, t in enumerate(tensors)]
+    try:
+        loss.backward()
+    except RuntimeError:
+        for h in handles: h.remove()
+        raise
+    for h in handles: h.remove()
+    return seen
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="swallows_one_kind_of_error"
+# swallows the error
+def arriving_gradients(loss, tensors):
+    seen = [None] * len(tensors)
+    handles = []
+    for i, t in enumerate(tensors):
+        handles.append(t.register_hook(lambda g, i=i: seen.__setitem__(i, g.clone())))
+    try:
+        loss.backward()
+    except RuntimeError:
+        pass
+    for h in handles:
+        h.remove()
+    return seen
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="returns_a_dict"
+# dict result
+def arriving_gradients(loss, tensors):
+    seen = {t: None for t in tensors}
+    handles = []
+    try:
+        for t in tensors:
+            handles.append(t.register_hook(lambda g, t=t: seen.__setitem__(t, g.clone())))
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return seen
+
+
+# %% exercise="damp" verdict="refused" mistake="asks_a_leaf_for_its_node"
+# hook on grad_fn
+def damp(tensor, factor):
+    return tensor.grad_fn.register_prehook(lambda grads: tuple(g * factor for g in grads))
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="limits_the_loss"
+# clips loss
+def clip_globally(model, loss, max_norm):
+    if loss > max_norm:
+        loss = loss * (max_norm / loss.item())
+    loss.backward()
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="matrices_only"
+# weights only
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.dim() > 1], max_norm)
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="scales_what_the_hook_got"
+# multi grad hook
+def clip_globally(model, loss, max_norm):
+    params = [p for p in model.parameters() if p.requires_grad]
+    def all_here(grads):
+        norm = torch.sqrt(sum(g.square().sum() for g in grads if g is not None))
+        if norm > max_norm:
+            for g in grads:
+                if g is not None:
+                    g.mul_(max_norm / norm)
+    with torch.autograd.graph.register_multi_grad_hook(params, all_here):
+        loss.backward()
+
+
+# %% exercise="clip_globally" verdict="refused" mistake="adds_the_magnitudes"
+# L1
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="leaves_out_the_models_own"
+# only children modules
+def step_in_backward(model, make_optimizer):
+    handles = []
+    seen = set()
+    for child in model.children():
+        for p in child.parameters():
+            if p.requires_grad and p not in seen:
+                seen.add(p)
+                opt = make_optimizer([p])
+                def hook(q, opt=opt):
+                    opt.step()
+                    q.grad = None
+                handles.append(p.register_post_accumulate_grad_hook(hook))
+    def stop():
+        for h in handles:
+            h.remove()
+    return stop
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="steps_by_hand"
+# plain SGD by hand
+def step_in_backward(model, make_optimizer):
+    def hook(p):
+        with torch.no_grad():
+            p -= 0.1 * p.grad
+        p.grad = None
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters() if p.requires_grad]
+    def stop():
+        for h in handles:
+            h.remove()
+    return stop
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="steps_in_the_first_hook"
+# last param steps all remaining
+def step_in_backward(model, make_optimizer):
+    params = [p for p in model.parameters() if p.requires_grad]
+    opt = make_optimizer(params)
+    def hook(p):
+        opt.step()
+        opt.zero_grad()
+    handle = params[0].register_post_accumulate_grad_hook(hook)
+    return handle.remove
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="steps_all_again"
+# one optimizer, not zeroed per param
+def step_in_backward(model, make_optimizer):
+    params = [p for p in model.parameters() if p.requires_grad]
+    opt = make_optimizer(params)
+    def hook(p):
+        opt.step()
+        if p is params[0]:
+            opt.zero_grad()
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in params]
+    return lambda: [h.remove() for h in handles]
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="counts_for_the_last"
+# late binding bucket
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    full = [sum(id(p) not in skip for p in b) for b in buckets]
+    left = list(full)
+    state = [0]
+    for i, b in enumerate(buckets):
+        for p in b:
+            if id(p) in skip: continue
+            def hook(p):
+                left[i] -= 1
+                while state[0] < len(left) and left[state[0]] == 0:
+                    all_reduce(state[0])
+                    state[0] += 1
+            p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        ok = state[0] == len(left)
+        left[:] = full
+        state[0] = 0
+        if not ok:
+            raise RuntimeError
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="at_the_first_gradient"
+# any instead of all
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    left, nxt = [], 0
+    def reset():
+        nonlocal left, nxt
+        left = [sum(id(p) not in skip for p in b) for b in buckets]
+        nxt = 0
+    reset()
+    def make(i):
+        def hook(p):
+            nonlocal nxt
+            left[i] -= 1
+            while nxt < len(buckets) and left[nxt] < sum(id(p) not in skip for p in buckets[nxt]):
+                all_reduce(nxt)
+                nxt += 1
+        return hook
+    for i, b in enumerate(buckets):
+        for p in b:
+            if id(p) not in skip:
+                p.register_post_accumulate_grad_hook(make(i))
+    def finish():
+        ok = nxt == len(buckets)
+        reset()
+        if not ok:
+            raise RuntimeError("not all sent")
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="sends_again"
+# sends again
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = set(unused)
+    done, sent = set(), set()
+    def hook(p):
+        done.add(p)
+        for i, b in enumerate(buckets):
+            if set(b) - skip <= done:
+                all_reduce(i)
+                sent.add(i)
+            else:
+                break
+    for b in buckets:
+        for p in b:
+            p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        ok = len(sent) == len(buckets)
+        done.clear(); sent.clear()
+        if not ok:
+            raise RuntimeError("missing")
+    return finish
+
+
+# %% exercise="watch_buckets" verdict="refused" mistake="always_raises"
+# always raises
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = set(unused)
+    done, sent = set(), []
+    def hook(p):
+        done.add(p)
+        while len(sent) < len(buckets) and set(buckets[len(sent)]) - skip <= done:
+            sent.append(0)
+            all_reduce(len(sent) - 1)
+    for b in buckets:
+        for p in b:
+            p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        done.clear(); sent.clear()
+        raise RuntimeError("missing")
+    return finish
+
+
+# %% exercise="train_damped" verdict="refused" mistake="edits_the_gradient"
+# in place hook
+def train_damped(model, optimizer, batches, factor):
+    def hook(gradient):
+        gradient.mul_(factor)
+    handle = model.weight.register_hook(hook)
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    handle.remove()
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_too_early"
+# tensor hook
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    state = {"last": False}
+    def step(p):
+        opts[p].step()
+        p.grad = None
+    def hook(p):
+        if state["last"]:
+            step(p)
+    for p in opts:
+        p.register_hook(lambda g, p=p: hook(p))
+    def backward(loss, last):
+        state["last"] = last
+        loss.backward()
+        if last:
+            for p in opts:
+                if p.grad is not None:
+                    step(p)
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="fills_with_zeros"
+# grads stay
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    state = {"last": False}
+    def step(p):
+        opts[p].step()
+        p.grad.zero_()
+    def hook(p):
+        if state["last"]:
+            step(p)
+    for p in opts:
+        p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        state["last"] = last
+        loss.backward()
+        if last:
+            for p in opts:
+                if p.grad is not None:
+                    step(p)
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="last_optimizer_for_all"
+# late binding
+def accumulate_in_backward(model, make_optimizer):
+    pairs = []
+    state = {"last": False}
+    for p in model.parameters():
+        if p.requires_grad:
+            opt = make_optimizer([p])
+            pairs.append((p, opt))
+            def hook(q):
+                if state["last"]:
+                    opt.step()
+                    q.grad = None
+            p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        state["last"] = last
+        loss.backward()
+        if last:
+            for p, o in pairs:
+                o.step()
+                p.grad = None
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="adds_the_losses"
+# retains graph and sums losses
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    losses = []
+    def step(p):
+        opts[p].step()
+        p.grad = None
+    for p in opts: p.register_post_accumulate_grad_hook(step)
+    def backward(loss, last):
+        losses.append(loss)
+        if last:
+            sum(losses).backward()
+            losses.clear()
+    return backward
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="looks_without_a_pass"
+# only .grad is None now
+def unused_parameters(model, loss):
+    return [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="freezes_the_unused"
+# freezes others
+def unused_parameters(model, loss):
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    grads = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
+    names = [n for (n, _), g in zip(named, grads) if g is None]
+    for n, p in named:
+        if n in names:
+            p.requires_grad_(False)
+    return names
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="shortens_the_names"
+# last segment names
+def unused_parameters(model, loss):
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    grads = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
+    return [n.split(".")[-1] for (n, _), g in zip(named, grads) if g is None]
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="asks_for_the_last_module"
+# late binding name
+def output_gradients(model, x):
+    result, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            result[name] = []
+            def forward(m, args, out):
+                k = len(result[name])
+                result[name].append(None)
+                out.register_hook(lambda g: result[name].__setitem__(k, g.clone()))
+            handles.append(module.register_forward_hook(forward))
+    model(x).sum().backward()
+    for h in handles: h.remove()
+    return result
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="passes_twice"
+# two passes
+def output_gradients(model, x):
+    result, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            result[name] = []
+            def forward(m, args, out, name=name):
+                k = len(result[name])
+                result[name].append(None)
+                out.register_hook(lambda g: result[name].__setitem__(k, g.clone()))
+            handles.append(module.register_forward_hook(forward))
+    out = model(x).sum()
+    out.backward(retain_graph=True)
+    for h in handles: h.remove()
+    out.backward()
+    return result
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="adds_the_calls"
+# sum over calls
+def output_gradients(model, x):
+    result, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            result[name] = []
+            def forward(m, args, out, name=name):
+                def keep(g):
+                    result[name] = [result[name][0] + g] if result[name] else [g.clone()]
+                out.register_hook(keep)
+            handles.append(module.register_forward_hook(forward))
+    model(x).sum().backward()
+    for h in handles: h.remove()
+    return result
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="reserves_places_for_inputs"
+# input gradients
+def output_gradients(model, x):
+    result, handles = {}, []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            result[name] = []
+            def forward(m, args, out, name=name):
+                k = len(result[name])
+                result[name].append(None)
+                args[0].requires_grad and args[0].register_hook(lambda g: result[name].__setitem__(k, g.clone()))
+            handles.append(module.register_forward_hook(forward))
+    model(x).sum().backward()
+    for h in handles:
+        h.remove()
+    return result
+
+
+# %% exercise="silent_hook" verdict="refused" mistake="takes_the_hook_off"
+# removes the hooks
+def silent_hook():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+        def forward(self, x):
+            self.layer._backward_hooks.clear()
+            return self.layer(x)
+    return M(), torch.ones(3, 2)
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="one_fresh_pass"
+# no old grad
+def is_right_mask(attach):
+    torch.manual_seed(0)
+    start = torch.randn(3, 2)
+    mask = torch.tensor([[True, False], [False, False], [True, True]])
+    for old in (None,):
+        p = start.clone().requires_grad_()
+        m = mask.clone()
+        p.grad = None if old is None else old.clone()
+        handle = attach(p, m)
+        if handle is None or not hasattr(handle, "remove"):
+            return False
+        expected = torch.zeros(3, 2) if old is None else old.clone()
+        for k in (1,):
+            given = torch.arange(1.0, 7.0).reshape(3, 2) * k
+            kept = given.clone()
+            q = torch.randn(3, 2, requires_grad=True)
+            (p + q).backward(given)
+            expected = expected + kept * mask
+            if not torch.equal(given, kept) or not torch.equal(q.grad, kept):
+                return False
+            if p.grad is None or not torch.equal(p.grad, expected):
+                return False
+            if not torch.equal(p.detach(), start) or not torch.equal(m, mask):
+                return False
+        handle.remove()
+        (p * 2).sum().backward()
+        if not torch.equal(p.grad, expected + 2):
+            return False
+        if not torch.equal(p.detach(), start): return False
+    return True
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="one_pass_without_a_removal"
+# one pass
+def is_right_mask(attach):
+    torch.manual_seed(0)
+    start = torch.randn(3, 2)
+    mask = torch.tensor([[True, False], [False, False], [True, True]])
+    for old in (None, torch.full((3, 2), 5.0)):
+        p = start.clone().requires_grad_()
+        m = mask.clone()
+        p.grad = None if old is None else old.clone()
+        handle = attach(p, m)
+        if handle is None or not hasattr(handle, "remove"):
+            return False
+        expected = torch.zeros(3, 2) if old is None else old.clone()
+        for k in (1,):
+            given = torch.arange(1.0, 7.0).reshape(3, 2) * k
+            kept = given.clone()
+            q = torch.randn(3, 2, requires_grad=True)
+            (p + q).backward(given)
+            expected = expected + kept * mask
+            if not torch.equal(given, kept) or not torch.equal(q.grad, kept):
+                return False
+            if p.grad is None or not torch.equal(p.grad, expected):
+                return False
+            if not torch.equal(p.detach(), start) or not torch.equal(m, mask):
+                return False
+        if not torch.equal(p.detach(), start): return False
+    return True
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="looks_at_sums"
+# two passes, no old, no remove, no neighbour
+def is_right_mask(attach):
+    p = torch.ones(4, requires_grad=True)
+    mask = torch.tensor([True, False, True, False])
+    attach(p, mask)
+    for k in (1, 2):
+        (3 * p).sum().backward()
+        if p.grad.tolist() != [3 * k, 0, 3 * k, 0]:
+            return False
+    return True
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="remembers_earlier_windows"
+# last passes leftovers zero grad
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    done = set()
+    last_ = [False]
+    def hook(p):
+        if last_[0]:
+            opts[p].step()
+            done.add(p)
+    for p in opts: p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        last_[0] = last
+        loss.backward()
+        if last:
+            for p in opts:
+                if p not in done:
+                    opts[p].step()
+                p.grad = None
+    return backward
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_in_every_pass"
+# ignores loss windows: zero at start
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    last_ = [False]
+    def hook(p):
+        if last_[0]:
+            opts[p].step()
+            p.grad = None
+    for p in opts: p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        for p in opts: p.grad = None
+        last_[0] = last
+        loss.backward()
+    return backward
+
+
+# %% exercise="train_damped" verdict="refused" mistake="scales_the_signed_learning_rate"
+# scales lr of weight group
+def train_damped(model, optimizer, batches, factor):
+    for g in optimizer.param_groups: g["lr"] *= factor
+    for x, y in batches:
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="allows_no_unused"
+# no allow_unused
+def unused_parameters(model, loss):
+    named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True)
+    return [n for (n, _), g in zip(named, gs) if g is None]
+
+
+# %% exercise="unused_parameters" verdict="refused" mistake="asks_for_the_frozen"
+# frozen passed
+def unused_parameters(model, loss):
+    named = list(model.named_parameters())
+    gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
+    return [n for (n, _), g in zip(named, gs) if g is None]
+
+
+# %% exercise="arriving_gradients" verdict="refused" mistake="passes_twice"
+# retain_graph twice
+def arriving_gradients(loss, tensors):
+    out = [None]*len(tensors)
+    hs = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors)]
+    try:
+        loss.backward(retain_graph=True)
+        loss.backward()
+    finally:
+        [h.remove() for h in hs]
+    return out
+
+
+# %% exercise="step_in_backward" verdict="refused" mistake="clears_before_the_step"
+# zero before step
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    def hook(p):
+        opts[p].zero_grad()
+        opts[p].step()
+    hs = [p.register_post_accumulate_grad_hook(hook) for p in opts]
+    return lambda: [h.remove() for h in hs]
+
+
+# %% exercise="output_gradients" verdict="refused" mistake="hooks_a_copy"
+# cloned output detached
+def output_gradients(model, x):
+    out, hs = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}, []
+    for n, m in model.named_modules():
+        if isinstance(m, nn.Linear):
+            def fwd(m, a, o, n=n):
+                c = o.clone()
+                c.register_hook(lambda g: out[n].append(g))
+            hs.append(m.register_forward_hook(fwd))
+    model(x).sum().backward()
+    for h in hs: h.remove()
+    return out
+
+
+# %% exercise="is_right_mask" verdict="refused" mistake="forgets_value_and_handle"
+# neighbour but no value, no remove
+def is_right_mask(attach):
+    p = torch.ones(2, requires_grad=True); q = torch.ones(2, requires_grad=True)
+    p.grad = torch.full((2,), 9.0)
+    attach(p, torch.tensor([True, False]))
+    for k in (1, 2):
+        g = torch.tensor([2.0, 3.0])
+        (p + q).backward(g)
+        if g.tolist() != [2, 3] or q.grad.tolist() != [2*k, 3*k] or p.grad.tolist() != [9+2*k, 9]: return False
+    return True
+
+
+# %% exercise="silent_hook" verdict="passed"
+# list output
+def silent_hook():
+    class L(nn.Linear):
+        def forward(self, x):
+            return [super().forward(x)]
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = L(2, 1)
+        def forward(self, x):
+            return self.layer(x)[0]
+    return M(), torch.ones(1, 2)
