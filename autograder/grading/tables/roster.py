@@ -193,4 +193,6 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
         for name, value in values.items():
             if name in columns and value:
                 text.replace(len(text.rows) - 1, columns[name], value)
-    path.write_bytes(text.to_bytes())
+    draft = path.with_name(f".{FILE}.new")  # a killed process must not leave half a list
+    draft.write_bytes(text.to_bytes())
+    draft.replace(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +66,26 @@ def test_moodle_names_the_team_before_each_member(course: Course, work: Work, tm
     files = {f"{name}_{at}_assignsubmission_file/{NAME}.ipynb": work(name) for at, name in enumerate(names)}
     assert collect(course, write_archive(tmp_path / "a.zip", files)) == 0
     assert handed_in(course) == ["ann", "bo", "carl"]
+
+
+def test_a_full_disk_leaves_the_list_of_students_whole(
+    course: Course, work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roster(course, "bo,Bo Li,,,\n")
+    before = (course.folder / "students.csv").read_bytes()
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+
+    def write_half(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", write_half)
+        assert collect(course, archive, "--add") == 1
+    assert (course.folder / "students.csv").read_bytes() == before
+    assert collect(course, archive, "--add") == 0
+    assert handed_in(course) == ["Анна Петрова"]
 
 
 def test_what_a_killed_collection_unpacked_is_removed(course: Course, work: Work, tmp_path: Path) -> None:
