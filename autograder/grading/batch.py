@@ -97,6 +97,9 @@ class Batch:
             book.try_to_write()
             if not book.has(assignment):
                 register(course, assignment)
+            applied = applied_rules(course.root)
+            if applied and (until := applied.rules.of(assignment).due):  # it was released after they were applied
+                book.set_missing_due_date(assignment, until)
             released, due = book.released(assignment), book.is_due(assignment)
             self._known = book.standings(assignment)
         except BookClosed as closed:

@@ -62,8 +62,9 @@ def write_worksheet(
     encoding: str = "utf-8-sig",
     end: str = "\r\n",
     maximum: float = 100,
+    graded: Mapping[int, tuple[str, str]] | None = None,
 ) -> Path:
-    """Write Moodle's grading worksheet."""
+    """Write Moodle's grading worksheet. `graded` maps participants' numbers to grades and comments."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator=end)
     writer.writerow(WORKSHEET_RU if russian else WORKSHEET_EN)
@@ -72,10 +73,11 @@ def write_worksheet(
         word = "Участник" if russian else "Participant "
         came = _in_words(each.came, russian) if each.came else "-"
         status = "Submitted for grading" if each.came else "No submission"
+        grade, comment = (graded or {}).get(each.number, ("", ""))
         writer.writerow(
-            [f"{word}{each.number}", each.name, each.id_number, each.email, status, "", most, came, "-", ""]
+            [f"{word}{each.number}", each.name, each.id_number, each.email, status, grade, most, came, "-", comment]
         )
-    path.write_bytes(text.getvalue().encode(encoding))
+    path.write_bytes(text.getvalue().encode(encoding, "xmlcharrefreplace"))
     return path
 
 

@@ -59,7 +59,9 @@ class Collection:
         self._zone = read_rules(course.root).zone  # that of the LMS's times, even before the rules are applied
         self.roster = read_roster(course.root)
         with open_book(course) as book:
-            self._released, self._due = released_notebooks(course, book), _due_dates(book)
+            self._released = released_notebooks(course, book)
+            stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
+            self._due = {**stated, **_due_dates(book)}
         self._handed_in: set[str] = set()  # numbers of participants
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:

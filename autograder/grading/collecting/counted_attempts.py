@@ -15,6 +15,7 @@ from ..course.settings import CourseSettings
 from ..course.standings import standings
 from ..rules.applied_rules import CourseRules, current_rules
 from ..rules.course_file import BEST, AssignmentRules
+from ..rules.spent_late_days import update_penalties
 from ..submission.pipeline import Result
 from .attempts import Attempt, AttemptStore
 
@@ -36,6 +37,7 @@ def grade_counted(
     rules = current_rules(course.root)
     if not rules.rules.of(assignment).chooses:
         results = grade(course, assignment, executor, students=students, **options)
+        update_penalties(course, _changed(results), assignment)
         graded(results)
         return results
     everybody = [folder.parent.name for folder in course.submissions(assignment)]
@@ -49,10 +51,16 @@ def grade_counted(
         results = grade(course, assignment, executor, students=pending, **options)
         found |= {each.student: each for each in results}
         _record_scores(course, assignment, results, tried)
+        update_penalties(course, _changed(results), assignment)
         graded(results)
         pending = submit_counted(course, assignment, chosen, rules, tried, again=again)
         if not pending:
             return list(found.values())
+
+
+def _changed(results: Sequence[Result]) -> list[str]:
+    """Return the students whose grade a run has changed."""
+    return [each.student for each in results if each.state not in ("unchanged", "failed")]
 
 
 def submit_counted(

@@ -103,12 +103,12 @@ def find_senders(origin: Origin, path: str, roster: Roster, identities: Mapping[
     if not origin.numbers and not origin.name:
         return [roster.find_in_path(path)]
     known = [text for number in origin.numbers for text in identities.get(number, ())]
-    if origin.hidden and not known:
+    if origin.hidden and not any(known):  # a worksheet may hide names as well
         number = origin.numbers[0]
         return [Student(f"participant-{number}", "", lms=(number,))]
     try:
         *numbers, name = known or ["", ""]
-        return [roster.find([*filter(None, numbers), *origin.numbers], name or origin.name)]
+        return [roster.find([*filter(None, numbers), *origin.numbers], name or roster.without_group(origin.name))]
     except Unplaced:
         group = roster.group(origin.name) if origin.name else []
         if not group:

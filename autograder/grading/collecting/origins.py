@@ -51,8 +51,8 @@ class Form:
         return self.origin(found) if found else None
 
 
-# Blind marking: the word for "participant" in the course's language.
-_PARTICIPANT = re.compile(r"(?i)participante?|участник|учасник|teilnehmer(/in)?|deelnemer")
+# Blind marking: the word for "participant" in the course's language, with the name of a team in front.
+_PARTICIPANT = re.compile(r"(?i)(.*-)?(participante?|участник|учасник|teilnehmer(/in)?|deelnemer)")
 
 
 def _moodle(found: re.Match[str]) -> Origin:

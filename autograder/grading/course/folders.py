@@ -19,6 +19,7 @@ from nbgrader.utils import find_all_files
 from ...errors import UserError
 
 RECORD = ".autograder.json"  # in an autograded folder: holds a `Record`
+_SCRATCH = "collect-"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
@@ -60,11 +61,28 @@ def locked(root: Path, assignment: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch_folder(root: Path) -> Iterator[Path]:
-    """Yield a temporary folder on the disk of the course in the folder `root`. This is a context manager."""
+    """Yield a temporary folder on the disk of the course in the folder `root`. This is a context manager.
+
+    The folders of killed processes are removed. Each process locks its own, and the kernel unlocks those of the killed.
+    """
     above = root / ".autograder"
     above.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="collect-", dir=above) as folder:
+    for left in above.glob(f"{_SCRATCH}*"):
+        with contextlib.suppress(OSError), _locked_folder(left):
+            _remove(left)
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=above) as folder, _locked_folder(Path(folder)):
         yield Path(folder)
+
+
+@contextlib.contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder in the `with` block. Raises BlockingIOError if another process holds it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager

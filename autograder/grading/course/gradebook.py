@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from nbgrader.api import (
@@ -120,6 +120,17 @@ class Book:
     def is_due(self, assignment: str) -> bool:
         """Return whether an assignment has a due date. Raises MissingEntry if the gradebook lacks the assignment."""
         return self._gradebook.find_assignment(assignment).duedate is not None
+
+    def set_missing_due_date(self, assignment: str, due: datetime) -> None:
+        """Set the due date of an assignment that has none.
+
+        Raises MissingEntry if the gradebook lacks the assignment, BookClosed if it cannot be written.
+        """
+        if not self.is_due(assignment):
+            self._commit(lambda: self._set_due_date(assignment, due))
+
+    def _set_due_date(self, assignment: str, due: datetime) -> None:
+        self._gradebook.find_assignment(assignment).duedate = due.astimezone(UTC).replace(tzinfo=None)
 
     def due_dates(self) -> dict[str, datetime]:
         """Return a dict from assignment to due date, in UTC without a time zone, for the assignments that have one."""

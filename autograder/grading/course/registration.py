@@ -36,4 +36,6 @@ def register(course: CourseSettings, assignment: str) -> None:
                 f"the gradebook has no assignment {assignment}, and nbgrader cannot make it from {source}: "
                 f"`nbgrader generate_assignment {shlex.quote(assignment)} --force` in {course.root} says why"
             ) from error
-    print(f"{assignment} was not in the gradebook: added from {source}, without a due date", file=sys.stderr)
+    print(
+        f"{assignment} was not in the gradebook: added from {source}; course.toml tells when it is due", file=sys.stderr
+    )

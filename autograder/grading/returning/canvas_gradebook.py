@@ -6,7 +6,8 @@ Source: Canvas' `lib/gradebook_exporter.rb` and `lib/gradebook_importer.rb`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from ...errors import UserError
 from ..tables import names
@@ -16,11 +17,14 @@ from ..tables.roster import Student
 _POINTS_POSSIBLE = "points possible"
 
 
-def fill_in(text: CsvText, assignment: str, points: Mapping[Student, float], maximum: float) -> dict[str, str]:
+def fill_in(
+    text: CsvText, assignment: str, points: Mapping[Student, float], maximum: float, everybody: Iterable[Student]
+) -> dict[str, str]:
     """Write points into the column of an assignment. Returns the students who have no line, with the reason.
 
     The column is the one whose title has the assignment's name, or the number in front of it. Points are scaled to
-    Canvas' points possible. Students are found by Canvas' id, SIS id, login or name.
+    Canvas' points possible. Students are found by Canvas' id, SIS id, login, or a name that only one of `everybody` in
+    the course has.
     Raises UserError if the file is no gradebook, or no column or more than one fits.
     """
     heads = [text.cell(0, at).strip() for at in range(len(text.rows[0]))] if text.rows else []
@@ -40,10 +44,11 @@ def fill_in(text: CsvText, assignment: str, points: Mapping[Student, float], max
             rows.setdefault(key, row) if key else None
         for joined in names.joined(name):
             rows[joined] = -1 if joined in rows and rows[joined] != row else row  # namesakes: by number only
+    named = Counter(names.key(student.name) for student in everybody)
     nothing: dict[str, str] = {}
     for student, got in points.items():
         known = [text.casefold() for text in (*student.lms, student.id, student.email) if text]
-        known += ["".join(names.parts(student.name))]
+        known += ["".join(names.parts(student.name))] if named[names.key(student.name)] < 2 else []
         found = next((rows[key] for key in known if rows.get(key, -1) > 0), None)
         if found is None:
             nothing[student.id] = "not in Canvas' gradebook: write the ID there into the column lms of students.csv"

@@ -7,7 +7,7 @@ from pathlib import Path
 from ...errors import UserError
 from ..batch import open_gradebook
 from ..collecting.attempts import AttemptStore
-from ..course.folders import describe_error, swap_in, temporary_sibling
+from ..course.folders import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..course.settings import CourseSettings, course_settings
 from ..course.standings import standings
 from ..feedback.command import make_feedback
@@ -52,6 +52,7 @@ def _return_assignment(
     kept = worksheet_path(course.root, assignment)
     sheet = read_worksheet(worksheet or kept) if worksheet or kept.is_file() else None
     place = course.root / "returned" / assignment
+    remove_leftovers(place)
     try:
         with temporary_sibling(place) as folder:
             if sheet:
@@ -60,7 +61,8 @@ def _return_assignment(
             if gradebook:
                 text = read_csv(gradebook)
                 points = {each.student: each.points for each in grades.values()}
-                nothing |= fill_in(text, assignment, points, found.maximum)
+                everybody = read_roster(course.root).students
+                nothing |= fill_in(text, assignment, points, found.maximum, everybody)
                 (folder / "canvas_gradebook.csv").write_bytes(text.to_bytes())
             nothing |= write_feedback(folder, course, assignment, grades)
             write_grades(folder / "grades.csv", found)

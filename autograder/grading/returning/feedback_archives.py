@@ -6,6 +6,7 @@ Sources: Moodle's `mod/assign/feedback/file/importziplib.php`; Canvas' re-upload
 from __future__ import annotations
 
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -34,10 +35,12 @@ def write_feedback(
     """Write the feedback of all students into archives in `folder`, one for each LMS that they used.
 
     `moodle_feedback.zip` has the folders of Moodle's own archive. `canvas_feedback.zip` has notebooks under the names
-    of the submitted files, because Canvas shows feedback under those. All other pages lie in `feedback/`.
+    of the submitted files, because Canvas shows feedback under those. All other pages lie in `feedback/`, and those of
+    a team that Moodle names as one: each member has a page.
     Returns the students without a page, with the reason.
     """
     nothing = {}
+    senders = Counter(_sender(grade.attempt) for grade in grades.values())
     archives: dict[str, dict[str, bytes]] = {"moodle_feedback.zip": {}, "canvas_feedback.zip": {}}
     for student, grade in grades.items():
         pages = list(_pages(course, assignment, student))
@@ -45,7 +48,7 @@ def write_feedback(
             nothing[student] = "no page of feedback: `autograder feedback` says why"
             continue
         lms = grade.attempt.lms if grade.attempt else {}
-        if lms.get("form") == "Moodle":
+        if lms.get("form") == "Moodle" and senders[_sender(grade.attempt)] == 1:
             place = f"{lms['name']}_{lms['number']}_assignsubmission_file"
             archives["moodle_feedback.zip"] |= {f"{place}/{page.name}": page.read_bytes() for page in pages}
         elif lms.get("form") == "Canvas":
@@ -63,9 +66,16 @@ def write_feedback(
     return nothing
 
 
+def _sender(attempt: Attempt | None) -> tuple[str, ...]:
+    """Return whom the LMS names as the sender of an attempt."""
+    return tuple(attempt.lms.get(key, "") for key in ("form", "number", "name")) if attempt else ()
+
+
 def _pages(course: CourseSettings, assignment: str, student: str) -> Iterator[Path]:
+    """Yield the pages of a student's graded notebooks. Other pages in the folder are the student's own files."""
     place = course.feedback(assignment, student)
-    yield from sorted(place.glob("*.html")) if place.is_dir() else ()
+    pages = [place / f"{path.stem}.html" for path in course.autograded(assignment, student).glob("*.ipynb")]
+    yield from sorted(page for page in pages if page.is_file())
 
 
 def _canvas_files(course: CourseSettings, assignment: str, student: str, lms: Mapping[str, str]) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ They are those of `course.toml` and `students.csv` when they were last applied.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -104,7 +105,9 @@ def apply_rules(root: Path, db: Any, new: CourseRules) -> None:
     db.commit()
     record = {"text": new.text, "extensions": dict(new.said)}
     (root / _RECORD).parent.mkdir(mode=0o700, exist_ok=True)
-    (root / _RECORD).write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+    draft = (root / _RECORD).with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+    draft.replace(root / _RECORD)
 
 
 def compare(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChange]:

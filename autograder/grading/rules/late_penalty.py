@@ -40,11 +40,13 @@ class CourseLatePenalty(LateSubmissionPlugin):  # type: ignore[misc]
             penalty: float | None = super().late_submission_penalty(student_id, score, total_seconds_late)
             return penalty
         with Session(create_engine(self.parent.db_url)) as db:
-            others = db.query(SubmittedAssignment).join(Assignment).filter(SubmittedAssignment.student_id == student_id)
-            late = {
-                each.assignment.name: lateness(each.timestamp, student_id, each.assignment.name, applied)
-                for each in others
-            }
+            others = (
+                db.query(Assignment.name, SubmittedAssignment.timestamp)
+                .select_from(SubmittedAssignment)
+                .join(Assignment)
+                .filter(SubmittedAssignment.student_id == student_id)
+            )
+            late = {name: lateness(time, student_id, name, applied) for name, time in others}
         late[assignment] = timedelta(seconds=total_seconds_late)
         return score * (1 - credits(applied.rules, late)[assignment].percent / 100)
 

@@ -63,7 +63,8 @@ class Roster:
     def find(self, numbers: Sequence[str], name: str) -> Student:
         """Return the student with one of the numbers, ids or e-mail addresses in `numbers`, or else with the name.
 
-        The first number that fits counts. A name may be written without spaces.
+        The first number that fits counts. A name may be written without spaces. Whoever has the name but another
+        e-mail address is somebody else.
         Raises Unplaced if nobody fits, or more than one student does.
         """
         for number in numbers:
@@ -78,7 +79,15 @@ class Roster:
         if not found:
             number = f": add a line, or write {numbers[0]} into the column lms of the right one" if numbers else ""
             raise Unplaced(f"nobody in {FILE} is called {name}{number}")
-        return self._only(found, name, numbers)
+        emails = [number for number in numbers if "@" in number]
+        same = [student for student in found if not _is_another(student, emails)]
+        if not same:
+            who = " and ".join(student.id for student in found)
+            raise Unplaced(
+                f"{who} in {FILE} has this name, but another e-mail address than {emails[0]}: add a line, or write "
+                "this address into the column lms of the right one"
+            )
+        return self._only(same, name, numbers)
 
     def find_in_path(self, path: str) -> Student:
         """Return the student whose id, e-mail address, LMS number or name occurs in a path.
@@ -106,6 +115,11 @@ class Roster:
         key = names.key(name)
         return [student for student in self.students if student.group and names.key(student.group) == key]
 
+    def without_group(self, name: str) -> str:
+        """Return a name without the group in front of it. Moodle writes "Team 7-Anna Petrova" for a team's members."""
+        groups = (student.group for student in self.students if student.group)
+        return next((name.removeprefix(f"{each}-") for each in groups if name.startswith(f"{each}-")), name)
+
     def _by_one_word(self, words: set[str]) -> list[Student]:
         """Return the students with a name of which one word is in `words` and in no other student's name."""
         owners: dict[str, list[Student]] = defaultdict(list)
@@ -121,6 +135,12 @@ class Roster:
         who = " or ".join(f"{student.id} ({student.name})" for student in found[:4])
         remedy = f"write {numbers[0] if numbers else repr(said)} into the column lms of the right line of {FILE}"
         raise Ambiguous(f"{said} may be {who}: {remedy}")
+
+
+def _is_another(student: Student, emails: Sequence[str]) -> bool:
+    """Return whether a student's address differs from all of `emails`. Another domain alone makes no difference."""
+    own = student.email.casefold().partition("@")[0]
+    return bool(own and emails) and all(own != each.casefold().partition("@")[0] for each in emails)
 
 
 def _distinct(students: Iterable[Student]) -> list[Student]:
@@ -173,4 +193,6 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
         for name, value in values.items():
             if name in columns and value:
                 text.replace(len(text.rows) - 1, columns[name], value)
-    path.write_bytes(text.to_bytes())
+    draft = path.with_name(f".{FILE}.new")  # a killed process must not leave half a list
+    draft.write_bytes(text.to_bytes())
+    draft.replace(path)

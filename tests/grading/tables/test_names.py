@@ -42,3 +42,11 @@ def test_order_case_and_form_make_no_difference(words: list[str]) -> None:
     name = " ".join(words)
     assert names.key(" ".join(reversed(words)).upper()) == names.key(name.upper())
     assert names.key(unicodedata.normalize("NFD", name)) == names.key(name)
+
+
+@given(WORDS)
+def test_yo_apostrophes_and_composition_make_no_difference(words: list[str]) -> None:
+    name = " ".join(words)
+    other = name.replace("ё", "е").replace("'", "’").replace("ʼ", "`")
+    assert names.parts(unicodedata.normalize("NFKD", other)) == names.parts(name)
+    assert names.joined(other) == names.joined(name)

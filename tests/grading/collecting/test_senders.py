@@ -1,0 +1,96 @@
+"""Who handed in a file, where names alone do not tell."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.course import Course
+from support.first_gradient import NAME
+from support.lms import Participant, collect, moodle_folder, write_archive, write_worksheet
+
+Work = Callable[..., str]  # see the fixture `work`
+ANNA = Participant(4711, "Анна Петрова", email="petrova@uni.example")
+HEAD = "id,name,email,lms,group\n"
+
+
+def roster(course: Course, lines: str) -> None:
+    (course.folder / "students.csv").write_text(HEAD + lines, encoding="utf-8")
+
+
+def handed_in(course: Course) -> list[str]:
+    return sorted(path.name for path in (course.folder / "submitted").glob("*"))
+
+
+def test_a_namesake_with_another_address_is_somebody_else(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roster(course, "other,Петрова Анна,anna@uni.example,,\n")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    sheet = write_worksheet(tmp_path / "w.csv", [ANNA])
+    assert collect(course, archive, "--worksheet", sheet) == 1
+    assert "other in students.csv has this name, but another e-mail address than petrova@" in capsys.readouterr().out
+    assert handed_in(course) == []
+    assert collect(course, archive, "--worksheet", sheet, "--add") == 0
+    assert handed_in(course) == ["petrova"]
+
+
+@pytest.mark.parametrize("known", ["petrova@mail.uni.example,", ",", "anna@uni.example,petrova@uni.example"])
+def test_a_missing_address_or_another_domain_is_no_reason_for_doubt(
+    course: Course, work: Work, tmp_path: Path, known: str
+) -> None:
+    roster(course, f"ann,Петрова Анна,{known},\n")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    assert collect(course, archive, "--worksheet", write_worksheet(tmp_path / "w.csv", [ANNA])) == 0
+    assert handed_in(course) == ["ann"]
+
+
+def test_a_worksheet_may_hide_the_names_as_well(course: Course, work: Work, tmp_path: Path) -> None:
+    roster(course, "ann,Анна Петрова,,,\n")
+    hidden = [Participant(31, ""), Participant(32, "")]
+    files = {
+        f"Участник_31_assignsubmission_file/{NAME}.ipynb": work("31"),
+        f"Команда 1-Участник_32_assignsubmission_file/{NAME}.ipynb": work("32"),
+    }
+    sheet = write_worksheet(tmp_path / "w.csv", hidden)
+    assert collect(course, write_archive(tmp_path / "a.zip", files), "--worksheet", sheet) == 0
+    assert handed_in(course) == ["participant-31", "participant-32"]
+
+
+def test_moodle_names_the_team_before_each_member(course: Course, work: Work, tmp_path: Path) -> None:
+    roster(course, "ann,Анна Петрова,,,Team-7\nbo,Bo Li,,,Team-7\ncarl,Jean-Luc Weiß,,,\n")
+    names = ("Team-7-Анна Петрова", "Team-7-Li Bo", "Jean-Luc Weiß")
+    files = {f"{name}_{at}_assignsubmission_file/{NAME}.ipynb": work(name) for at, name in enumerate(names)}
+    assert collect(course, write_archive(tmp_path / "a.zip", files)) == 0
+    assert handed_in(course) == ["ann", "bo", "carl"]
+
+
+def test_a_full_disk_leaves_the_list_of_students_whole(
+    course: Course, work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roster(course, "bo,Bo Li,,,\n")
+    before = (course.folder / "students.csv").read_bytes()
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+
+    def write_half(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", write_half)
+        assert collect(course, archive, "--add") == 1
+    assert (course.folder / "students.csv").read_bytes() == before
+    assert collect(course, archive, "--add") == 0
+    assert handed_in(course) == ["Анна Петрова"]
+
+
+def test_what_a_killed_collection_unpacked_is_removed(course: Course, work: Work, tmp_path: Path) -> None:
+    left = course.folder / ".autograder" / "collect-killed"
+    (left / "0").mkdir(parents=True)
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    assert collect(course, archive) == 0
+    assert not left.exists()
