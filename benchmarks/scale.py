@@ -47,8 +47,8 @@ def main() -> None:
         for cores in (1, 2):
             peer = per_submission(course, students, ["--jobs", str(cores)], cores)
             with DaskCluster(Path(folder, f"cluster-{cores}"), hidden=course) as cluster:
-                for _ in range(cores):
-                    cluster.add_worker()
+                for core in range(cores):
+                    cluster.add_worker(core=core)
                 ours = per_submission(course, students, ["--scheduler", cluster.address], cores)
             found |= {
                 f"seconds per submission, one process, {cores} threads": peer.wall,

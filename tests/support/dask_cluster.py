@@ -38,10 +38,15 @@ class DaskCluster:
             process.kill()
             process.wait()
 
-    def add_worker(self, path: str = "", hide: bool = True) -> subprocess.Popen[bytes]:
-        """Start a worker, and return its process when it is registered. `path` is put in front of Python's path."""
+    def add_worker(self, path: str = "", hide: bool = True, core: int | None = None) -> subprocess.Popen[bytes]:
+        """Start a worker, and return its process when it is registered.
+
+        `path` is put in front of Python's path. `core` is the only one that the worker may use.
+        """
         arguments = [self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", "space"]
         process = self._start("worker", arguments, {"PYTHONPATH": path} if path else {}, hide=hide)
+        if core is not None:
+            os.sched_setaffinity(process.pid, {core})  # before it has threads
         self._wait_for(self.logs[-1], "Registered to")
         return process
 
