@@ -46,6 +46,7 @@ from .submission.folder import read_submission
 from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
 from .submission.unchanged_answers import unchanged_cells
+from .tables.roster import read_roster
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 
@@ -85,7 +86,10 @@ def grade(
     Raises CannotIsolate if the kernel refuses isolation.
     """
     with locked(course.root, assignment), open_book(course, assignment) as book:
-        return list(Batch(course, assignment, isolation, book).all(executor, ahead, force, students, seen, waits))
+        results = list(Batch(course, assignment, isolation, book).all(executor, ahead, force, students, seen, waits))
+        with contextlib.suppress(BookClosed):  # the next run tries again
+            book.add_names({each.id: each.name for each in read_roster(course.root).students})
+        return results
 
 
 class Batch:

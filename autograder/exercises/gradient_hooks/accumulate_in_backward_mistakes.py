@@ -443,3 +443,28 @@ def clears_in_every_pass(model: nn.Module, make_optimizer: MakeOptimizer) -> Any
         run(loss, last)
 
     return backward
+
+
+@accumulate_in_backward.mistake(
+    en="The step is made in a hook on the tensor, which runs before the gradient of the pass is added to `.grad`: the last "
+    "pass of the window is left out of the step.",
+    ru="Шаг сделан в хуке тензора, а он срабатывает до того, как градиент этого прохода прибавлен к `.grad`: последний "
+    "проход окна в шаге не участвует.",
+)
+def steps_before_the_addition(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
+    optimizers: dict[Tensor, Any] = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    ending: list[bool] = []
+
+    def hook(parameter: Tensor) -> None:
+        if ending[0]:
+            optimizers[parameter].step()
+            parameter.grad = None
+
+    for parameter in optimizers:
+        parameter.register_hook(lambda _, parameter=parameter: hook(parameter))
+
+    def backward(loss: Tensor, last: bool) -> None:
+        ending[:] = [last]
+        loss.backward()
+
+    return backward

@@ -57,6 +57,16 @@ def adds_the_mask(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     "Веса должны быть равны 0.",
 )
 def large_negative_number(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    return _scores(q, k).masked_fill(~mask, torch.finfo(q.dtype).min).softmax(-1) @ v
+
+
+@fix_attention.mistake(
+    en="Nothing is NaN any more, but the masked row sees everything, and in a row whose scores are lower than the number "
+    "put in, hidden entries get the weight.",
+    ru="NaN больше нет, но закрытой строке видно всё, а в строке, где оценки меньше подставленного числа, вес достаётся "
+    "невидимым элементам.",
+)
+def large_negative_number_above_scores(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     return _scores(q, k).masked_fill(~mask, -1e9).softmax(-1) @ v
 
 

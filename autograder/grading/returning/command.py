@@ -74,6 +74,8 @@ def _return_assignment(
     except OSError as error:
         raise UserError(f"{describe_error(error, place)}: what was written before stays") from error
     print(printable(f"{assignment}: {len(grades)} grades in {place}: {', '.join(written)}"))
+    if found.idle:
+        print(printable(f"  no submission (a file without a place would lie in unplaced/): {', '.join(found.idle)}"))
     for who, why in sorted(nothing.items()):
         print(printable(f"  {who}: {why}"))
     return nothing
@@ -97,6 +99,7 @@ def _grades(course: CourseSettings, assignment: str) -> Grades:
     for folder in course.submissions(assignment):
         if folder.parent.name not in found:
             grades.nothing[folder.parent.name] = "no grade: not graded yet"
+    grades.idle = sorted(roster.keys() - grades.by_student.keys() - grades.nothing.keys())
     return grades
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..collecting.attempts import Attempt
@@ -27,16 +27,17 @@ class Grade:
     attempt: Attempt | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Grades:
     """The grades of one assignment.
 
-    `nothing` maps students without a grade to the reason.
+    `nothing` maps students without a grade to the reason. `idle` are the students without a submission.
     """
 
     by_student: dict[str, Grade]
     maximum: float
     nothing: dict[str, str]
+    idle: list[str] = field(default_factory=list)
 
 
 def write_grades(path: Path, grades: Grades) -> None:

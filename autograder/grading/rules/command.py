@@ -35,7 +35,12 @@ def check_rules(root: Path, *, apply: bool) -> int:
         with open_gradebook(course) as gradebook:
             apply_rules(course.root, gradebook.db, new)
         print("applied: `autograder grade` updates the grades")
-    elif new != applied_rules(course.root):
+        print(
+            "then `autograder course DIR` and `nbgrader generate_assignment NAME --force`: notebooks tell the due date"
+        )
+    elif (old := applied_rules(course.root)) is None:
+        print("the first `autograder grade` follows these rules")
+    elif new != old:
         print("not applied yet: `autograder course DIR --apply` does it")
     return 0
 

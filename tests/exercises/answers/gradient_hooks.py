@@ -2736,3 +2736,28 @@ def silent_hook():
         def forward(self, x):
             return self.layer(x)[0]
     return M(), torch.ones(1, 2)
+
+
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_before_the_addition"
+# a hook on the tensor runs before the addition
+def accumulate_in_backward(model, make_optimizer):
+    params = [p for p in model.parameters() if p.requires_grad]
+    optimizers = {p: make_optimizer([p]) for p in params}
+    state = {"last": False}
+
+    def make_hook(p):
+        def hook(grad):
+            if state["last"]:
+                optimizers[p].step()
+                p.grad = None
+
+        return hook
+
+    for p in params:
+        p.register_hook(make_hook(p))
+
+    def backward(loss, last):
+        state["last"] = last
+        loss.backward()
+
+    return backward

@@ -2069,3 +2069,12 @@ def clip_sparse(parameters, max_norm):
         if p.grad is not None and not p.grad.is_sparse:
             p.grad = p.grad.to_sparse()
     return length
+
+
+# %% exercise="fix_attention" verdict="refused" mistake="not_low_enough"
+# scores may be below the number that stands for hidden entries
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0)
+    return weights @ v
