@@ -11,6 +11,7 @@ from .course.gradebook import BookClosed
 from .course.settings import CourseSettings
 from .sandbox.fork_server_process import ForkServerProcess
 from .sandbox.libc import CannotIsolate
+from .sandbox.walls import strongest
 from .submission.grader import close_graders, process_grader
 
 
@@ -21,10 +22,10 @@ def open_graders(course: CourseSettings, isolation: str | None, starting: ForkSe
     At the end of the `with` block all graders are closed. Fatal errors in the `with` block become UserErrors with the
     remedy.
     """
-    isolated = (isolation or course.isolation.isolation) == "full"
+    chosen = isolation or course.isolation.isolation
     try:
-        if starting and starting.isolated == isolated:
-            process_grader(course.isolation.limits(), isolated, starting)
+        if starting and starting.wall == strongest(chosen):
+            process_grader(course.isolation.limits(), chosen, starting)
         yield
     except CannotIsolate as refused:
         raise UserError(

@@ -1,8 +1,12 @@
-"""Limits on the resources of one submission."""
+"""Limits on the resources of one submission, and the names of the walls around it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+# Walls: Linux namespaces; Landlock and system calls; nothing. AUTO is the strongest of the first two.
+FULL, LANDLOCK, NONE, AUTO = "full", "landlock", "none", "auto"
+ISOLATIONS = (AUTO, FULL, LANDLOCK, NONE)
 
 
 @dataclass(frozen=True)

@@ -54,4 +54,6 @@ class Attack:
     flagged: str = ""
     noted: str = ""
     ended: str = ""
+    on_landlock: str | None = None  # `ended` behind the second wall, where that differs
+    refused_on_landlock: str | None = None  # `noted`, too
     never: str = ""  # a text that must not reach the graded notebook
