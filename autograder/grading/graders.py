@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 from ..errors import UserError
 from .course.folders import describe_error
 from .course.gradebook import BookClosed
 from .course.settings import CourseSettings
+from .limits import AUTO, LANDLOCK
 from .sandbox.fork_server_process import ForkServerProcess
 from .sandbox.libc import CannotIsolate
 from .sandbox.walls import strongest
@@ -23,6 +25,10 @@ def open_graders(course: CourseSettings, isolation: str | None, starting: ForkSe
     remedy.
     """
     chosen = isolation or course.isolation.isolation
+    if starting and chosen == AUTO and strongest(AUTO) == LANDLOCK:
+        print(
+            "autograder: no namespaces here, so answers are isolated by Landlock (`autograder doctor`)", file=sys.stderr
+        )
     try:
         if starting and starting.wall == strongest(chosen):
             process_grader(course.isolation.limits(), chosen, starting)
@@ -30,7 +36,8 @@ def open_graders(course: CourseSettings, isolation: str | None, starting: ForkSe
     except CannotIsolate as refused:
         raise UserError(
             f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
-            "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
+            "what is missing, how to allow it, and which other wall there is; `--isolation=none` grades without, with "
+            "students' code as your user"
         ) from refused
     except OSError as error:
         raise UserError(

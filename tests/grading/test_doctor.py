@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
 
 import pytest
+
+from support.forbidden import LANDLOCK, NAMESPACES, forbid
 
 DOCTOR = [sys.executable, "-m", "autograder.cli", "doctor"]
 
@@ -37,9 +40,29 @@ def test_a_machine_that_isolates() -> None:
 @pytest.mark.usefixtures("ordinary")
 def test_a_machine_that_forbids_namespaces() -> None:
     said = within_own_users(f"echo 0 > /proc/sys/user/max_user_namespaces && {' '.join(DOCTOR)}")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.startswith("✗ the first wall (full) cannot be built")
+    assert "✓ answers are isolated by the second wall (landlock)" in said.stdout
+    assert "--isolation=auto" in said.stdout
+    assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_a_container_that_forbids_namespaces() -> None:
+    command = forbid(NAMESPACES, DOCTOR)
+    for said in (
+        subprocess.run(command, capture_output=True, text=True, check=False),
+        within_own_users(shlex.join(command)),
+    ):
+        assert (said.returncode, said.stderr) == (0, "")
+        assert "✓ answers are isolated by the second wall (landlock)" in said.stdout
+
+
+def test_a_container_that_forbids_both_walls() -> None:
+    said = subprocess.run(forbid(NAMESPACES | LANDLOCK, DOCTOR), capture_output=True, text=True, check=False)
     assert (said.returncode, said.stderr) == (1, "")
     assert said.stdout.startswith("✗ answers cannot be isolated")
-    assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
+    assert "✗ nor by the second wall (landlock): landlock_create_ruleset" in said.stdout
     assert "--isolation=none" in said.stdout
 
 

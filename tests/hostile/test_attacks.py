@@ -18,6 +18,7 @@ from autograder.grading.limits import Limits
 from support import attacks
 from support.assignment import EXERCISES, Assignment, code_cell, open_assignment, points
 from support.attacks.attack import HALF, Attack
+from support.attacks.defence import assert_no_gain
 
 pytestmark = pytest.mark.long
 
