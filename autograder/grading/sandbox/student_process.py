@@ -14,7 +14,7 @@ from typing import Any
 from ...checking.deadline import Deadline, waited
 from ..limits import Limits
 from .channel import Channel, Closed, Malformed, TimedOut
-from .process_memory import descendants, memory
+from .process_memory import descendants, memory, threads
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
 _GRACE = 3.0  # seconds beyond the time limit after which a process should have stopped a cell itself
@@ -114,8 +114,12 @@ class StudentProcess:
         return waited(self._process)
 
     def _look(self) -> None:
-        """Raise Ended if the child and its descendants together exceed the memory limit."""
-        if sum(map(memory, descendants(self._process))) > self._limits.memory:
+        """Raise Ended if the child and its descendants together exceed the memory limit.
+
+        Threads take memory of the kernel. Where their number cannot be limited in advance, it is watched.
+        """
+        most = self._limits.processes
+        if sum(map(memory, descendants(self._process))) > self._limits.memory or threads(self._process) > most:
             raise Ended("memory")
 
     def kill(self) -> None:

@@ -93,6 +93,14 @@ REFUSED_WITHOUT_NAMESPACES: Calls = {
     "pidfd_getfd": (438, 438),
     "kcmp": (312, 272),
     "syslog": (103, 116),
+    # Other users: the grader's root may be the same, without its capabilities.
+    "setuid": (105, 146),
+    "setgid": (106, 144),
+    "setreuid": (113, 145),
+    "setregid": (114, 143),
+    "setresuid": (117, 147),
+    "setresgid": (119, 149),
+    "setgroups": (116, 159),
 }
 # Judged by their arguments.
 PRCTL = (157, 167)

@@ -54,6 +54,5 @@ class Attack:
     flagged: str = ""
     noted: str = ""
     ended: str = ""
-    on_landlock: str | None = None  # `ended` behind the second wall, where that differs
-    refused_on_landlock: str | None = None  # `noted`, too
     never: str = ""  # a text that must not reach the graded notebook
+    on_landlock: Mapping[str, str] = field(default_factory=dict)  # fields that differ behind the second wall

@@ -12,13 +12,14 @@ import json
 import os
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from autograder.checking.verdict import MIME
-from autograder.grading.limits import FULL, LANDLOCK
+from autograder.grading.limits import LANDLOCK
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.scores import is_check, score_of
 from support.assignment import EXERCISES, Assignment, points
@@ -28,8 +29,8 @@ from support.attacks.attack import HALF, Attack
 def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
     """Hand in an attack, and then an honest submission."""
     wall = assignment.engine.wall
-    ended = attack.ended if wall == FULL or attack.on_landlock is None else attack.on_landlock
-    noted = attack.noted if wall == FULL or attack.refused_on_landlock is None else attack.refused_on_landlock
+    if wall == LANDLOCK:
+        attack = replace(attack, **attack.on_landlock)
     answers = {**HALF, **attack.answers}
     without = {**HALF, **(attack.answers if attack.without is None else attack.without)}
     place = str(assignment.folder)
@@ -44,8 +45,8 @@ def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
         assert any(attack.flagged in flag for flag in outcome.flags), (outcome.flags, outcome.ended)
     else:
         assert outcome.flags == []
-    assert any(noted in note for note in outcome.notes) or not noted
-    assert (outcome.ended or "") in ended.split("|")
+    assert any(attack.noted in note for note in outcome.notes) or not attack.noted
+    assert (outcome.ended or "") in attack.ended.split("|")
     _is_harmless(outcome, notebook, attack)
     _nothing_is_left(notebook, wall)
     assert [path.name for path in assignment.folder.iterdir() if path.name != ".autograder"] == ["secret"]

@@ -38,6 +38,7 @@ while True:
     time.sleep(0.01)
 """,
         ended="memory",
+        on_landlock={"ended": ""},  # no process is made
     ),
     Attack(
         "memory, while a message drips so that nobody looks",
@@ -63,6 +64,7 @@ while True:
     time.sleep(0.01)
 """,
         ended="memory",
+        on_landlock={"ended": "nonsense|died", "flagged": "not a message"},  # no process is made: the cell ends
     ),
     Attack(
         "memory in files without a name",
