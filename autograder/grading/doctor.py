@@ -1,4 +1,4 @@
-"""The command `autograder doctor`: a test which wall this machine allows, with remedies."""
+"""The command `autograder doctor`: the walls of this machine, with remedies."""
 
 from __future__ import annotations
 

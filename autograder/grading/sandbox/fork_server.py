@@ -52,7 +52,8 @@ class ForkServer:
         if wall == FULL:
             enter_root()
         elif wall == LANDLOCK:
-            landlock.prepare()
+            landlock.isolate_fork_server()
+            exercises.forget_files()
         home, tmp = (HOME, TMP) if wall == FULL else (os.environ.get("HOME", "/"), tempfile.gettempdir())
         os.environ.clear()
         os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", NBGRADER_EXECUTION="autograde")

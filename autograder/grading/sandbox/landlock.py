@@ -13,25 +13,23 @@ import ctypes
 import functools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..limits import LANDLOCK, Limits
 from . import filesystem, seccomp
 from .libc import CannotIsolate, check, libc
-from .privileges import NOBODY, end_with_parent, limit, seal, set_dumpable
+from .privileges import NOBODY, end_with_parent, forbid_new_privileges, limit, seal, set_dumpable
 
 # From <linux/landlock.h>; the numbers are part of the kernel's interface and do not change.
 _CREATE, _ADD, _RESTRICT, _ONLY_VERSION, _PATH_BENEATH = 444, 445, 446, 1, 1
-_WRITE_FILE, _READ_FILE, _READ_DIR, _REFER, _TRUNCATE, _ALL_FILES = 1 << 1, 1 << 2, 1 << 3, 1 << 13, 1 << 14, 0xFFFF
-_REMOVE = 1 << 4 | 1 << 5
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _ALL_FILES = 1, 1 << 1, 1 << 2, 1 << 3, 0xFFFF
+_REMOVE, _RENAME, _TRUNCATE = 1 << 4 | 1 << 5, 1 << 13, 1 << 14
 _MAKE = 1 << 7 | 1 << 8 | 1 << 10 | 1 << 12  # folders, files, pipes, links; no devices, no sockets
 _ALL_NETWORK, _ALL_SCOPES = 0b11, 0b11  # TCP: bind, connect; out of reach: abstract sockets, signals
-_OWN = _READ_FILE | _READ_DIR | _WRITE_FILE | _TRUNCATE | _REFER | _REMOVE | _MAKE
+_OWN = _READ_FILE | _READ_DIR | _WRITE_FILE | _TRUNCATE | _RENAME | _REMOVE | _MAKE
 _NEEDED = 6  # the version of Linux 6.12, the first that keeps signals and abstract sockets inside
-_DEVICES = {"null": _READ_FILE | _WRITE_FILE, "zero": _READ_FILE | _WRITE_FILE, "random": _READ_FILE} | {
-    "urandom": _READ_FILE
-}
+_DEVICES = {"null": _WRITE_FILE, "zero": _WRITE_FILE, "random": 0, "urandom": 0}  # allowed beside reading
 _ABOUT_THE_MACHINE = ("cpuinfo", "meminfo", "stat", "loadavg", "uptime")
 _FIRST_USER = 1_900_000_000  # above the users of systems and of containers
 
@@ -47,9 +45,10 @@ class _Beneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 
-def prepare() -> None:
-    """Compute in the fork server what all its children need.
+def isolate_fork_server() -> None:
+    """Let this process read what its children may read, and write in its temporary folder.
 
+    The fork server runs a lesson's released cells, and remembers what they read. It may still run programs.
     Raises CannotIsolate if the kernel has no Landlock, or a version that lacks a part.
     """
     version = libc.syscall(_CREATE, None, ctypes.c_size_t(0), _ONLY_VERSION)
@@ -57,11 +56,12 @@ def prepare() -> None:
         raise CannotIsolate(f"landlock_create_ruleset: {os.strerror(ctypes.get_errno())}")
     if version < _NEEDED:
         raise CannotIsolate(f"Landlock has version {version} here, and {_NEEDED} is needed: Linux 6.12 or later")
-    _readable()
-    seccomp.program(LANDLOCK)
+    folder = tempfile.gettempdir()
     if os.geteuid() == 0:
-        os.chmod(tempfile.gettempdir(), 0o711)  # children of another user pass through
+        os.chmod(folder, 0o711)  # children of another user pass through
         _first_of_users()
+    seccomp.program(LANDLOCK)  # created once, for all children
+    _restrict([*_readable(), (folder, _OWN), ("/proc", _READ_FILE | _READ_DIR)], _Handled(_ALL_FILES & ~_EXECUTE))
 
 
 def isolate_child(folder: str, limits: Limits) -> None:
@@ -71,34 +71,31 @@ def isolate_child(folder: str, limits: Limits) -> None:
     Raises CannotIsolate if the kernel refuses.
     """
     own_user = _become_another(folder)
-    ruleset = _ruleset()
-    for path, allowed in (*_readable(), (folder, _OWN)):
-        _allow(ruleset, os.open(path, os.O_PATH | os.O_CLOEXEC), allowed)
     # The kernel forgets a rule for a folder of /proc with the folder's cache entry. An open descriptor keeps it.
     kept = os.open("/proc/self", os.O_PATH | os.O_CLOEXEC)
-    _allow(ruleset, os.dup(kept), _READ_FILE | _READ_DIR)
     limit(limits, count=own_user)
     set_dumpable(False)  # closes /proc/*/mem to the child
-    check("prctl(PR_SET_NO_NEW_PRIVS)", libc.prctl(38, 1, 0, 0, 0))
-    check("landlock_restrict_self", libc.syscall(_RESTRICT, ruleset, 0))
-    os.close(ruleset)
+    rules = [*_readable(), (folder, _OWN), (f"/proc/self/fd/{kept}", _READ_FILE | _READ_DIR)]
+    _restrict(rules, _Handled(_ALL_FILES, _ALL_NETWORK, _ALL_SCOPES))
     seal(LANDLOCK)
 
 
-def _ruleset() -> int:
-    """Return the descriptor of a ruleset that refuses everything."""
-    handled = _Handled(_ALL_FILES, _ALL_NETWORK, _ALL_SCOPES)
-    made = libc.syscall(_CREATE, ctypes.byref(handled), ctypes.c_size_t(ctypes.sizeof(handled)), 0)
-    if made < 0:
+def _restrict(rules: Iterable[_Rule], handled: _Handled) -> None:
+    """Refuse this process and its descendants what `handled` names, permanently, except what `rules` allow.
+
+    Raises CannotIsolate if the kernel refuses.
+    """
+    ruleset = libc.syscall(_CREATE, ctypes.byref(handled), ctypes.c_size_t(ctypes.sizeof(handled)), 0)
+    if ruleset < 0:
         raise CannotIsolate(f"landlock_create_ruleset: {os.strerror(ctypes.get_errno())}")
-    return int(made)
-
-
-def _allow(ruleset: int, opened: int, allowed: int) -> None:
-    """Add a rule for a file or folder to a ruleset. `opened` is its descriptor, which is closed."""
-    rule = _Beneath(allowed, opened)
-    check("landlock_add_rule", libc.syscall(_ADD, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
-    os.close(opened)
+    for path, allowed in rules:
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        rule = _Beneath(allowed, opened)
+        check("landlock_add_rule", libc.syscall(_ADD, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
+        os.close(opened)
+    forbid_new_privileges()
+    check("landlock_restrict_self", libc.syscall(_RESTRICT, ruleset, 0))
+    os.close(ruleset)
 
 
 @functools.cache
@@ -106,7 +103,7 @@ def _readable() -> tuple[_Rule, ...]:
     """Return the rules that all children have."""
     hidden = filesystem.EXERCISES.resolve()
     rules = [rule for path in filesystem.visible() for rule in _without(hidden, path)]
-    rules += [(f"/dev/{name}", allowed) for name, allowed in _DEVICES.items()]
+    rules += [(f"/dev/{name}", _READ_FILE | allowed) for name, allowed in _DEVICES.items()]
     rules += [(f"/proc/{name}", _READ_FILE) for name in _ABOUT_THE_MACHINE]
     return tuple((path, allowed) for path, allowed in rules if os.path.exists(path))
 

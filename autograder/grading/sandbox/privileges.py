@@ -45,6 +45,11 @@ def end_with_parent() -> None:
     check("prctl", libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
 
 
+def forbid_new_privileges() -> None:
+    """Let no program give this process or its descendants a privilege that they lack."""
+    check("prctl(PR_SET_NO_NEW_PRIVS)", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+
+
 class _Header(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
@@ -58,7 +63,7 @@ def seal(wall: str) -> None:
 
     Running another program cannot restore a capability.
     """
-    check("prctl", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    forbid_new_privileges()
     for capability in range(64):
         libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0)  # fails beyond the last one
     check("capset", libc.capset(ctypes.byref(_Header(_CAPABILITIES_3, 0)), (_Data * 2)()))

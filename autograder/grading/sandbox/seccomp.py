@@ -1,4 +1,4 @@
-"""Seccomp filters that refuse system calls to student code, one for each wall.
+"""Seccomp filters, one for each wall, that refuse system calls.
 
 Anonymous files and shared memory are charged to no process, so these would evade the memory limit. Kernel keys belong
 to no namespace. A process that clears its parent death signal would survive a killed grader. The filters also refuse
