@@ -8,13 +8,17 @@ import errno
 import json
 import os
 import platform
+import shutil
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import autograder
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import LANDLOCK, Limits
@@ -84,6 +88,8 @@ def test_no_server_of_the_machine_hears_anything(engine: Engine, tmp_path: Path)
         addresses = [(int(each.family), int(each.type), each.getsockname()) for each in servers]
         cell = f"""
 import socket
+import subprocess
+import sys
 reached = []
 for family, kind, address in {addresses!r}:
     for make in (lambda: socket.socket(family, kind), lambda: socket.socketpair(socket.AF_UNIX, kind)[0],
@@ -159,3 +165,36 @@ def test_habits_work_without_processes(engine: Engine) -> None:
         assert said(child, "import torch, tempfile\nf = tempfile.NamedTemporaryFile()\ntorch.save(1, f)") == ""
         assert said(child, "import asyncio\nprint(await asyncio.sleep(0.01, 2))") == "2"
         assert said(child, "import getpass\nprint(getpass.getuser())") == "student"
+
+
+def test_a_package_among_others_hides_its_exercises(tmp_path: Path) -> None:
+    """As installed from a wheel: what may be read lies around what may not."""
+    packages = tmp_path / "lib" / "site-packages"
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(autograder.__file__).parent, packages / "autograder", ignore=without)
+    (packages / "neighbour.py").write_text("answer = 42")
+    cell = """
+import importlib, os, autograder
+importlib.invalidate_caches()
+from neighbour import answer
+read = []
+for folder, _, names in os.walk(os.path.dirname(autograder.__file__)):
+    for name in names:
+        try:
+            open(os.path.join(folder, name), "rb").close()
+            read.append(os.path.join(folder, name).partition("/lib/site-packages/autograder/")[2])
+        except OSError:
+            pass
+print(answer, len(read) > 100, [name for name in read if name.startswith("exercises")])
+"""
+    script = f"""
+import autograder.grading.sandbox.engine as engine
+with engine.Engine(wall="landlock") as started, started.fork() as child:
+    print(child.ask("cell", source={cell!r})["outputs"][0]["text"])
+"""
+    for folder in (tmp_path.parent, tmp_path):
+        folder.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(packages)}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "42 True ['exercises/__init__.py']", done.stderr
