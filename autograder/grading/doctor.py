@@ -72,8 +72,8 @@ _FIRST = """\
 _SECOND = """\
 ✓ answers are isolated by the second wall (landlock): no files but Python's and their own, no network, no new processes,
   no signals to others; limits on time and memory
-  It promises less: names and sizes of files can be found out, shell commands in notebooks do not run, and the disk
-  space of a submission has no limit in total. autograder/grading/THREATS.md has the table.
+  It promises less: names and sizes of files can be found out, shell commands in notebooks do not run, and the number
+  of threads and the disk space of a submission are only watched. autograder/grading/THREATS.md has the table.
   The default is the first wall. To grade behind this one: `autograder grade --isolation=auto`, or in nbgrader_config.py
   c.RunIsolated.isolation = "auto"."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -9,7 +10,9 @@ import sys
 
 import pytest
 
+from autograder.grading.limits import Limits
 from support.forbidden import LANDLOCK, NAMESPACES, forbid
+from support.machine import machine
 
 DOCTOR = [sys.executable, "-m", "autograder.cli", "doctor"]
 
@@ -56,6 +59,25 @@ def test_a_container_that_forbids_namespaces() -> None:
     ):
         assert (said.returncode, said.stderr) == (0, "")
         assert "✓ answers are isolated by the second wall (landlock)" in said.stdout
+
+
+_WHO = """
+from autograder.grading.sandbox.engine import Engine
+with Engine(wall="landlock") as engine, engine.fork() as child:
+    said = child.ask("cell", source="import os, resource as r\\nprint(os.getuid(), r.getrlimit(r.RLIMIT_NPROC)[0])")
+    print(said)
+"""
+
+
+def test_root_and_an_ordinary_user_of_a_container() -> None:
+    """On a machine where Python may be read by all. There, root gives each child a user of its own."""
+    with machine([]) as here:
+        here.run("useradd", "--create-home", "ann")
+        assert "by the second wall (landlock)" in here.run(*forbid(NAMESPACES, DOCTOR), user="ann", cwd="/tmp")
+        said = here.run(*forbid(NAMESPACES, [sys.executable, "-c", _WHO]), cwd="/tmp")
+        user, processes = re.search(r"(\d+) (\d+)", said).groups()  # type: ignore[union-attr]
+        assert int(user) > 1_000_000
+        assert int(processes) == Limits().processes
 
 
 def test_a_container_that_forbids_both_walls() -> None:

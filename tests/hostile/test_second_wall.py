@@ -22,6 +22,7 @@ import autograder
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import LANDLOCK, Limits
+from autograder.grading.sandbox.disk_use import exceeds
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.sandbox.student_process import StudentProcess
 from autograder.grading.sandbox.system_calls import (
@@ -122,6 +123,15 @@ def test_no_submission_sees_another(engine: Engine) -> None:
         assert time.monotonic() < until
         with engine.fork():  # the fork server collects those that have ended
             time.sleep(0.02)
+
+
+def test_a_folder_that_cannot_be_looked_into_counts_as_full(tmp_path: Path) -> None:
+    assert not exceeds(str(tmp_path), 100_000)
+    (tmp_path / "large").write_bytes(bytes(200_000))
+    assert exceeds(str(tmp_path), 100_000)
+    assert not exceeds(str(tmp_path), 300_000)
+    assert not exceeds(str(tmp_path / "missing"), 0)
+    assert exceeds(str(tmp_path / "large"), 300_000)
 
 
 def test_every_call_of_the_table_is_refused(engine: Engine) -> None:

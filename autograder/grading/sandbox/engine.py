@@ -11,7 +11,7 @@ import threading
 from dataclasses import asdict
 from types import TracebackType
 
-from ..limits import FULL, Limits
+from ..limits import FULL, LANDLOCK, Limits
 from .channel import LARGEST_ANSWER, Channel
 from .fork_server_process import LARGEST_REPLY, ForkServerProcess
 from .libc import CannotIsolate
@@ -63,11 +63,13 @@ class Engine:
                 cores = list(os.sched_getaffinity(0))
                 asked = json.dumps({"do": "fork", "limits": asdict(self.limits), "cores": cores})
                 socket.send_fds(self._server.control, [asked.encode()], [theirs.fileno()])
-                _, (handle, *_), _, _ = socket.recv_fds(self._server.control, LARGEST_REPLY, 1)
+                reply, (handle, *_), _, _ = socket.recv_fds(self._server.control, LARGEST_REPLY, 1)
             except (OSError, ValueError) as error:
                 ours.close()
                 raise Ended("died") from error
-        child = StudentProcess(Channel(ours, LARGEST_ANSWER), handle, self.limits)
+        folder = json.loads(reply)["folder"]
+        watched = folder if self.wall == LANDLOCK else None
+        child = StudentProcess(Channel(ours, LARGEST_ANSWER), handle, self.limits, watched)
         try:
             ready = child.receive(START_SECONDS)
         except Ended as ended:  # no line of the submission has run yet, so it is not at fault

@@ -98,7 +98,8 @@ class ForkServer:
 
         The child serves the grader on the socket with the file descriptor `end`. `limits` maps the field names of
         `Limits` to values.
-        Sends the engine a pidfd of the child: a file descriptor that stands for a process.
+        Sends the engine a pidfd of the child: a file descriptor that stands for a process. The key `folder` has the
+        child's folder, or None in namespaces.
         """
         if self._guard is None:
             self._guard = Guard(self._modules)
@@ -114,7 +115,7 @@ class ForkServer:
             self._become_child(end, folder, self._guard, Limits(**limits))
         os.close(end)
         handle = os.pidfd_open(process)
-        socket.send_fds(self._control, [b"{}"], [handle])
+        socket.send_fds(self._control, [json.dumps({"folder": folder}).encode()], [handle])
         os.close(handle)
         self._folders[process] = folder
         self._reap()

@@ -120,6 +120,7 @@ for folder in ("/tmp", ".", "/dev/shm", "/var/tmp"):
 print("KEPT") if kept > 100_000_000 else None
 """,
         never="KEPT",
+        on_landlock={"ended": "|disk"},  # watched, not refused
     ),
     Attack(
         "a flood of inodes",
@@ -128,13 +129,14 @@ import os
 made = 0
 try:
     while True:
-        os.mkdir(f"/tmp/{made}")
+        os.mkdir(f"{os.environ['TMPDIR']}/{made}")
         made += 1
 except BaseException:
     pass
 print("KEPT") if made > 30_000 else None
 """,
         never="KEPT",
+        on_landlock={"ended": "|disk"},
     ),
 ]
 

@@ -70,7 +70,7 @@ for _ in range(3000):
     os.chdir("deeper")
 os.chdir(here)
 """,
-        on_landlock={"ended": "|time"},  # each access looks at all folders above
+        on_landlock={"ended": "|time|disk"},  # each access looks at all folders above
     ),
     Attack(
         "a folder that nobody may open",
