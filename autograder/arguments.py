@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .grading.limits import ISOLATIONS
+
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the command and options of a command line. `arguments` are its words, or None for the process's own.
@@ -114,9 +116,10 @@ def _add_grading(commands: Any) -> None:
     grade.add_argument("--force", action="store_true", help="also grade submissions again that have not changed")
     grade.add_argument(
         "--isolation",
-        choices=("full", "none"),
+        choices=ISOLATIONS,
         default=None,
-        help="none: run students' code as your user (default: as the course's config says, else full)",
+        help="the wall around students' code; auto: full, else landlock; none: as your user (default: as the course's "
+        "config says, else full)",
     )
     grade.add_argument(
         "--scheduler",
@@ -136,7 +139,7 @@ def _add_grading(commands: Any) -> None:
     watch.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     watch.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="(default: nbgrader's exchange)")
     watch.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
-    watch.add_argument("--isolation", choices=("full", "none"), default=None, help="as for `autograder grade`")
+    watch.add_argument("--isolation", choices=ISOLATIONS, default=None, help="as for `autograder grade`")
     watch.add_argument("--add", action="store_true", help="add unknown people to students.csv")
 
 

@@ -202,6 +202,7 @@ def _grade(chosen: argparse.Namespace) -> int:
     import contextlib
 
     from .grading.interrupt import Interrupt
+    from .grading.limits import FULL
     from .grading.sandbox.fork_server_process import ForkServerProcess
     from .grading.sandbox.garbage import gc_frozen
 
@@ -211,7 +212,7 @@ def _grade(chosen: argparse.Namespace) -> int:
         interrupt = opened.enter_context(Interrupt())
         starting = None
         if not chosen.scheduler:  # else nothing runs here
-            starting = opened.enter_context(ForkServerProcess(isolated=chosen.isolation != "none"))
+            starting = opened.enter_context(ForkServerProcess(chosen.isolation or FULL))
             interrupt.clean = starting.end
         with gc_frozen():  # import while the fork server starts, as both take equally long
             from .grading.grade_command import grade_course, judge_again
@@ -226,9 +227,10 @@ def _grade(chosen: argparse.Namespace) -> int:
 
 def _watch(chosen: argparse.Namespace) -> int:
     from .grading.interrupt import Interrupt
+    from .grading.limits import FULL
     from .grading.sandbox.fork_server_process import ForkServerProcess
 
-    with Interrupt() as interrupt, ForkServerProcess(isolated=chosen.isolation != "none") as starting:
+    with Interrupt() as interrupt, ForkServerProcess(chosen.isolation or FULL) as starting:
         interrupt.clean = starting.end
         from .grading.watching.command import watch_course
 

@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -69,6 +70,13 @@ def folders() -> Iterator[Path]:
     for folder in dict.fromkeys([Path.cwd() / "exercises", *_loaded_from]):
         if folder != PACKAGED and folder.is_dir():
             yield folder
+
+
+def forget_files() -> None:
+    """Let no lesson of the course be found by its files, which this process may list but not read."""
+    global PACKAGED
+    PACKAGED = Path(os.devnull)
+    __path__.clear()
 
 
 def lessons() -> list[str]:

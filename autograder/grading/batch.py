@@ -77,9 +77,9 @@ def grade(
 ) -> list[Result]:
     """Grade the submissions of one assignment on `executor`. Returns the result of every submission.
 
-    `isolation` ("full" or "none") overrides the course's setting. At most `ahead` submissions run or wait to be written
-    at a time. If `force` is False, unchanged submissions with an earlier grade are not run again. If `students` is not
-    empty, only the submissions of these students are graded.
+    `isolation` (the name of a wall, or "auto") overrides the course's setting. At most `ahead` submissions run
+    or wait to be written at a time. If `force` is False, unchanged submissions with an earlier grade are not run again.
+    If `students` is not empty, only the submissions of these students are graded.
     `seen` is called for each submission, with its result and the total number of submissions. If no submission ends for
     some seconds, `waits` is called with the students whose submissions are running.
     Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.

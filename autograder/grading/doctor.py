@@ -1,4 +1,4 @@
-"""The command `autograder doctor`: a test whether isolation works, with remedies."""
+"""The command `autograder doctor`: the walls of this machine, with remedies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .limits import Limits
+from .limits import FULL, LANDLOCK, Limits
 from .sandbox.engine import Engine
 from .sandbox.fork_server_process import NEEDS_LINUX
 from .sandbox.libc import CannotIsolate
@@ -14,15 +14,25 @@ from .sandbox.student_process import Ended
 
 _LOOK = """
 import os, socket
-from pathlib import Path
-seen = [p for p in %(hidden)r if Path(p).exists()]
+def can(look, path):
+    try:
+        return bool(look(path))
+    except OSError:
+        return False
+def read(path):
+    return os.listdir(path) if os.path.isdir(path) else open(path).read(1)
+def write(path):
+    open(f"{path}/autograder-doctor", "w").close()
+    os.remove(f"{path}/autograder-doctor")
+    return True
+seen = [p for p in %(hidden)r if can(read, p)]
 try:
     socket.create_connection(("127.0.0.1", 22), 1)
     network = True
 except OSError as error:
-    network = error.errno not in (99, 101)
-writable = [p for p in %(shown)r if os.access(p, os.W_OK)]
-others = [p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
+    network = error.errno not in (1, 99, 101)
+writable = [p for p in %(shown)r if can(write, p)]
+others = [p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()] if can(read, "/proc") else []
 print("nothing" if not (seen or network or writable or others) else f"{seen} {network} {writable} {others}")
 """
 
@@ -55,31 +65,62 @@ Until then `autograder grade` and `nbgrader autograde` refuse to run answers. Wi
 students' code can read what you can: `autograder grade --isolation=none`, or in nbgrader_config.py
 c.RunIsolated.isolation = "none"."""
 
+_FIRST = """\
+✓ answers are isolated by the first wall (full): own files, processes, network and users; limits on time, memory,
+  processes and disk"""
+
+_SECOND = """\
+✓ answers are isolated by the second wall (landlock): no files but Python's and their own, no network, no new processes,
+  no signals to others; limits on time and memory
+  It promises less: names and sizes of files can be found out, shell commands in notebooks do not run, and the number
+  of threads and the disk space of a submission are only watched. autograder/grading/THREATS.md has the table.
+  The default is the first wall. To grade behind this one: `autograder grade --isolation=auto`, or in nbgrader_config.py
+  c.RunIsolated.isolation = "auto"."""
+
 
 def examine() -> int:
-    """Test whether answers can be isolated on this machine, and print findings and remedies.
+    """Test which wall this machine allows around answers, and print findings and remedies.
 
-    Returns the exit status: 0 if answers can be isolated, else 1.
+    Returns the exit status: 0 if answers can be isolated by one of the two walls, else 1.
     """
     if sys.platform != "linux":
         print(f"✗ {NEEDS_LINUX}")
         return 1
+    refused: dict[str, CannotIsolate] = {}
+    for wall, said in ((FULL, _FIRST), (LANDLOCK, _SECOND)):
+        try:
+            finding = _look_around(wall)
+        except CannotIsolate as error:
+            refused[wall] = error
+            continue
+        if not finding and refused:
+            print(f"✗ the first wall (full) cannot be built: {refused[FULL]}\n")
+        print(f"✗ {finding}" if finding else said)
+        if refused:
+            print("\n".join(["\nFor the first wall:", *_remedies()]))
+        return int(bool(finding))
+    print(f"✗ answers cannot be isolated: {refused[FULL]}")
+    print(f"✗ nor by the second wall (landlock): {refused[LANDLOCK]}\n")
+    print("\n\n".join([*_remedies(), _NONE]))
+    return 1
+
+
+def _look_around(wall: str) -> str:
+    """Return what is wrong inside a child behind `wall`, or an empty text.
+
+    Raises CannotIsolate if the kernel refuses the wall.
+    """
     try:
-        with Engine(Limits(cell_seconds=10)) as engine, engine.fork() as child:
+        with Engine(Limits(cell_seconds=10), wall=wall) as engine, engine.fork() as child:
             said = child.ask("cell", source=_LOOK % {"hidden": _hidden(), "shown": [f"{sys.prefix}/lib", "/usr/lib"]})
-    except CannotIsolate as refused:
-        print(f"✗ answers cannot be isolated: {refused}\n")
-        print("\n\n".join([*_remedies(), _NONE]))
-        return 1
     except Ended as ended:
-        print(f"✗ a process was isolated, but did not get through a first cell: {ended.why}")
-        return 1
+        return f"a process was isolated ({wall}), but did not get through a first cell: {ended.why}"
     text = "".join(str(output.get("text", output)) for output in said["outputs"]).strip()
-    if text != "nothing":
-        print(f"✗ from inside something of this machine can be reached: {text}\nPlease report this with your system.")
-        return 1
-    print("✓ answers are isolated: own files, processes, network and users; limits on time, memory, processes and disk")
-    return 0
+    if text == "nothing":
+        return ""
+    return (
+        f"from inside ({wall}) something of this machine can be reached: {text}\nPlease report this with your system."
+    )
 
 
 def _hidden() -> list[str]:

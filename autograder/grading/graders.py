@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 from ..errors import UserError
 from .course.folders import describe_error
 from .course.gradebook import BookClosed
 from .course.settings import CourseSettings
+from .limits import AUTO, LANDLOCK
 from .sandbox.fork_server_process import ForkServerProcess
 from .sandbox.libc import CannotIsolate
+from .sandbox.walls import strongest
 from .submission.grader import close_graders, process_grader
 
 
@@ -21,15 +24,20 @@ def open_graders(course: CourseSettings, isolation: str | None, starting: ForkSe
     At the end of the `with` block all graders are closed. Fatal errors in the `with` block become UserErrors with the
     remedy.
     """
-    isolated = (isolation or course.isolation.isolation) == "full"
+    chosen = isolation or course.isolation.isolation
+    if starting and chosen == AUTO and strongest(AUTO) == LANDLOCK:
+        print(
+            "autograder: no namespaces here, so answers are isolated by Landlock (`autograder doctor`)", file=sys.stderr
+        )
     try:
-        if starting and starting.isolated == isolated:
-            process_grader(course.isolation.limits(), isolated, starting)
+        if starting and starting.wall == strongest(chosen):
+            process_grader(course.isolation.limits(), chosen, starting)
         yield
     except CannotIsolate as refused:
         raise UserError(
             f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
-            "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
+            "what is missing, how to allow it, and which other wall there is; `--isolation=none` grades without, with "
+            "students' code as your user"
         ) from refused
     except OSError as error:
         raise UserError(

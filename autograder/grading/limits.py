@@ -1,8 +1,12 @@
-"""Limits on the resources of one submission."""
+"""Limits on a submission's resources, and names of walls."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+# Walls: Linux namespaces; Landlock with seccomp; nothing. AUTO stands for the strongest of the first two.
+FULL, LANDLOCK, NONE, AUTO = "full", "landlock", "none", "auto"
+ISOLATIONS = (AUTO, FULL, LANDLOCK, NONE)
 
 
 @dataclass(frozen=True)

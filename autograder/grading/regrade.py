@@ -59,7 +59,8 @@ def grade_again(
     """Grade one exercise of every submission again, and return the changes, sorted by student.
 
     If `apply` is True, higher scores are written. If `lower` is also True, lower scores are written, too. `isolation`
-    ("full" or "none") overrides the course's setting. At most `ahead` submissions run or wait for the caller at a time.
+    (the name of a wall, or "auto") overrides the course's setting. At most `ahead` submissions run
+    or wait for the caller at a time.
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation, BookClosed if the
     gradebook cannot be written.
     """

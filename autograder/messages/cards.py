@@ -144,6 +144,10 @@ MESSAGES: dict[str, Text] = {
         "Stopped: it took more memory than it may. Nothing after this cell was run.",
         "Остановлено: превышен допустимый объём памяти. Ячейки ниже не выполнялись.",
     ),
+    "run.disk": Text(
+        "Stopped: it wrote more to the disk than it may. Nothing after this cell was run.",
+        "Остановлено: на диск записано больше допустимого. Ячейки ниже не выполнялись.",
+    ),
     "run.died": Text(
         "The process that ran this notebook ended here. Nothing after this cell was run.",
         "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",

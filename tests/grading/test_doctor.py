@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 
 import pytest
+
+from autograder.grading.limits import Limits
+from support.forbidden import LANDLOCK, NAMESPACES, forbid
+from support.machine import machine
 
 DOCTOR = [sys.executable, "-m", "autograder.cli", "doctor"]
 
@@ -37,9 +43,48 @@ def test_a_machine_that_isolates() -> None:
 @pytest.mark.usefixtures("ordinary")
 def test_a_machine_that_forbids_namespaces() -> None:
     said = within_own_users(f"echo 0 > /proc/sys/user/max_user_namespaces && {' '.join(DOCTOR)}")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.startswith("✗ the first wall (full) cannot be built")
+    assert "✓ answers are isolated by the second wall (landlock)" in said.stdout
+    assert "--isolation=auto" in said.stdout
+    assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_a_container_that_forbids_namespaces() -> None:
+    command = forbid(NAMESPACES, DOCTOR)
+    for said in (
+        subprocess.run(command, capture_output=True, text=True, check=False),
+        within_own_users(shlex.join(command)),
+    ):
+        assert (said.returncode, said.stderr) == (0, "")
+        assert "✓ answers are isolated by the second wall (landlock)" in said.stdout
+
+
+_WHO = """
+from autograder.grading.sandbox.engine import Engine
+with Engine(wall="landlock") as engine, engine.fork() as child:
+    said = child.ask("cell", source="import os, resource as r\\nprint(os.getuid(), r.getrlimit(r.RLIMIT_NPROC)[0])")
+    print(said)
+"""
+
+
+def test_root_and_an_ordinary_user_of_a_container() -> None:
+    """On a machine where Python may be read by all. There, root gives each child a user of its own."""
+    with machine([]) as here:
+        here.run("useradd", "--create-home", "ann")
+        assert "by the second wall (landlock)" in here.run(*forbid(NAMESPACES, DOCTOR), user="ann", cwd="/tmp")
+        said = here.run(*forbid(NAMESPACES, [sys.executable, "-c", _WHO]), cwd="/tmp")
+        user, processes = re.search(r"(\d+) (\d+)", said).groups()  # type: ignore[union-attr]
+        assert int(user) > 1_000_000
+        assert int(processes) == Limits().processes
+
+
+def test_a_container_that_forbids_both_walls() -> None:
+    said = subprocess.run(forbid(NAMESPACES | LANDLOCK, DOCTOR), capture_output=True, text=True, check=False)
     assert (said.returncode, said.stderr) == (1, "")
     assert said.stdout.startswith("✗ answers cannot be isolated")
-    assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
+    assert "✗ nor by the second wall (landlock): landlock_create_ruleset" in said.stdout
     assert "--isolation=none" in said.stdout
 
 

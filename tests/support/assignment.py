@@ -16,7 +16,7 @@ from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
-from autograder.grading.limits import Limits
+from autograder.grading.limits import FULL, Limits
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
@@ -25,7 +25,7 @@ from autograder.grading.submission.self_test import warm_up
 from support.submissions import Submission
 
 EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
-_NAMESPACE = "import os; print(os.readlink('/proc/self/ns/pid'))"
+_PROCESS = "import os; print(os.getpid(), os.readlink('/proc/self/ns/pid'))"
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Assignment:
         filled = Submission("x", "en", answers).notebook(nbformat.from_dict(self.blank))
         raw: dict[str, Any] = json.loads(json.dumps(filled))
         raw["cells"] = [
-            code_cell("namespace", _NAMESPACE),
+            code_cell("process", _PROCESS),
             *(cell for cell in raw["cells"] if cell["cell_type"] == "code" and self._is_needed(cell)),
             code_cell("last", last),
         ]
@@ -87,7 +87,12 @@ def points(outcome: Outcome) -> dict[str, float]:
 
 @contextmanager
 def open_assignment(
-    lesson: Lesson, exercises: dict[str, Exercise], folder: Path, limits: Limits, asked: tuple[str, ...] = EXERCISES
+    lesson: Lesson,
+    exercises: dict[str, Exercise],
+    folder: Path,
+    limits: Limits,
+    asked: tuple[str, ...] = EXERCISES,
+    wall: str = FULL,
 ) -> Iterator[Assignment]:
     """Start an engine for an assignment whose course lies in an empty `folder`."""
     (folder / "course").mkdir()
@@ -104,6 +109,6 @@ def open_assignment(
                 cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
             )
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
-    with Engine(limits) as engine:
+    with Engine(limits, wall=wall) as engine:
         warm_up(engine, lesson, exercises, {})
         yield Assignment(engine, judge, released, blank, solved, folder / "course", asked)

@@ -23,21 +23,21 @@ class CourseSnapshot:
     """The settings of a course that grading depends on.
 
     `ignore` holds nbgrader's patterns for files that are not copied. `output` is the config of nbgrader's preprocessor
-    `LimitOutput`.
+    `LimitOutput`. `isolation` names a wall, or is "auto": the machine that grades chooses.
     """
 
     root: Path
     limits: Limits
-    isolated: bool
+    isolation: str
     ignore: tuple[str, ...]
     output: Config
 
     @classmethod
     def of(cls, course: CourseSettings, isolation: str | None = None) -> CourseSnapshot:
-        """Create a snapshot of `course`. `isolation` ("full" or "none") overrides the course's setting."""
-        isolated = (isolation or course.isolation.isolation) == "full"
+        """Create a snapshot of `course`. `isolation` overrides the course's setting."""
+        chosen = isolation or course.isolation.isolation
         output = Config(LimitOutput=course.config.LimitOutput)
-        return cls(course.root, course.isolation.limits(), isolated, tuple(course.ignore), output)
+        return cls(course.root, course.isolation.limits(), chosen, tuple(course.ignore), output)
 
 
 @dataclass(frozen=True)

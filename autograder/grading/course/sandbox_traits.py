@@ -5,14 +5,17 @@ from __future__ import annotations
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum, Float, Integer
 
-from ..limits import Limits
+from ..limits import FULL, ISOLATIONS, Limits
 
 
 class SandboxTraits(NbGraderPreprocessor):  # type: ignore[misc]
     """Isolation and limits, from the section `RunIsolated` of a course's config."""
 
     isolation = Enum(
-        ("full", "none"), "full", help="'none' runs students' code as your own user, where it can read what you can"
+        ISOLATIONS,
+        FULL,
+        help="the wall around students' code; 'auto' takes the strongest of 'full' and 'landlock' that the machine "
+        "gives, 'none' runs it as your own user, where it can read what you can",
     ).tag(config=True)
     cell_seconds = Float(Limits.cell_seconds, help="seconds that one cell may run").tag(config=True)
     total_seconds = Float(Limits.total_seconds, help="seconds that a whole notebook may run").tag(config=True)

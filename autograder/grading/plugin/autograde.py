@@ -93,7 +93,7 @@ class RunIsolated(SandboxTraits):
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
-        grader = process_grader(self.limits(), self.isolation == "full")
+        grader = process_grader(self.limits(), self.isolation)
         try:
             outcome = grader.run(_job(Path.cwd(), ours), nb, self._beside(ours))  # cwd: the course's root
         except NoForkServer:

@@ -15,6 +15,7 @@ REASONS = [
     Text("the checker failed on {name}", "сбой проверки: {name}"),
     Text("ran too long", "выполнение заняло слишком много времени"),
     Text("took too much memory", "программа заняла слишком много памяти"),
+    Text("wrote too much to the disk", "программа записала слишком много данных на диск"),
     Text("its process ended", "процесс, в котором выполнялась работа, завершился"),
     Text(
         "its process sent an unexpected message", "процесс, в котором выполнялась работа, прислал постороннее сообщение"

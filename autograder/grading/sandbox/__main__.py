@@ -1,9 +1,9 @@
 """Entry point of the fork server's process, which `ForkServerProcess` starts.
 
-The process isolates itself while it is small. Then it imports torch and warms up. DESCRIPTOR is the number of the file
-descriptor of the socket to the engine. `full` switches isolation on, `none` off.
+While it is small, the process isolates itself if WALL is `full`. Then it imports torch and warms up. DESCRIPTOR is the
+number of the file descriptor of the socket to the engine. WALL is the wall around the children.
 
-python -P -m autograder.grading.sandbox DESCRIPTOR full|none
+python -P -m autograder.grading.sandbox DESCRIPTOR WALL
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ import json
 import socket
 import sys
 
+from ..limits import FULL
 from .garbage import gc_frozen
 from .libc import CannotIsolate
 from .namespaces import isolate_fork_server
 
 control = socket.socket(fileno=int(sys.argv[1]))
-isolated = sys.argv[2] == "full"
+wall = sys.argv[2]
 try:
-    if isolated:
+    if wall == FULL:
         isolate_fork_server()
     with gc_frozen():
         from .fork_server import ForkServer  # imports torch: after isolation, with the collector off
 
-        server = ForkServer(control, isolated)
+        server = ForkServer(control, wall)
 except CannotIsolate as refused:
     control.send(json.dumps({"refused": str(refused)}).encode())
     sys.exit(1)

@@ -11,7 +11,7 @@ import threading
 from dataclasses import asdict
 from types import TracebackType
 
-from ..limits import Limits
+from ..limits import FULL, LANDLOCK, Limits
 from .channel import LARGEST_ANSWER, Channel
 from .fork_server_process import LARGEST_REPLY, ForkServerProcess
 from .libc import CannotIsolate
@@ -23,17 +23,18 @@ class Engine:
     """A fork server and its children, the students' processes.
 
     Any number of threads may use one engine. Use the engine as a context manager: at the end of the `with` block the
-    fork server is killed. `starting` is a fork server whose process has been started, but may not be ready yet. If
-    `starting` is None, the engine starts a fork server.
+    fork server is killed. `wall` is the wall around the children: "full",
+    "landlock" or "none". `starting` is a fork server whose process has been started, but may not be ready yet. If it is
+    None, the engine starts a fork server.
     Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the fork server ends while it is starting.
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, isolated: bool = True, starting: ForkServerProcess | None = None
+        self, limits: Limits | None = None, *, wall: str = FULL, starting: ForkServerProcess | None = None
     ) -> None:
-        self.limits, self.isolated = limits or Limits(), isolated
+        self.limits, self.wall = limits or Limits(), wall
         self._lock = threading.Lock()
-        self._server = starting or ForkServerProcess(isolated)
+        self._server = starting or ForkServerProcess(wall)
         self._server.wait()
 
     def __enter__(self) -> Engine:
@@ -62,11 +63,13 @@ class Engine:
                 cores = list(os.sched_getaffinity(0))
                 asked = json.dumps({"do": "fork", "limits": asdict(self.limits), "cores": cores})
                 socket.send_fds(self._server.control, [asked.encode()], [theirs.fileno()])
-                _, (handle, *_), _, _ = socket.recv_fds(self._server.control, LARGEST_REPLY, 1)
+                reply, (handle, *_), _, _ = socket.recv_fds(self._server.control, LARGEST_REPLY, 1)
             except (OSError, ValueError) as error:
                 ours.close()
                 raise Ended("died") from error
-        child = StudentProcess(Channel(ours, LARGEST_ANSWER), handle, self.limits)
+        folder = json.loads(reply)["folder"]
+        watched = folder if self.wall == LANDLOCK else None
+        child = StudentProcess(Channel(ours, LARGEST_ANSWER), handle, self.limits, watched)
         try:
             ready = child.receive(START_SECONDS)
         except Ended as ended:  # no line of the submission has run yet, so it is not at fault
@@ -88,7 +91,7 @@ class Engine:
         with self._lock:
             if not self._rehearses(asked):
                 self._server.end()  # it cannot be forked any more: start one that only loads the exercises
-                self._server = ForkServerProcess(self.isolated)
+                self._server = ForkServerProcess(self.wall)
                 self._server.wait()
                 self._rehearses(Rehearsal(asked.lesson, asked.modules))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .libc import check, libc
 
-_EXERCISES = Path(__file__).parents[2] / "exercises"
+EXERCISES = Path(__file__).parents[2] / "exercises"
 HOME, TMP = "/home/student", "/tmp"
 # From <sys/mount.h>; the numbers are part of the kernel's interface and do not change.
 _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 8, 32, 4096, 0x4000, 1 << 18
@@ -61,7 +61,7 @@ def make(user: int) -> None:
             Path(root + str(path)).symlink_to(links[path])
         else:
             _show(opened, Path(root + str(path)), is_folder)
-    _cover(Path(root + str(_EXERCISES)))
+    _cover(Path(root + str(EXERCISES)))
     for device in ("null", "zero", "random", "urandom"):
         Path(root, "dev", device).touch()
         _mount(f"/dev/{device}", f"{root}/dev/{device}", None, _BIND)

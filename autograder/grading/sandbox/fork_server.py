@@ -12,7 +12,6 @@ import contextlib
 import gc
 import json
 import os
-import shutil
 import signal
 import socket
 import tempfile
@@ -22,14 +21,17 @@ from typing import Any
 import torch
 
 from ... import exercises
-from ..limits import Limits
+from ..limits import FULL, LANDLOCK, Limits
+from . import landlock
 from .cell_cache import RememberingShell
 from .channel import Channel, Closed
 from .filesystem import HOME, TMP
 from .guard import Guard
 from .libc import CannotIsolate
-from .namespaces import end_with_parent, enter_root, isolate_child, new_pid_namespace
+from .namespaces import enter_root, isolate_child, new_pid_namespace
+from .privileges import end_with_parent
 from .run_codec import Rehearsal
+from .walls import remove
 from .warmup import warm_shell, warm_up
 from .worker import serve
 
@@ -37,20 +39,22 @@ from .worker import serve
 class ForkServer:
     """The main object of the fork server, which serves the engine's requests.
 
-    Requests and answers are JSON objects on the socket `control`. `isolated` tells whether children run in Linux
-    namespaces.
+    Requests and answers are JSON objects on the socket `control`. `wall` names the wall around its children.
     """
 
-    def __init__(self, control: socket.socket, isolated: bool) -> None:
-        self._control, self._isolated = control, isolated
+    def __init__(self, control: socket.socket, wall: str) -> None:
+        self._control, self._wall = control, wall
         torch.set_num_threads(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
         self._shell = warm_shell(RememberingShell)
         self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
         self._shell.builtin_trap.__enter__()  # permanently: the guard would report a change in each cell
-        if isolated:
+        if wall == FULL:
             enter_root()
-        home, tmp = (HOME, TMP) if isolated else (os.environ.get("HOME", "/"), tempfile.gettempdir())
+        elif wall == LANDLOCK:
+            landlock.isolate_fork_server()
+            exercises.forget_files()
+        home, tmp = (HOME, TMP) if wall == FULL else (os.environ.get("HOME", "/"), tempfile.gettempdir())
         os.environ.clear()
         os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", NBGRADER_EXECUTION="autograde")
         os.environ.update(TMPDIR=tmp, MPLCONFIGDIR=home)
@@ -59,7 +63,7 @@ class ForkServer:
         self._lesson = ""
         self._modules: dict[str, dict[str, ModuleType]] = {}  # exercises' modules by lesson; a child cannot import them
         self._guard: Guard | None = None
-        self._folders: dict[int, str | None] = {}  # temporary folders by process id; None if isolated
+        self._folders: dict[int, str | None] = {}  # temporary folders by process id; None in namespaces
 
     def serve(self) -> None:
         """Serve the engine's requests until the engine closes the socket. Then end this process."""
@@ -94,23 +98,24 @@ class ForkServer:
 
         The child serves the grader on the socket with the file descriptor `end`. `limits` maps the field names of
         `Limits` to values.
-        Sends the engine a pidfd of the child: a file descriptor that stands for a process.
+        Sends the engine a pidfd of the child: a file descriptor that stands for a process. The key `folder` has the
+        child's folder, or None in namespaces.
         """
         if self._guard is None:
             self._guard = Guard(self._modules)
             self._guard.focus(self._lesson)
             gc.collect()
             gc.freeze()  # freeze the objects of the rehearsal, as `gc_frozen` does
-        folder = None if self._isolated else tempfile.mkdtemp()
+        folder = None if self._wall == FULL else tempfile.mkdtemp()
         os.sched_setaffinity(0, cores)
-        with new_pid_namespace() if self._isolated else contextlib.nullcontext():
+        with new_pid_namespace() if self._wall == FULL else contextlib.nullcontext():
             process = os.fork()
         if process == 0:
             self._control.close()
             self._become_child(end, folder, self._guard, Limits(**limits))
         os.close(end)
         handle = os.pidfd_open(process)
-        socket.send_fds(self._control, [b"{}"], [handle])
+        socket.send_fds(self._control, [json.dumps({"folder": folder}).encode()], [handle])
         os.close(handle)
         self._folders[process] = folder
         self._reap()
@@ -120,13 +125,16 @@ class ForkServer:
         with contextlib.suppress(ChildProcessError):
             while ended := os.waitpid(-1, os.WNOHANG)[0]:
                 if folder := self._folders.pop(ended, None):
-                    shutil.rmtree(folder, ignore_errors=True)
+                    try:
+                        os.rmdir(folder)
+                    except OSError:  # not empty
+                        remove(folder)
 
     def _become_child(self, end: int, folder: str | None, guard: Guard, limits: Limits) -> None:
         """Finish the isolation of this process, a fresh fork, and serve the grader. Never returns.
 
-        `end` is the file descriptor of the socket to the grader. `folder` is the working folder of a child that is not
-        isolated. It is None for an isolated child.
+        `end` is the file descriptor of the socket to the grader. `folder` is the working folder of a child that has the
+        machine's file system. It is None in namespaces.
         """
         try:
             end_with_parent()
@@ -136,7 +144,9 @@ class ForkServer:
                 if folder is None:
                     isolate_child(limits)
                 else:
-                    _as_it_is(folder)
+                    _live_in(folder)
+                    if self._wall == LANDLOCK:
+                        landlock.isolate_child(folder, limits)
             except (CannotIsolate, OSError) as refused:
                 channel.send({"refused": str(refused)})
                 os._exit(1)
@@ -148,14 +158,11 @@ class ForkServer:
             os._exit(1)
 
 
-def _as_it_is(folder: str) -> None:
-    """Prepare this child if isolation is switched off: start a new session of processes (`setsid`).
-
-    `folder` becomes the child's working, home and temporary folder.
-    """
+def _live_in(folder: str) -> None:
+    """Make `folder` this child's working, home and temporary folder, and start a new session of processes."""
     os.setsid()
     os.chdir(folder)
-    os.environ.update(HOME=folder, TMPDIR=folder, MPLCONFIGDIR=folder)
+    os.environ.update(HOME=folder, TMPDIR=folder, MPLCONFIGDIR=folder, USER="student")
     tempfile.tempdir = None
 
 

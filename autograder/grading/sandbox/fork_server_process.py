@@ -6,7 +6,6 @@ The fork server needs seconds to import torch. The caller can do other work unti
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -14,7 +13,9 @@ import tempfile
 from types import TracebackType
 
 from ...errors import UserError
+from ..limits import FULL
 from .libc import CannotIsolate
+from .walls import environment, remove, strongest
 
 LARGEST_REPLY = 4096  # bytes of one message from the fork server
 NEEDS_LINUX = (
@@ -26,31 +27,30 @@ NEEDS_LINUX = (
 class ForkServerProcess:
     """A started fork server, and the socket `control` to it.
 
-    If `isolated` is True, the fork server and its children run in Linux namespaces. Use the object as a context
-    manager: at the end of the `with` block the fork server is killed.
+    `isolation` is the name of the wall around its children, or "auto" for the strongest wall of this machine. Use the
+    object as a context manager: at the end of the `with` block the fork server is killed.
     Raises UserError if the system is not Linux.
     """
 
-    def __init__(self, isolated: bool) -> None:
+    def __init__(self, isolation: str) -> None:
         if sys.platform != "linux":
             raise UserError(NEEDS_LINUX)
-        self.isolated = isolated
-        self._folder = None if isolated else tempfile.TemporaryDirectory(prefix="autograder-")
-        environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
-        environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-        environment["TORCH_COMPILE_DISABLE"] = "1"  # there is no C compiler in the sandbox
+        self.wall = strongest(isolation)
+        self._folder = None if self.wall == FULL else tempfile.TemporaryDirectory(prefix="autograder-")
+        variables = environment()
+        variables["TORCH_COMPILE_DISABLE"] = "1"  # there is no C compiler in the sandbox
         if self._folder:
-            environment["TMPDIR"] = self._folder.name
-        else:
-            environment["CUDA_VISIBLE_DEVICES"] = ""  # with a GPU, backward passes would start threads
+            variables["TMPDIR"] = self._folder.name
+        if self.wall != FULL:
+            variables["CUDA_VISIBLE_DEVICES"] = ""  # with a GPU, backward passes would start threads
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __package__, str(theirs.fileno()), "full" if isolated else "none"],
+                [sys.executable, "-P", "-m", __package__, str(theirs.fileno()), self.wall],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 cwd="/",
-                env=environment,
+                env=variables,
                 start_new_session=True,
             )
 
@@ -84,4 +84,6 @@ class ForkServerProcess:
         self.process.wait()
         self.control.close()
         if self._folder:
+            remove(self._folder.name).wait()
             self._folder.cleanup()
+            self._folder = None

@@ -1,4 +1,4 @@
-"""Memory use of other processes and their descendants, on Linux."""
+"""Memory use and threads of other processes and their descendants, on Linux."""
 
 from __future__ import annotations
 
@@ -23,6 +23,14 @@ def descendants(process: int) -> list[int]:
     for each in found:
         found += parents.get(each, [])
     return found
+
+
+def threads(process: int) -> int:
+    """Return the number of a process's threads, or 0 if it is unknown."""
+    with contextlib.suppress(OSError):
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        return int(stat.rpartition(")")[2].split()[17])
+    return 0
 
 
 def memory(process: int) -> int:

@@ -6,7 +6,7 @@ import threading
 import time
 
 from ...errors import UserError
-from ..limits import Limits
+from ..limits import FULL, Limits
 from .engine import Engine
 from .fork_server_process import ForkServerProcess
 
@@ -25,8 +25,8 @@ class RestartingEngine:
     fork server whose process has been started, for the first engine.
     """
 
-    def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
-        self._limits, self._isolated, self._starting = limits, isolated, starting
+    def __init__(self, limits: Limits, *, wall: str = FULL, starting: ForkServerProcess | None = None) -> None:
+        self._limits, self._wall, self._starting = limits, wall, starting
         self._left = _STARTS
         self._engine: Engine | None = None
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class RestartingEngine:
                 self._left -= 1
                 starting, self._starting = self._starting, None
                 try:
-                    self._engine = Engine(self._limits, isolated=self._isolated, starting=starting)
+                    self._engine = Engine(self._limits, wall=self._wall, starting=starting)
                 except RuntimeError:
                     continue  # the fork server died during the start
             return self._engine

@@ -1,8 +1,8 @@
-"""A seccomp filter that refuses system calls to student code.
+"""Seccomp filters, one for each wall, that refuse system calls.
 
 Anonymous files and shared memory are charged to no process, so these would evade the memory limit. Kernel keys belong
-to no namespace. A process that clears its parent death signal would survive a killed grader. The filter also refuses
-calls that student code never needs.
+to no namespace. A process that clears its parent death signal would survive a killed grader. The filters also refuse
+calls that student code never needs. The filter of the wall without namespaces refuses new processes and sockets, too.
 """
 
 from __future__ import annotations
@@ -13,38 +13,21 @@ import functools
 import os
 import struct
 
+from ..limits import LANDLOCK
+from . import system_calls as calls
 from .libc import libc
 
-# By machine (x86_64, aarch64): numbers of the calls, from <asm/unistd.h>. The machines' numbers are from
-# <linux/audit.h>.
-_CALLS = {
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "shmget": (29, 194),
-    "semget": (64, 190),
-    "msgget": (68, 186),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "userfaultfd": (323, 282),
-    "perf_event_open": (298, 241),
-    "bpf": (321, 280),
-    "io_uring_setup": (425, 425),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-}
-# Do nothing and report success: a program that asks for more cores keeps its one core and goes on.
-_IGNORED = {"sched_setaffinity": (203, 122)}
-_MACHINES = {"x86_64": (0, 0xC000003E, 157), "aarch64": (1, 0xC00000B7, 167)}  # column above, machine, prctl
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER, _MACHINE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
-_ALLOW, _REFUSE, _IGNORE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000, 0x80000000
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column in the tables, machine in <linux/audit.h>
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_NUMBER, _MACHINE, _ARGUMENTS = 0, 4, (16, 24)  # offsets in struct seccomp_data
+_ERROR = 0x00050000
+_ALLOW, _REFUSE, _IGNORE, _KILL = 0x7FFF0000, _ERROR | errno.EPERM, _ERROR, 0x80000000
+_MISSING = _ERROR | errno.ENOSYS
 _OTHER_TABLE = 0x40000000  # calls of x86's x32 table
 _SET_PARENT_DEATH_SIGNAL, _SET_SECCOMP, _FILTER = 1, 22, 2
+_CLONE_THREAD, _SOCKET_TYPE, _SOCK_STREAM = 0x00010000, 0xF, 1
+
+_Step = tuple[int, int, int, int]  # code, steps to skip if true, if false, operand
 
 
 class _Program(ctypes.Structure):
@@ -52,31 +35,46 @@ class _Program(ctypes.Structure):
 
 
 @functools.cache
-def program() -> _Program:
-    """Return the filter as a BPF program for this machine's processor.
+def program(wall: str) -> _Program:
+    """Return the filter of a wall as a BPF program for this machine's processor.
 
     The fork server calls this function once. Its children inherit the result.
     """
-    column, machine, prctl = _MACHINES[os.uname().machine]
-    steps = [
+    column, machine = _MACHINES[os.uname().machine]
+    steps: list[_Step] = [
         (_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, _OTHER_TABLE), (_RETURN, 0, 0, _REFUSE),
     ]  # fmt: skip
-    for calls, answer in ((_CALLS, _REFUSE), (_IGNORED, _IGNORE)):
-        for each in calls.values():
-            steps += [(_EQUAL, 0, 1, each[column]), (_RETURN, 0, 0, answer)]
-    steps += [
-        (_EQUAL, 0, 3, prctl), (_LOAD, 0, 0, _ARGUMENT),
-        (_EQUAL, 0, 1, _SET_PARENT_DEATH_SIGNAL), (_RETURN, 0, 0, _REFUSE),
-        (_RETURN, 0, 0, _ALLOW),
-    ]  # fmt: skip
+    refused = calls.REFUSED | (calls.REFUSED_WITHOUT_NAMESPACES if wall == LANDLOCK else {})
+    for table, answer in ((refused, _REFUSE), (calls.IGNORED, _IGNORE)):
+        for number in (each[column] for each in table.values()):
+            if number is not None:
+                steps += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer)]
+    steps += _when(calls.PRCTL[column], 0, (_EQUAL, 0, 1, _SET_PARENT_DEATH_SIGNAL), (_RETURN, 0, 0, _REFUSE))
+    if wall == LANDLOCK:
+        steps += [(_EQUAL, 0, 1, calls.CLONE3[column]), (_RETURN, 0, 0, _MISSING)]  # the C library takes `clone` then
+        steps += _when(calls.CLONE[column], 0, (_ANY_BIT, 1, 0, _CLONE_THREAD), (_RETURN, 0, 0, _REFUSE))
+        steps += _when(calls.PRLIMIT[column], 0, (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, _REFUSE))  # of other processes
+        # Sockets of other kinds send to addresses.
+        stream = (_AND, 0, 0, _SOCKET_TYPE), (_EQUAL, 1, 0, _SOCK_STREAM)
+        steps += _when(calls.SOCKETPAIR[column], 1, *stream, (_RETURN, 0, 0, _REFUSE))
+    steps.append((_RETURN, 0, 0, _ALLOW))
     code = b"".join(struct.pack("HBBI", *step) for step in steps)
     return _Program(len(steps), ctypes.cast(ctypes.create_string_buffer(code, len(code)), ctypes.c_char_p))
 
 
-def refuse() -> int:
-    """Install the filter in this process and its descendants, permanently.
+def _when(number: int, argument: int, *steps: _Step) -> list[_Step]:
+    """Return steps that judge a call by the low half of one of its arguments, and allow it if they do not return.
+
+    `number` is the number of the call. The argument is loaded before `steps`.
+    """
+    body = [(_LOAD, 0, 0, _ARGUMENTS[argument]), *steps, (_RETURN, 0, 0, _ALLOW)]
+    return [(_EQUAL, 0, len(body), number), *body]
+
+
+def refuse(wall: str) -> int:
+    """Install the filter of a wall in this process and its descendants, permanently.
 
     The process must have set no_new_privs. Returns 0, or -1 with ctypes' errno set.
     """
-    return int(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program()), 0, 0))
+    return int(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program(wall)), 0, 0))

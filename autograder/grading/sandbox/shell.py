@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.text import LSString, SList
 from traitlets import Type
 from traitlets.config import Config
 
@@ -189,6 +191,14 @@ class Shell(InteractiveShell):
         self.user_ns["_exit_code"] = run_command(self.var_expand(cmd, depth=1))
 
     system = system_piped  # IPython has both names
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+        """Return the output of a command, as a list of lines if `split` is True. It is empty if none may be run."""
+        try:
+            return super().getoutput(cmd, split, depth + 1)
+        except PermissionError as refused:
+            sys.stdout.write(f"{refused}\n")
+            return SList() if split else LSString()
 
     def init_virtualenv(self) -> None:
         """Do nothing: the fork server already runs in the right environment."""

@@ -12,13 +12,23 @@ import sys
 from typing import Any
 
 _PART = 1 << 16  # bytes of output per read
+_NOT_RUN = 126  # the exit status of shells
 
 
 def run_command(command: str) -> int:
     """Run a `!` command with empty input, and show its output in the notebook cell.
 
-    Returns the command's exit code.
+    Returns the command's exit code. Where no program may be run, the reason is the output, as the rest of the cell may
+    hold an answer.
     """
+    try:
+        return _run(command)
+    except PermissionError as refused:
+        sys.stdout.write(f"{refused}\n")
+        return _NOT_RUN
+
+
+def _run(command: str) -> int:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with subprocess.Popen(
         command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

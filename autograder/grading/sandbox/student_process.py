@@ -14,7 +14,8 @@ from typing import Any
 from ...checking.deadline import Deadline, waited
 from ..limits import Limits
 from .channel import Channel, Closed, Malformed, TimedOut
-from .process_memory import descendants, memory
+from .disk_use import exceeds
+from .process_memory import descendants, memory, threads
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
 _GRACE = 3.0  # seconds beyond the time limit after which a process should have stopped a cell itself
@@ -24,7 +25,7 @@ class Ended(Exception):
     """The error that a child has ended early.
 
     `why` is the cause:
-    - "time" or "memory": the child exceeded a limit;
+    - "time", "memory" or "disk": the child exceeded a limit;
     - "nonsense": the child sent an invalid message;
     - "died": anything else.
     """
@@ -37,12 +38,13 @@ class Ended(Exception):
 class StudentProcess:
     """A running child, reached through a channel.
 
-    `handle` is a pidfd of the child: a file descriptor that stands for a process. Use the object as a context manager:
+    `handle` is a pidfd of the child: a file descriptor that stands for a process. `folder` is the folder whose size the
+    kernel does not limit, or None. Use the object as a context manager:
     at the end of the `with` block the child is killed.
     """
 
-    def __init__(self, channel: Channel, handle: int, limits: Limits) -> None:
-        self._channel, self._handle, self._limits = channel, handle, limits
+    def __init__(self, channel: Channel, handle: int, limits: Limits, folder: str | None = None) -> None:
+        self._channel, self._handle, self._limits, self._folder = channel, handle, limits, folder
         # The fork server knows the child's id in another PID namespace only; this is the id in the grader's namespace.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
@@ -95,7 +97,7 @@ class StudentProcess:
         """Return the child's next message, which must arrive within `seconds`.
 
         The time in which other processes had the child's processor is not counted.
-        Raises Ended if the child is gone, runs out of time or memory, or sends an invalid message.
+        Raises Ended if the child is gone, exceeds a limit, or sends an invalid message.
         """
         deadline = Deadline(seconds, self._process)
         while (left := deadline.left()) > 0:
@@ -114,9 +116,15 @@ class StudentProcess:
         return waited(self._process)
 
     def _look(self) -> None:
-        """Raise Ended if the child and its descendants together exceed the memory limit."""
-        if sum(map(memory, descendants(self._process))) > self._limits.memory:
+        """Raise Ended if the child and its descendants together exceed the memory limit, or the disk limit.
+
+        Threads take memory of the kernel. Where their number cannot be limited in advance, it is watched.
+        """
+        most = self._limits.processes
+        if sum(map(memory, descendants(self._process))) > self._limits.memory or threads(self._process) > most:
             raise Ended("memory")
+        if self._folder and exceeds(self._folder, self._limits.disk_bytes):
+            raise Ended("disk")
 
     def kill(self) -> None:
         """Kill the child. Safe to call twice.

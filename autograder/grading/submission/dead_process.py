@@ -1,6 +1,7 @@
 """Consequences of a child that ended early: outputs, verdicts, reasons.
 
-In this module, `why` is the cause in `student_process.Ended`: "time", "memory", "died" or "nonsense".
+In this module, `why` is the cause in `student_process.Ended`: "time", "memory",
+"disk", "died" or "nonsense".
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from .outputs import output
 REASONS = {
     "time": "ran too long",
     "memory": "took too much memory",
+    "disk": "wrote too much to the disk",
     "died": "its process ended",
     "nonsense": "its process sent an unexpected message",
 }

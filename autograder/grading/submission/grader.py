@@ -1,7 +1,7 @@
 """Runs of submissions on an engine that has passed the self-test.
 
 The self-test grades the course's own solutions. If a run failed and the submission may not be the cause, the submission
-is run again. A process has one grader for each combination of limits and isolation.
+is run again. A process has one grader for each combination of limits and wall.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
 from ..course import hidden_cases as hidden
-from ..limits import Limits
+from ..limits import FULL, Limits
 from ..sandbox.engine import Engine
 from ..sandbox.fork_server_process import ForkServerProcess
 from ..sandbox.restarting_engine import RestartingEngine
 from ..sandbox.student_process import Ended
+from ..sandbox.walls import strongest
 from ..shared_lock import SharedLock
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
@@ -77,8 +78,8 @@ class Grader:
     `starting` is a fork server whose process has been started, for the first engine.
     """
 
-    def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
-        self._engine = RestartingEngine(limits, isolated=isolated, starting=starting)
+    def __init__(self, limits: Limits, *, wall: str = FULL, starting: ForkServerProcess | None = None) -> None:
+        self._engine = RestartingEngine(limits, wall=wall, starting=starting)
         self._tested: dict[Job, Engine] = {}  # the engine that passed the self-test, by job
         self._preparing = threading.Lock()
         self._lock = SharedLock()
@@ -157,19 +158,20 @@ def _warm_up(engine: Engine, job: Job) -> None:
     engine.fork().kill()  # checks that isolation works, and pays the extra cost of a first fork
 
 
-_graders: dict[tuple[Limits, bool], Grader] = {}
+_graders: dict[tuple[Limits, str], Grader] = {}
 _lock = threading.Lock()
 
 
-def process_grader(limits: Limits, isolated: bool, starting: ForkServerProcess | None = None) -> Grader:
-    """Return this process's grader for `limits` and `isolated`. The first call creates the grader.
+def process_grader(limits: Limits, isolation: str, starting: ForkServerProcess | None = None) -> Grader:
+    """Return this process's grader for `limits` and `isolation`. The first call creates the grader.
 
-    `starting` is a fork server whose process has been started. Only a new grader uses it.
+    `isolation` is the name of a wall, or "auto" for the strongest wall of this machine. `starting` is a fork server
+    whose process has been started. Only a new grader uses it.
     """
     with _lock:
-        key = limits, isolated
+        key = limits, strongest(isolation)
         if key not in _graders:
-            _graders[key] = Grader(limits, isolated=isolated, starting=starting)
+            _graders[key] = Grader(limits, wall=key[1], starting=starting)
         return _graders[key]
 
 

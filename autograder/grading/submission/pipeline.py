@@ -68,7 +68,7 @@ def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
 
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
     """
-    grader = process_grader(course.limits, course.isolated)
+    grader = process_grader(course.limits, course.isolation)
     with gc_frozen():  # data for the whole class is excluded from the garbage collections of each submission
         for name in assignment.released:
             grader.prepare(_job(course, assignment, name))
@@ -138,7 +138,7 @@ def _run_notebook(
     base64.
     """
     job = _job(course, assignment, name)
-    outcome = process_grader(course.limits, course.isolated).run(job, clean.notebook, beside)
+    outcome = process_grader(course.limits, course.isolation).run(job, clean.notebook, beside)
     if outcome.ended == "died":
         graded.digest = ""  # the machine may be at fault: the next run tries again
     limited, _ = LimitOutput(config=course.output).preprocess(clean.notebook, {})

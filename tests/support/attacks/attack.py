@@ -55,3 +55,4 @@ class Attack:
     noted: str = ""
     ended: str = ""
     never: str = ""  # a text that must not reach the graded notebook
+    on_landlock: Mapping[str, str] = field(default_factory=dict)  # fields that differ behind the second wall

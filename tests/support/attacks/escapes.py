@@ -74,10 +74,10 @@ for process in [name for name in os.listdir("/proc") if name.isdigit()]:
             pass
 others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
 print("OTHERS", others) if others else None
-print("PARENT", os.getppid()) if os.getppid() else None
 """,
-        never="OTHERS|PARENT|SECRET",
+        never="OTHERS|SECRET",
         noted="/proc",
+        on_landlock={"noted": ""},  # the list of processes is refused
     ),
     Attack(
         "the grader's memory searched through /proc/self/mem",
@@ -240,6 +240,7 @@ for name in os.listdir("/proc/self/fd"):
 os.execv(sys.executable, [sys.executable, "-c", code])
 """,
         ended="time",
+        on_landlock={"ended": ""},  # no program is run
     ),
     Attack("the end, quietly", "import os\nos._exit(0)", ended="died"),
     Attack(

@@ -38,6 +38,7 @@ while True:
     time.sleep(0.01)
 """,
         ended="memory",
+        on_landlock={"ended": ""},  # no process is made
     ),
     Attack(
         "memory, while a message drips so that nobody looks",
@@ -63,6 +64,7 @@ while True:
     time.sleep(0.01)
 """,
         ended="memory",
+        on_landlock={"ended": "nonsense|died", "flagged": "not a message"},  # no process is made: the cell ends
     ),
     Attack(
         "memory in files without a name",
@@ -118,6 +120,7 @@ for folder in ("/tmp", ".", "/dev/shm", "/var/tmp"):
 print("KEPT") if kept > 100_000_000 else None
 """,
         never="KEPT",
+        on_landlock={"ended": "|disk"},  # watched, not refused
     ),
     Attack(
         "a flood of inodes",
@@ -126,13 +129,14 @@ import os
 made = 0
 try:
     while True:
-        os.mkdir(f"/tmp/{made}")
+        os.mkdir(f"{os.environ['TMPDIR']}/{made}")
         made += 1
 except BaseException:
     pass
 print("KEPT") if made > 30_000 else None
 """,
         never="KEPT",
+        on_landlock={"ended": "|disk"},
     ),
 ]
 

@@ -102,6 +102,7 @@ if not os.fork():
 """,
         flagged="message",
         ended="nonsense|died|time",  # who reads first is the kernel's choice; a swallowed question is never answered
+        on_landlock={"flagged": "", "ended": ""},  # no process is made
     ),
     Attack(
         "the channel object found by gc, and a forged observation sent through it",

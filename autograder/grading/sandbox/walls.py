@@ -1,0 +1,45 @@
+"""The choice of a wall, on the machine that grades."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+
+from ..limits import AUTO, FULL, LANDLOCK
+
+
+def strongest(isolation: str) -> str:
+    """Return the wall that the setting `isolation` stands for on this machine.
+
+    "auto" is "full" where the kernel allows it, else "landlock". Every other setting stands for itself. A wall that
+    the kernel refuses raises an error later, when it is built.
+    """
+    if isolation != AUTO:
+        return isolation
+    return FULL if _allows_namespaces() else LANDLOCK
+
+
+@functools.cache
+def _allows_namespaces() -> bool:
+    """Return whether a process without torch can be isolated by namespaces: a trial of 0.1 seconds."""
+    command = [sys.executable, "-P", "-m", f"{__package__}.namespace_trial"]
+    quiet = subprocess.DEVNULL
+    return not subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environment(), cwd="/").returncode
+
+
+def environment() -> dict[str, str]:
+    """Return the environment variables of a fork server, which hold nothing of the instructor's."""
+    kept = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
+    return kept | {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+
+
+def remove(folder: str) -> subprocess.Popen[bytes]:
+    """Start to delete a student's folder, in a process of its own. Return the process.
+
+    The folder may be deeper than Python's recursion goes, and hold more files than a fork server has time for.
+    """
+    return subprocess.Popen(
+        ["rm", "-rf", folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()
+    )
