@@ -58,8 +58,9 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
             only += [f"only in Russian: {', '.join(map(repr, b - a))}"] if b - a else []
             yield russian.line, f"the twins differ in {name}; {'; '.join(only)}"
     if russian.metadata.get("of") != digest(english.source):
-        known = "has changed: bring the Russian up to date" if "of" in russian.metadata else "is new: write the Russian"
-        yield russian.line, f"the English text {known}, then say so with `autograder build --accept LESSON`"
+        known = "has changed: bring the Russian up to date" if "of" in russian.metadata else "is new: read the Russian"
+        command = "autograder build --accept LESSON"  # and --course DIR for a lesson of one's own
+        yield russian.line, f"the English text {known}, then say that they match: `{command}`"
     yield from ((russian.line, complaint) for complaint in banned_words(russian.source))
     yield from ((russian.line, complaint) for complaint in _typography(russian.source))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -280,3 +281,15 @@ def test_our_lesson_is_untouched_by_private_ones(course: Course) -> None:
     before = {path: path.read_bytes() for path in (course.folder / "source").rglob("*") if path.is_file()}
     make_course(course.folder, None)
     assert {path: path.read_bytes() for path in (course.folder / "source").rglob("*") if path.is_file()} == before
+
+
+def test_the_whole_lesson_of_the_guide_passes_the_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "course"
+    make_folder(folder)
+    guide = (folder / "lessons" / "README.md").read_text(encoding="utf-8")
+    lesson, module = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    (folder / "lessons" / "20_my_lesson.py").write_text(lesson, encoding="utf-8")
+    (folder / "exercises" / "my_lesson.py").write_text(module, encoding="utf-8")
+    assert main(["build", "--accept", "my_lesson", "--course", str(folder)]) == 0
+    assert main(["verify", "--course", str(folder), "--processes", "1"]) == 0, capsys.readouterr().err
+    assert (folder / "source" / "20_my_lesson" / "20_my_lesson.ipynb").is_file()
