@@ -23,6 +23,7 @@ FLOODS = [
     Attack(
         "a thread bomb",
         "import threading, time\nwhile True:\n    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
+        on_landlock={"ended": "|memory"},  # their number is watched
     ),
     Attack("memory in one piece", "torch.ones(3 << 30, dtype=torch.uint8)"),
     Attack(
