@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
+
+from autograder.language import Text
 
 from .fix_vmap import fix_vmap
 
@@ -196,43 +196,102 @@ def detached_roots(w: Tensor, x: Tensor) -> Tensor:
     return _limited(torch.where(r > 0, r.detach().clamp(min=0).sqrt(), r).sum())
 
 
-def _adding(small: float, name: str) -> Callable[[Tensor, Tensor], Tensor]:
-    def run(w: Tensor, x: Tensor) -> Tensor:
-        r = w * x
-        return _limited(torch.where(r > 0, (r.clamp(min=0) + small).sqrt(), r).sum())
-
-    run.__name__ = name
-    return run
+def _adds(w: Tensor, x: Tensor, small: float) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, (r.clamp(min=0) + small).sqrt(), r).sum())
 
 
-def _raising(small: float, name: str) -> Callable[[Tensor, Tensor], Tensor]:
-    def run(w: Tensor, x: Tensor) -> Tensor:
-        r = w * x
-        return _limited(torch.where(r > 0, r.clamp(min=small).sqrt(), r).sum())
-
-    run.__name__ = name
-    return run
+def _raises(w: Tensor, x: Tensor, small: float) -> Tensor:
+    r = w * x
+    return _limited(torch.where(r > 0, r.clamp(min=small).sqrt(), r).sum())
 
 
-for _exponent in (2, 3, 4, 5, 6):
-    fix_vmap.mistake(
-        en="Something small is added under the root. It changes every root, and those of small numbers most.",
-        ru="Под корнем прибавлено малое число. Оно меняет каждый корень, и сильнее всего — корни из малых чисел.",
-    )(_adding(10**-_exponent, f"adds_under_the_root_{_exponent}"))
-    fix_vmap.mistake(
-        en="A small positive entry is raised to a bound before the root is taken. The root is that of any $r_i > 0$, "
-        "however small.",
-        ru="Малый положительный элемент перед извлечением корня поднят до границы. Корень нужен из любого $r_i > 0$, как бы "
-        "мало оно ни было.",
-    )(_raising(10**-_exponent, f"raises_the_small_{_exponent}"))
+_ADDED = Text(
+    "Something small is added under the root. It changes every root, and those of small numbers most.",
+    "Под корнем прибавлено малое число. Оно меняет каждый корень, и сильнее всего — корни из малых чисел.",
+)
+_RAISED = Text(
+    "A small positive entry is raised to a bound before the root is taken. The root is that of any $r_i > 0$, however "
+    "small.",
+    "Малый положительный элемент перед извлечением корня поднят до границы. Корень нужен из любого $r_i > 0$, как бы "
+    "мало оно ни было.",
+)
+_EITHER = Text(  # so small that adding and raising look the same
+    "Something small is added under the root, or a small entry is raised to a bound there. The root is that of any "
+    "$r_i > 0$, however small.",
+    "Под корнем прибавлено малое число, или малый элемент поднят там до границы. Корень нужен из любого $r_i > 0$, "
+    "как бы мало оно ни было.",
+)
 
-for _exponent in (8, 9, 10, 12):  # so small that adding and raising look the same
-    fix_vmap.mistake(
-        en="Something small is added under the root, or a small entry is raised to a bound there. The root is that of any "
-        "$r_i > 0$, however small.",
-        ru="Под корнем прибавлено малое число, или малый элемент поднят там до границы. Корень нужен из любого $r_i > 0$, "
-        "как бы мало оно ни было.",
-    )(_adding(10**-_exponent, f"adds_under_the_root_{_exponent}"))
+
+@fix_vmap.mistake(en=_ADDED.en, ru=_ADDED.ru)
+def adds_under_the_root_2(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-2)
+
+
+@fix_vmap.mistake(en=_RAISED.en, ru=_RAISED.ru)
+def raises_the_small_2(w: Tensor, x: Tensor) -> Tensor:
+    return _raises(w, x, 1e-2)
+
+
+@fix_vmap.mistake(en=_ADDED.en, ru=_ADDED.ru)
+def adds_under_the_root_3(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-3)
+
+
+@fix_vmap.mistake(en=_RAISED.en, ru=_RAISED.ru)
+def raises_the_small_3(w: Tensor, x: Tensor) -> Tensor:
+    return _raises(w, x, 1e-3)
+
+
+@fix_vmap.mistake(en=_ADDED.en, ru=_ADDED.ru)
+def adds_under_the_root_4(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-4)
+
+
+@fix_vmap.mistake(en=_RAISED.en, ru=_RAISED.ru)
+def raises_the_small_4(w: Tensor, x: Tensor) -> Tensor:
+    return _raises(w, x, 1e-4)
+
+
+@fix_vmap.mistake(en=_ADDED.en, ru=_ADDED.ru)
+def adds_under_the_root_5(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-5)
+
+
+@fix_vmap.mistake(en=_RAISED.en, ru=_RAISED.ru)
+def raises_the_small_5(w: Tensor, x: Tensor) -> Tensor:
+    return _raises(w, x, 1e-5)
+
+
+@fix_vmap.mistake(en=_ADDED.en, ru=_ADDED.ru)
+def adds_under_the_root_6(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-6)
+
+
+@fix_vmap.mistake(en=_RAISED.en, ru=_RAISED.ru)
+def raises_the_small_6(w: Tensor, x: Tensor) -> Tensor:
+    return _raises(w, x, 1e-6)
+
+
+@fix_vmap.mistake(en=_EITHER.en, ru=_EITHER.ru)
+def adds_under_the_root_8(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-8)
+
+
+@fix_vmap.mistake(en=_EITHER.en, ru=_EITHER.ru)
+def adds_under_the_root_9(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-9)
+
+
+@fix_vmap.mistake(en=_EITHER.en, ru=_EITHER.ru)
+def adds_under_the_root_10(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-10)
+
+
+@fix_vmap.mistake(en=_EITHER.en, ru=_EITHER.ru)
+def adds_under_the_root_12(w: Tensor, x: Tensor) -> Tensor:
+    return _adds(w, x, 1e-12)
 
 
 @fix_vmap.mistake(
