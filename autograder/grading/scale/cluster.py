@@ -30,7 +30,7 @@ def dask_workers(address: str) -> Iterator[tuple[Executor, int]]:
             if not count.isdecimal() or int(count) < 1:
                 raise UserError(f"--scheduler {address}: write local:2 for two workers on this machine")
             dask.config.set({"distributed.scheduler.allowed-failures": 1, "distributed.worker.memory.spill": False})
-            cluster = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)  # type: ignore[no-untyped-call]
+            cluster = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=":0")  # type: ignore[no-untyped-call]
             address = opened.enter_context(cluster).scheduler_address
         try:
             client = opened.enter_context(Client(address, timeout=_PATIENCE, set_as_default=False))  # type: ignore[no-untyped-call]
