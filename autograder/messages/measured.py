@@ -104,6 +104,7 @@ NAMES: dict[str, Text] = {
     "later backward": Text("gradient after a later `backward()`", "градиент после следующего `backward()`"),
     "read without the lock": Text("`.grad` was read without the lock", "`.grad` прочитан без блокировки"),
     "written without the lock": Text("`.grad` was written without the lock", "`.grad` записан без блокировки"),
+    "all require grad": Text("all parameters require grad", "все параметры требуют градиента"),
     "results require grad": Text("the results require grad", "результаты требуют градиента"),
     "recording in the model": Text("recording is on inside the model", "внутри модели отслеживание включено"),
     "caller's mode": Text("the caller's mode is as before", "режим вызывающего кода прежний"),
