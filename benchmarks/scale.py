@@ -76,7 +76,11 @@ class Cost:
 
 
 def per_submission(course: Path, students: list[str], arguments: list[str], cores: int) -> Cost:
-    """Return the difference between a long and a short run, per submission."""
+    """Return the difference between a long and a short run, per submission.
+
+    A run before them warms the workers up, which stay warm.
+    """
+    run(course, students[:SHORT], arguments, cores)
     few = run(course, students[:SHORT], arguments, cores)
     many = run(course, students, arguments, cores)
     more = len(students) - SHORT
