@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nbgrader.utils import parse_utc
 
-from ..course.folders import remove_leftovers, swap_in, temporary_sibling
+from ..course.folders import remove_leftovers, replace_json, swap_in, temporary_sibling
 from ..course.settings import CourseSettings
 from ..submission.attachments import SECRET, TIMESTAMP
 
@@ -88,9 +88,7 @@ class AttemptStore:
         attempt = self.submitted(student)
         if attempt is not None and attempt.score != score:
             path = self._above(student) / attempt.digest[:16] / _RECORD
-            draft = path.with_suffix(f".{os.getpid()}")
-            draft.write_text(json.dumps(asdict(replace(attempt, score=score)), ensure_ascii=False), encoding="utf-8")
-            draft.replace(path)
+            replace_json(path, asdict(replace(attempt, score=score)))
 
     def submitted(self, student: str) -> Attempt | None:
         """Return the attempt that lies in `submitted/`, or None if it is not stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 from nbgrader.utils import find_all_files
@@ -83,6 +85,22 @@ def _locked_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def replace_json(path: Path, data: Any) -> None:
+    """Write `data` as JSON atomically: a killed process leaves the old contents of the file, or the new ones."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    draft.replace(path)
+
+
+def file_of(folder: Path, student: str) -> Path:
+    """Return the path of a student's file in `folder`.
+
+    The file name is a hash, because student names may have any characters and any length.
+    """
+    return folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
 
 
 @contextlib.contextmanager

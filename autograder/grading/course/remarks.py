@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from .folders import file_of
 
 
 @dataclass
@@ -39,7 +39,7 @@ class RemarksFolder:
 
     def read(self, student: str) -> Remarks:
         """Return the stored remarks on a student's submission. If there are none, returns empty remarks."""
-        return self._read(self._path(student))[1]
+        return self._read(file_of(self._folder, student))[1]
 
     def read_all(self) -> dict[str, Remarks]:
         """Return a dict from student to stored remarks."""
@@ -48,7 +48,7 @@ class RemarksFolder:
 
     def write(self, student: str, remarks: Remarks) -> None:
         """Replace the stored remarks on a student's submission. Raises OSError if the file cannot be written."""
-        path = self._path(student)
+        path = file_of(self._folder, student)
         if remarks.everything or remarks.notes:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # In place: a grader killed here has not replaced the graded folder yet, and repeats both.
@@ -58,13 +58,6 @@ class RemarksFolder:
         with contextlib.suppress(OSError):  # other students have remarks
             self._folder.rmdir()
             self._folder.parent.rmdir()
-
-    def _path(self, student: str) -> Path:
-        """Return the path of the file with a student's remarks.
-
-        The file name is a hash, because student names may have any characters and any length.
-        """
-        return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
 
     def _read(self, path: Path) -> tuple[str, Remarks]:
         """Return the student and the remarks in the file `path`.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from ..course.folders import file_of, replace_json
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RequestStore:
 
     def add(self, student: str, texts: Iterable[str]) -> None:
         """Store requests. A text that the student has already sent is not stored again."""
-        known = _read(self._path(student))
+        known = _read(file_of(self._folder, student))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         texts = [text for text in dict.fromkeys(texts) if text not in {one.text for one in known}]
         if texts:
@@ -52,22 +52,14 @@ class RequestStore:
 
     def answer(self, student: str, answer: str) -> int:
         """Store the answer to all open requests of a student. Returns their number."""
-        known = _read(self._path(student))
+        known = _read(file_of(self._folder, student))
         answered = [one if one.answer else replace(one, answer=answer) for one in known]
         if answered != known:
             self._write(student, answered)
         return sum(not one.answer for one in known)
 
     def _write(self, student: str, requests: list[Request]) -> None:
-        path = self._path(student)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps([asdict(one) for one in requests], ensure_ascii=False), encoding="utf-8")
-        draft.replace(path)
-
-    def _path(self, student: str) -> Path:
-        """Return the path of a student's file. A hash, because names may have any characters and any length."""
-        return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
+        replace_json(file_of(self._folder, student), [asdict(one) for one in requests])
 
 
 def _read(path: Path) -> list[Request]:

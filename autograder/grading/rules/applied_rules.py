@@ -6,7 +6,6 @@ They are those of `course.toml` and `students.csv` when they were last applied.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ from typing import Any
 
 from nbgrader.api import Assignment, SubmittedAssignment
 
+from ..course.folders import replace_json
 from ..tables.roster import FILE as STUDENTS
 from ..tables.roster import read_roster
 from .course_file import AFTER_DUE, FILE, Rules, parse_rules
@@ -103,11 +103,7 @@ def apply_rules(root: Path, db: Any, new: CourseRules) -> None:
         if new.extension(*key) or old.extension(*key):
             submission.extension = new.extension(*key) or None
     db.commit()
-    record = {"text": new.text, "extensions": dict(new.said)}
-    (root / _RECORD).parent.mkdir(mode=0o700, exist_ok=True)
-    draft = (root / _RECORD).with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
-    draft.replace(root / _RECORD)
+    replace_json(root / _RECORD, {"text": new.text, "extensions": dict(new.said)})
 
 
 def compare(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChange]:
