@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ...checking.card_layout import inline
 from ...checking.verdict import STATES
 from ...errors import UserError
-from ...language import LANGUAGES, Text
+from ...language import LANGUAGES
 from ...messages.cards import MESSAGES
 from ...messages.report import WORDS, label_of, said
 from ..course.settings import course_settings
@@ -22,10 +22,11 @@ from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
 from .lecture_question import Question, lecture_question
-from .overview import ENVIRONMENT, Overview
+from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
 from .reason_translation import in_both_languages
 from .similar_answers import Pair, similar_in
+from .view import ENVIRONMENT, View, named
 
 _LEADING = 3  # misunderstandings at the top of the HTML page
 _LONGEST = 3000  # characters of an answer that are shown
@@ -63,16 +64,15 @@ def _write(path: Path, page: str) -> Path:
     return path
 
 
-class _Page:
+class _Page(View):
     """The data and functions that the report's HTML template uses.
 
-    `folder` is the folder of the HTML file. The template escapes every str. A result of the type Markup is already safe
-    HTML.
+    `folder` is the folder of the HTML file.
     """
 
     def __init__(self, graded: Graded, language: str, folder: Path) -> None:
-        self.graded, self.language, self._folder = graded, language, folder  # the HTML file's folder
-        self.words = {name: text.read(language) for name, text in WORDS.items()}
+        super().__init__(language)
+        self.graded, self._folder = graded, folder
         self.total = len(graded.scores)
 
     def html(self) -> str:
@@ -84,8 +84,7 @@ class _Page:
 
     @property
     def title(self) -> str:
-        titles = [lesson.titles().get(self.language, "") for lesson in self.graded.lessons]
-        return ", ".join(filter(None, titles)) or self.graded.assignment
+        return self.title_of(self.graded)
 
     @property
     def tiles(self) -> list[tuple[str, str, str, str]]:
@@ -151,8 +150,7 @@ class _Page:
         """Return a number from −1 to 1 with two decimals, or a dot for None."""
         if value is None:
             return "·"
-        text = f"{value:.2f}".replace("-", "−")
-        return text.replace(".", ",") if self.language == "ru" else text
+        return self.localized(f"{value:.2f}".replace("-", "−"))
 
     # ---------------------------------------------------------------------------------------------- the whole class
 
@@ -161,10 +159,6 @@ class _Page:
 
     def similar(self) -> list[Pair]:
         return similar_in(self.graded)
-
-    def inline(self, text: Text) -> Markup:
-        """Return a sentence with code and formulas as HTML."""
-        return Markup(inline(text.read(self.language)))
 
     # ------------------------------------------------------------------------------------------------- one exercise
 
@@ -239,8 +233,7 @@ class _Page:
 
         If the student has a feedback page or a graded notebook, the text is a link to that file.
         """
-        name = self.graded.names.get(id)
-        text = f"{name} ({id})" if name else id
+        text = named(self.graded.names, id)
         page = self.graded.pages.get(id)
         if page is None:
             return Markup("{}").format(text)
@@ -251,10 +244,6 @@ class _Page:
         return in_both_languages(reason).read(self.language)
 
     # ---------------------------------------------------------------------------------------------------- the words
-
-    def number(self, value: float) -> str:
-        text = f"{round(value, 1):g}"
-        return text.replace(".", ",") if self.language == "ru" else text
 
     def percent(self, part: int, whole: int) -> str:
         share = round(100 * part / whole) if whole else 0

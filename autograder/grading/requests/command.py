@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,8 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
         except MissingEntry as missing:
             raise UserError(f"{assignment} of {student} has no grade yet: grade it before you answer") from missing
         comments = [comment for notebook in notebooks for comment in notebook.comments]
-        wanted = [f"answer-{name}" for one in waiting for name in _named(one, course, assignment)]
+        names = [name for name, _ in _checks(course, assignment, student)]
+        wanted = [f"answer-{name}" for one in waiting for name in _named(one, names)]
         chosen = next((each for each in comments if each.name in wanted), comments[0] if comments else None)
         if chosen is None:
             raise UserError(f"{assignment} has no cell that takes a comment: answer {student} by mail")
@@ -75,17 +76,18 @@ def _describe(course: CourseSettings, assignment: str, one: Request) -> Iterator
     """Yield lines on a request: who and when, the text, the cards."""
     yield f"  {one.student}, {one.came[:16].replace('T', ' ')} UTC:"
     yield textwrap.indent(one.text, "    > ", lambda line: True)
-    named = _named(one, course, assignment)
-    for name, cell in _checks(course, assignment, one.student):
+    checks = list(_checks(course, assignment, one.student))
+    named = _named(one, [name for name, _ in checks])
+    for name, cell in checks:
         verdict, _ = verdict_in(cell, name)
         if verdict and (name in named or (not named and verdict.state != "passed")):
             yield textwrap.indent(verdict.text(course.language), "    ")
 
 
-def _named(one: Request, course: CourseSettings, assignment: str) -> list[str]:
-    """Return the names of exercises that the text of a request has in it."""
+def _named(one: Request, names: Sequence[str]) -> list[str]:
+    """Return those of `names` that the text of a request has in it."""
     words = set(re.findall(r"\w+", one.text))
-    return [name for name, _ in _checks(course, assignment, one.student) if name in words]
+    return [name for name in names if name in words]
 
 
 def _checks(course: CourseSettings, assignment: str, student: str) -> Iterator[tuple[str, dict[str, Any]]]:
