@@ -8,6 +8,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 LANGUAGES = ("en", "ru")
@@ -59,6 +60,12 @@ def grouped(value: float, language: str) -> str:
 
 
 _RUSSIAN = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
+
+
+def with_offset(time: datetime) -> str:
+    """Return a time with its distance from UTC, the same in both languages. A time without a zone has none."""
+    offset = f"{time:%z}"
+    return f"{time:%Y-%m-%d %H:%M}" + (f" (UTC{offset[:3]}:{offset[3:5]})" if offset else "")
 
 
 def sentence(words: Mapping[str, Text], id: str, language: str, parameters: Mapping[str, object]) -> str:

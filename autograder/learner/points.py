@@ -14,7 +14,7 @@ from typing import Any
 
 from ..checking.exercise import Exercise
 from ..checking.verdict import Verdict
-from ..language import Text
+from ..language import Text, with_offset
 from ..messages.cards import message
 from .own_notebook import colab_notebook, own_path
 from .session import being_graded
@@ -102,8 +102,7 @@ def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> 
     except (KeyError, TypeError, ValueError):  # edited by hand
         return
     late = (now or datetime.now(UTC)) - due
-    zone = f"{due:%z}"
-    time = f"{due:%Y-%m-%d %H:%M} (UTC{zone[:3]}:{zone[3:5]})" if zone else f"{due:%Y-%m-%d %H:%M}"
+    time = with_offset(due)
     if late <= grace:
         yield message("due.in_time", time=time)
     else:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import shutil
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from pathlib import Path
 
-from ...language import LANGUAGES, Text
+from ...language import LANGUAGES, Text, with_offset
 from ...messages.feedback import RECEIPT
 from ..collecting.attempts import Attempt, AttemptStore
 from ..collecting.counted_attempts import within_limit
@@ -31,7 +31,7 @@ def write_receipt(course: CourseSettings, assignment: str, student: str, until: 
     """Write a receipt in place of a student's feedback page. `until` is the time when the page may be made."""
     attempt = AttemptStore(course, assignment).submitted(student)
     place, graded = course.feedback(assignment, student), course.autograded(assignment, student)
-    sentences = [*_received(course, assignment, student, attempt), RECEIPT["later"].format(time=_local(until))]
+    sentences = [*_received(course, assignment, student, attempt), RECEIPT["later"].format(time=with_offset(until))]
     _write(place, [path.stem for path in graded.glob("*.ipynb")], assignment, sentences, course.language)
     for name in (SECRET, TIMESTAMP):
         if (graded / name).is_file():
@@ -63,7 +63,7 @@ def _received(course: CourseSettings, assignment: str, student: str, attempt: At
     limit = rules.of(assignment).attempts
     found = [RECEIPT["attempt_of" if limit else "attempt"].format(number=number, limit=limit)]
     if attempt.time:
-        time = _local(datetime.fromisoformat(attempt.time), rules.zone)
+        time = with_offset(datetime.fromisoformat(attempt.time).astimezone(rules.zone))
         found.insert(0, RECEIPT["received_at"].format(time=time))
     if attempt in within_limit(attempts, rules.of(assignment)):
         found.append(RECEIPT["graded"])
@@ -82,10 +82,3 @@ def _write(place: Path, names: list[str], assignment: str, sentences: list[Text]
         old.unlink()
     for name in names:
         (place / f"{name}.html").write_text(page, encoding="utf-8")
-
-
-def _local(time: datetime, zone: tzinfo | None = None) -> str:
-    """Return a time as text, with its distance from UTC."""
-    local = time.astimezone(zone) if zone else time
-    offset = f"{local.astimezone(local.tzinfo or UTC):%z}"
-    return f"{local:%Y-%m-%d %H:%M} (UTC{offset[:3]}:{offset[3:5]})"
