@@ -25,13 +25,13 @@ from ..limits import FULL, LANDLOCK, Limits
 from . import landlock
 from .cell_cache import RememberingShell
 from .channel import Channel, Closed
+from .clean_process import remove
 from .filesystem import HOME, TMP
 from .guard import Guard
 from .libc import CannotIsolate
 from .namespaces import enter_root, isolate_child, new_pid_namespace
 from .privileges import end_with_parent
 from .run_codec import Rehearsal
-from .walls import remove
 from .warmup import warm_shell, warm_up
 from .worker import serve
 

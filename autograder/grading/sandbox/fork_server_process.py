@@ -14,8 +14,9 @@ from types import TracebackType
 
 from ...errors import UserError
 from ..limits import FULL
+from .clean_process import environment, remove
 from .libc import CannotIsolate
-from .walls import environment, remove, strongest
+from .walls import strongest
 
 LARGEST_REPLY = 4096  # bytes of one message from the fork server
 NEEDS_LINUX = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import os
 import subprocess
 import sys
 
 from ..limits import AUTO, FULL, LANDLOCK
+from .clean_process import environment
 
 
 def strongest(isolation: str) -> str:
@@ -27,19 +27,3 @@ def _allows_namespaces() -> bool:
     command = [sys.executable, "-P", "-m", f"{__package__}.namespace_trial"]
     quiet = subprocess.DEVNULL
     return not subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environment(), cwd="/").returncode
-
-
-def environment() -> dict[str, str]:
-    """Return the environment variables of a fork server, which hold nothing of the instructor's."""
-    kept = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
-    return kept | {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-
-
-def remove(folder: str) -> subprocess.Popen[bytes]:
-    """Start to delete a student's folder, in a process of its own. Return the process.
-
-    The folder may be deeper than Python's recursion goes, and hold more files than a fork server has time for.
-    """
-    return subprocess.Popen(
-        ["rm", "-rf", folder], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()
-    )

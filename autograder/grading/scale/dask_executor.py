@@ -96,19 +96,27 @@ class DaskExecutor(Executor):
 
     def _send(self, digest: str, tasks: Sequence[_Task]) -> None:
         try:
-            workers = [address for address in self._client.scheduler_info(n_workers=-1)["workers"]]
-            fitting = [address for address in workers if address not in self._refused]
-            if self._refused and not fitting:
-                raise UserError("no worker has the versions of this machine: install the same wheel on them")
             packed = [task.packed for task in tasks]
             sent = self._client.submit(
                 grade_batch, digest, self._key, versions(), packed,
-                pure=False, workers=fitting if self._refused else None,
+                pure=False, workers=self._fitting_workers(),
             )  # fmt: skip
             self._sent.add(sent)
             sent.add_done_callback(lambda future: self._done(digest, tasks, future))  # type: ignore[no-untyped-call]
         except Exception as error:
             _fail(tasks, error)
+
+    def _fitting_workers(self) -> list[str] | None:
+        """Return the addresses of the workers that were not refused, or None if all may be used.
+
+        Raises UserError if every worker was refused.
+        """
+        if not self._refused:
+            return None
+        fitting = [each for each in self._client.scheduler_info(n_workers=-1)["workers"] if each not in self._refused]
+        if not fitting:
+            raise UserError("no worker has the versions of this machine: install the same wheel on them")
+        return fitting
 
     def _done(self, digest: str, tasks: Sequence[_Task], sent: DaskFuture[Any]) -> None:
         """Hand over results. What a worker could not do is sent again."""
