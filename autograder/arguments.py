@@ -11,9 +11,10 @@ from .grading.limits import ISOLATIONS
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command and options of a command line. `arguments` are its words, or None for the process's own.
+    """Return the command and options of a command line.
 
-    Ends the process with a message if the command line is wrong.
+    `arguments` are its words, or None for the process's own. Ends the process with a message if the command line is
+    wrong.
     """
     parser = argparse.ArgumentParser(
         prog="autograder", description="A course on torch.autograd and its graded checker."

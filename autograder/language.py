@@ -63,7 +63,10 @@ _RUSSIAN = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
 
 
 def with_offset(time: datetime) -> str:
-    """Return a time with its distance from UTC, the same in both languages. A time without a zone has none."""
+    """Return a time with its distance from UTC, the same in both languages.
+
+    A time without a zone has none.
+    """
     offset = f"{time:%z}"
     return f"{time:%Y-%m-%d %H:%M}" + (f" (UTC{offset[:3]}:{offset[3:5]})" if offset else "")
 

@@ -68,7 +68,10 @@ class Card:
         return message(id, **said).read(self.language)
 
     def _has_aspects(self) -> bool:
-        """Return whether to list the aspects. Aspects are left out if the answer raised an error or was not run."""
+        """Return whether to list the aspects.
+
+        Aspects are left out if the answer raised an error or was not run.
+        """
         finding = self.verdict.finding
         ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
         return self.verdict.state in ("passed", "not yet") and bool(ran)

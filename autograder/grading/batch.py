@@ -153,10 +153,11 @@ class Batch:
         ahead: int,
         waits: Callable[[list[str]], None] = lambda students: None,
     ) -> Iterator[GradedSubmission]:
-        """Run the submissions in `folders`, and write nothing. Yields each graded submission when its run ends.
+        """Run the submissions in `folders`, and write nothing.
 
-        At most `ahead` submissions run or wait for the caller at a time. If no submission ends for some seconds,
-        `waits` is called with the students whose submissions are running.
+        Yields each graded submission when its run ends. At most `ahead` submissions run or wait for the caller
+        at a time. If no submission ends for some seconds, `waits` is called with the students whose submissions
+        are running.
         Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
         """
         data = self._course_snapshot, self._assignment_snapshot

@@ -100,7 +100,10 @@ def grade_course(
 
 @contextlib.contextmanager
 def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]]:
-    """Yield an executor, and the number of submissions that it should get at a time. This is a context manager."""
+    """Yield an executor, and the number of submissions that it should get at a time.
+
+    This is a context manager.
+    """
     if scheduler is None:
         with core_threads(jobs) as threads:
             yield threads, 2 * jobs

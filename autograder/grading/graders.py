@@ -19,10 +19,10 @@ from .submission.grader import close_graders, process_grader
 
 @contextlib.contextmanager
 def open_graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess | None) -> Iterator[None]:
-    """Let the grader use the fork server `starting`, if any, in the `with` block. This is a context manager.
+    """Let the grader use the fork server `starting`, if any, in the `with` block.
 
-    At the end of the `with` block all graders are closed. Fatal errors in the `with` block become UserErrors with the
-    remedy.
+    This is a context manager. At the end of the `with` block all graders are closed. Fatal errors in the `with`
+    block become UserErrors with the remedy.
     """
     chosen = isolation or course.isolation.isolation
     if starting and chosen == AUTO and strongest(AUTO) == LANDLOCK:

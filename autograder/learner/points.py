@@ -34,7 +34,10 @@ class LessonNotebook:
 
     @property
     def by_grade_id(self) -> dict[str, dict[str, Any]]:
-        """A dict from grade id to cell. Of two cells with the same grade id the last is taken, as nbgrader does."""
+        """A dict from grade id to cell.
+
+        Of two cells with the same grade id the last is taken, as nbgrader does.
+        """
         named = {str(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
         return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 

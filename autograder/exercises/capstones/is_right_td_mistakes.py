@@ -23,7 +23,10 @@ def _test(
     exact: bool = False,
     **fault: Any,
 ) -> bool:
-    """Run a test on the program `td`; the arguments choose its stream of steps, its table, and a fault of its own."""
+    """Run a test on the program `td`.
+
+    The arguments choose its stream of steps, its table, and a fault of its own.
+    """
     found, truth = (torch.tensor(start, dtype=torch.float64, requires_grad=True) for _ in range(2))
     td(found, steps, gamma, lam, 0.5)
     learn([truth], lambda state: truth[state], steps, gamma, lam, 0.5, **{"ends": "terminated", **fault})

@@ -44,9 +44,10 @@ def _linked(
     counts_again: bool = False,
     mean: bool = False,
 ) -> list[Tensor]:
-    """Carry gradients from link to link. The loss of step t goes back through `back(t)` calls; 0 leaves it out.
+    """Carry gradients from link to link.
 
-    If `counts_again`, the gradients of a step are added once more at each link. If `mean`, the losses are averaged.
+    The loss of step t goes back through `back(t)` calls; 0 leaves it out. If `counts_again`, the gradients of a
+    step are added once more at each link. If `mean`, the losses are averaged.
     """
     weights, links = _weights(cell), []
     sums = [torch.zeros_like(w) for w in weights]

@@ -157,7 +157,10 @@ def _reachable(loss: Tensor) -> list[Any]:
 
 
 def _by_hooks(loss: Tensor, backward: Callable[[], object], remove: bool = True) -> list[str]:
-    """Return the names of the nodes as `backward()` runs them, seen by hooks. If `remove` is False, the hooks stay."""
+    """Return the names of the nodes as `backward()` runs them, seen by hooks.
+
+    If `remove` is False, the hooks stay.
+    """
     order: list[str] = []
     handles = [node.register_prehook(lambda _, node=node: order.append(node.name())) for node in _reachable(loss)]
     backward()

@@ -84,7 +84,10 @@ def recompute(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _differentiate(loss: Tensor, x: Tensor, alone: bool) -> object:
-    """Return the gradient of `x`, or the error of the backward pass. If `alone` is true, `x` gets no `.grad`."""
+    """Return the gradient of `x`, or the error of the backward pass.
+
+    If `alone` is true, `x` gets no `.grad`.
+    """
     try:
         if alone:
             return torch.autograd.grad(loss, x, allow_unused=True)[0]

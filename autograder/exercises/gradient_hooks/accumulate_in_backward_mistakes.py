@@ -110,7 +110,10 @@ def counts_passes(model: nn.Module, make_optimizer: MakeOptimizer) -> Any:
 
 
 def _with(model: nn.Module, hook: Callable[[Tensor], None], after: Callable[[], None]) -> Any:
-    """Return a function `backward(loss, last)`. In the last pass of a window it runs `hook`, and then `after`."""
+    """Return a function `backward(loss, last)`.
+
+    In the last pass of a window it runs `hook`, and then `after`.
+    """
     ending: list[bool] = []
     for parameter in _trained(model):
         parameter.register_post_accumulate_grad_hook(lambda each: hook(each) if ending[0] else None)

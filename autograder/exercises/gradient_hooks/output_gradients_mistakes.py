@@ -151,7 +151,10 @@ def takes_the_inputs_with_gradient(model: nn.Module, x: Tensor) -> Found:
 def _of_outputs(
     model: nn.Module, x: Tensor, run: Callable[[Tensor], object] | None = None, nested: bool = True
 ) -> Found:
-    """Return the gradients of the outputs of linear layers. `run` gets what the model returns, and runs the pass."""
+    """Return the gradients of the outputs of linear layers.
+
+    `run` gets what the model returns, and runs the pass.
+    """
     layers = _linears(model) if nested else {k: m for k, m in model.named_children() if isinstance(m, nn.Linear)}
     found: dict[str, list[list[Tensor]]] = {name: [] for name in layers}
     handles = [

@@ -147,7 +147,10 @@ def _unpack_archive(source: Path, into: Path, found: Unpacked, prefix: str, dept
 
 
 def _open(source: Path) -> zipfile.ZipFile:
-    """Open an archive. Raises BadZipFile if its table of contents is broken: `zipfile` raises many kinds of errors."""
+    """Open an archive.
+
+    Raises BadZipFile if its table of contents is broken: `zipfile` raises many kinds of errors.
+    """
     try:
         return zipfile.ZipFile(source)
     except (ValueError, struct.error, NotImplementedError, OverflowError) as error:
@@ -245,7 +248,10 @@ def _unicode_path(extra: bytes) -> str | None:
 
 
 def _time(entry: zipfile.ZipInfo) -> datetime | None:
-    """Return the modification time of an entry. Returns None for the earliest possible time, which means none."""
+    """Return the modification time of an entry.
+
+    Returns None for the earliest possible time, which means none.
+    """
     try:
         time = datetime(*entry.date_time)
     except ValueError:

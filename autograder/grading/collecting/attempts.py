@@ -101,7 +101,7 @@ class AttemptStore:
         return [path for path in sorted(above.rglob("*")) if _is_file(path) and path.name != _RECORD]
 
     def secret(self, student: str, attempt: Attempt) -> bytes | None:
-        """Return the file by which nbgrader's exchange finds the feedback on an attempt, or None if there is none."""
+        """Return the file by which nbgrader's exchange finds feedback on an attempt, or None."""
         with contextlib.suppress(FileNotFoundError):
             return (self._above(student) / attempt.digest[:16] / SECRET).read_bytes()
         return None
@@ -167,7 +167,10 @@ def digest_of(files: Mapping[str, Path]) -> str:
 
 
 def _in_utc(text: str) -> str | None:
-    """Return the time in nbgrader's file as ISO 8601, or None. Raises ValueError if the file holds something else."""
+    """Return the time in nbgrader's file as ISO 8601, or None.
+
+    Raises ValueError if the file holds something else.
+    """
     return parse_utc(text.strip()).replace(tzinfo=UTC).isoformat() if text.strip() else None
 
 

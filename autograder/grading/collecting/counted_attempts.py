@@ -29,10 +29,10 @@ def grade_counted(
     graded: Callable[[list[Result]], None] = lambda results: None,
     **options: Any,
 ) -> list[Result]:
-    """Grade an assignment, with the attempts that count by its rules. Returns the result of every submission.
+    """Grade an assignment, with the attempts that count by its rules.
 
-    If the best attempt counts, all attempts are graded one after the other. `graded` is called with the results after
-    each round. The other parameters and the errors are those of `grade`.
+    Returns the result of every submission. If the best attempt counts, all attempts are graded one after the other.
+    `graded` is called with the results after each round. The other parameters and the errors are those of `grade`.
     """
     rules = current_rules(course.root)
     if not rules.rules.of(assignment).chooses:
@@ -72,10 +72,10 @@ def submit_counted(
     *,
     again: bool = False,
 ) -> list[str]:
-    """Make the attempt that counts the submitted one, for each of `students`. Returns the students with a change.
+    """Make the attempt that counts the submitted one, for each of `students`.
 
-    `tried` maps students to the digests of attempts that were graded in this run. If `again` is True, scores of
-    earlier runs do not count.
+    Returns the students with a change. `tried` maps students to the digests of attempts that were graded in this
+    run. If `again` is True, scores of earlier runs do not count.
     """
     store, changed = AttemptStore(course, assignment), []
     with locked(course.root, assignment):

@@ -88,7 +88,7 @@ def _locked_folder(folder: Path) -> Iterator[None]:
 
 
 def replace_json(path: Path, data: Any) -> None:
-    """Write `data` as JSON atomically: a killed process leaves the old contents of the file, or the new ones."""
+    """Write `data` into a file as JSON, atomically."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_suffix(f".{os.getpid()}")
     draft.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")

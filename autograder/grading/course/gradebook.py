@@ -118,7 +118,10 @@ class Book:
         return found
 
     def is_due(self, assignment: str) -> bool:
-        """Return whether an assignment has a due date. Raises MissingEntry if the gradebook lacks the assignment."""
+        """Return whether an assignment has a due date.
+
+        Raises MissingEntry if the gradebook lacks the assignment.
+        """
         return self._gradebook.find_assignment(assignment).duedate is not None
 
     def set_missing_due_date(self, assignment: str, due: datetime) -> None:

@@ -58,7 +58,10 @@ class AssignmentSnapshot:
 
     @classmethod
     def of(cls, source: Path, released: dict[str, ReleasedNotebook], due: bool) -> AssignmentSnapshot:
-        """Create a snapshot of the assignment in the folder `source`. Raises UserError if its files are too large."""
+        """Create a snapshot of the assignment in the folder `source`.
+
+        Raises UserError if its files are too large.
+        """
         files = encoded_files(source)
         digest = hashlib.sha256(repr((source, released, files, due)).encode()).hexdigest()
         return cls(source.name, released, files, due, digest)

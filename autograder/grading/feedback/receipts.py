@@ -28,7 +28,10 @@ _PAGE = """<!DOCTYPE html>
 
 
 def write_receipt(course: CourseSettings, assignment: str, student: str, until: datetime) -> None:
-    """Write a receipt in place of a student's feedback page. `until` is the time when the page may be made."""
+    """Write a receipt in place of a student's feedback page.
+
+    `until` is the time when the page may be made.
+    """
     attempt = AttemptStore(course, assignment).submitted(student)
     place, graded = course.feedback(assignment, student), course.autograded(assignment, student)
     sentences = [*_received(course, assignment, student, attempt), RECEIPT["later"].format(time=with_offset(until))]

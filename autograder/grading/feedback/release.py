@@ -55,7 +55,7 @@ def release_pages(course: CourseSettings, assignment: str, students: Sequence[st
 
 
 def release_folder(course: CourseSettings, assignment: str, student: str, above: Path) -> Release:
-    """Release pages that lie in `above`/`student`/`assignment`, and not in the course's folder for feedback."""
+    """Release the pages in the folder `above`/`student`/`assignment`, in place of the course's own."""
     done = Release([student])
     config = deepcopy(course.config)
     config.CourseDirectory.feedback_directory = str(above)
@@ -64,7 +64,10 @@ def release_folder(course: CourseSettings, assignment: str, student: str, above:
 
 
 def _release(course: CourseSettings, assignment: str, student: str, done: Release) -> None:
-    """Copy one student's pages to the exchanges, as `nbgrader release_feedback` does. The outcome goes into `done`."""
+    """Copy one student's pages to the exchanges, as `nbgrader release_feedback` does.
+
+    The outcome goes into `done`.
+    """
     for language in LANGUAGES:
         if language in done.failed or not course.was_released(assignment, language):
             continue

@@ -141,7 +141,10 @@ def language_of(nb: NotebookNode) -> str:
 
 
 def _ours(nb: NotebookNode) -> dict[str, Any]:
-    """Return the metadata that the release wrote into the notebook. A student may have forged the metadata."""
+    """Return the metadata that the release wrote into the notebook.
+
+    A student may have forged the metadata.
+    """
     noted = nb.metadata.get("autograder")
     return noted if isinstance(noted, dict) else {}
 

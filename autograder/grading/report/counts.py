@@ -190,7 +190,10 @@ def verdict_in(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str
 
 
 def _state(verdict: Verdict | None) -> str:
-    """Return the state under which the report counts a verdict. If `verdict` is None, the state is `NO_VERDICT`."""
+    """Return the state under which the report counts a verdict.
+
+    If `verdict` is None, the state is `NO_VERDICT`.
+    """
     if verdict is None:
         return NO_VERDICT
     tampered = verdict.state == "our error" and _fault(verdict)[0] == "tampered"

@@ -181,7 +181,10 @@ def _run(wrong: Wrong, case: int) -> Run:
 
 
 def _code_before(exercise: Exercise, lessons: Sequence[Lesson]) -> str:
-    """Return the code that a table of predictions is about: the last cell above it that belongs to no exercise."""
+    """Return the code that a table of predictions is about.
+
+    It is the last cell above the table that belongs to no exercise.
+    """
     for lesson in lessons:
         code = ""
         for cell in lesson.cells:

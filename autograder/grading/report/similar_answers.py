@@ -121,7 +121,10 @@ def _windows(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
 
 
 def _shared(one: Sequence[Token], other: Sequence[Token]) -> list[Token]:
-    """Return the tokens of `one` that `other` has in the same order, or an empty list if the two are not alike."""
+    """Return the tokens of `one` that `other` has in the same order.
+
+    The list is empty if the two are not alike.
+    """
     first, second = [token.text for token in one], [token.text for token in other]
     if Indel.normalized_similarity(first, second, score_cutoff=_ALIKE) < _ALIKE:
         return []

@@ -22,9 +22,9 @@ from .store import Request, RequestStore
 
 
 def list_requests(root: Path, assignment: str | None) -> int:
-    """Print the open requests of one assignment, or of all, each with the cards of the exercises that it is about.
+    """Print the open requests of one assignment, or of all, with cards.
 
-    Returns the exit status 0.
+    The cards are those of the exercises that a request is about. Returns the exit status 0.
     """
     course = course_settings(root)
     for name in [assignment] if assignment else course.assignments():

@@ -72,7 +72,10 @@ def _sender(attempt: Attempt | None) -> tuple[str, ...]:
 
 
 def _pages(course: CourseSettings, assignment: str, student: str) -> Iterator[Path]:
-    """Yield the pages of a student's graded notebooks. Other pages in the folder are the student's own files."""
+    """Yield the pages of a student's graded notebooks.
+
+    Other pages in the folder are the student's own files.
+    """
     place = course.feedback(assignment, student)
     pages = [place / f"{path.stem}.html" for path in course.autograded(assignment, student).glob("*.ipynb")]
     yield from sorted(page for page in pages if page.is_file())

@@ -75,7 +75,10 @@ def applied_rules(root: Path) -> CourseRules | None:
 
 
 def current_rules(root: Path) -> CourseRules:
-    """Return the rules that grades follow. Before the first grading they are those in the files of the course."""
+    """Return the rules that grades follow.
+
+    Before the first grading they are those in the files of the course.
+    """
     return applied_rules(root) or written_rules(root)
 
 
@@ -88,10 +91,10 @@ def _parsed(text: str, said: Mapping[str, str], source: str, students: str) -> C
 
 
 def apply_rules(root: Path, db: Any, new: CourseRules) -> None:
-    """Write due dates and extensions into the gradebook, and record the rules. `db` is the gradebook's session.
+    """Write due dates and extensions into the gradebook, and record the rules.
 
-    A due date or an extension that the old rules did not state either is left alone: an instructor has set it.
-    Penalties are updated by the next run of `autograder grade`.
+    `db` is the gradebook's session. A due date or an extension that the old rules did not state either is left
+    alone: an instructor has set it. Penalties are updated by the next run of `autograder grade`.
     """
     old = applied_rules(root) or CourseRules(Rules(), {})
     for assignment in db.query(Assignment):

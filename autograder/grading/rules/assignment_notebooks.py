@@ -64,7 +64,10 @@ def set_points(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[
 
 
 def deadlines(one: AssignmentRules, rules: Rules) -> Iterator[tuple[str, object]]:
-    """Yield what a notebook tells its student about deadlines, as items of its metadata. Times are in ISO 8601."""
+    """Yield what a notebook tells its student about deadlines, as items of its metadata.
+
+    Times are in ISO 8601.
+    """
     if one.due:
         yield "due", one.due.astimezone(rules.zone).isoformat()
         yield "late", [[int(step.until.total_seconds()), step.credit] for step in one.late]

@@ -120,7 +120,10 @@ class Table:
 
 
 def read_span(text: str, where: str) -> timedelta:
-    """Return the time span that a text like "10min", "36h", "2d" or "1d 12h" states. Raises BadRule for other texts."""
+    """Return the time span that a text like "10min", "36h", "2d" or "1d 12h" states.
+
+    Raises BadRule for other texts.
+    """
     if not re.fullmatch(rf"({_SPAN.pattern}\s*)+", text.strip()):
         raise BadRule(f"{where} is {text!r}; a time span looks like 10min, 36h, 2d or 1d 12h")
     return sum((int(number) * _UNITS[unit] for number, unit in _SPAN.findall(text)), timedelta(0))

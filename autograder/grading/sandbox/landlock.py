@@ -130,9 +130,10 @@ def _without(hidden: Path, path: Path) -> Iterator[_Rule]:
 
 
 def _become_another(folder: str) -> bool:
-    """Become another user if this process is root and can. Return whether no other process has the same user.
+    """Become another user if this process is root and can.
 
-    The new user owns `folder`. Where root stays what it is, it is an ordinary user without its capabilities.
+    Return whether no other process has the same user. The new user owns `folder`. Where root stays what it is, it
+    is an ordinary user without its capabilities.
     """
     first = _first_of_users()
     if first is None:
@@ -152,7 +153,7 @@ def _become(user: int, folder: str) -> None:
 
 @functools.cache
 def _first_of_users() -> int | None:
-    """Return the number from which each child gets a user of its own, NOBODY, or None if the user stays the same.
+    """Return the number from which each child gets a user of its own, NOBODY, or None.
 
     A process of its own tries it. In a user namespace the high numbers are unknown. Without capabilities, and where
     Python lies in a folder that only root enters, root cannot become anybody else.

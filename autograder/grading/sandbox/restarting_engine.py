@@ -37,7 +37,10 @@ class RestartingEngine:
             self._engine.close()
 
     def get(self) -> Engine:
-        """Return the engine, and start it if necessary. Raises NoForkServer if too many fork servers have died."""
+        """Return the engine, and start it if necessary.
+
+        Raises NoForkServer if too many fork servers have died.
+        """
         with self._lock:
             while self._engine is None:
                 if not self._left:
@@ -54,7 +57,10 @@ class RestartingEngine:
             return self._engine
 
     def lost(self, engine: Engine) -> bool:
-        """Return whether the fork server of `engine` has died. If it has died, the next `get` starts another engine."""
+        """Return whether the fork server of `engine` has died.
+
+        If it has died, the next `get` starts another engine.
+        """
         until = time.monotonic() + _REAPED
         while engine.alive and time.monotonic() < until:
             time.sleep(0.02)

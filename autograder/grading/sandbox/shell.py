@@ -55,7 +55,10 @@ class Outputs:
         self.cells.append({"output_type": "error", "ename": error, "evalue": "", "traceback": lines})
 
     def stream(self, name: str, text: str) -> None:
-        """Add printed text to the output stream `name` ("stdout" or "stderr"). Text beyond the limit is dropped."""
+        """Add printed text to the output stream `name` ("stdout" or "stderr").
+
+        Text beyond the limit is dropped.
+        """
         text = text[: max(self.left, 0)]
         self.left -= len(text)
         last = self.cells[-1] if self.cells else {}
@@ -193,7 +196,10 @@ class Shell(InteractiveShell):
     system = system_piped  # IPython has both names
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        """Return the output of a command, as a list of lines if `split` is True. It is empty if none may be run."""
+        """Return the output of a command, as a list of lines if `split` is True.
+
+        It is empty if none may be run.
+        """
         try:
             return super().getoutput(cmd, split, depth + 1)
         except PermissionError as refused:

@@ -27,7 +27,10 @@ def versions() -> dict[str, str]:
 
 
 def differences(mine: dict[str, str], theirs: dict[str, str]) -> str:
-    """Return the versions of `theirs` that differ from `mine`, in words. The text is empty if there are none."""
+    """Return the versions of `theirs` that differ from `mine`, in words.
+
+    The text is empty if there are none.
+    """
     wrong = {name: value for name, value in mine.items() if theirs.get(name) != value}
     return "; ".join(f"{name} {theirs.get(name, 'missing')} instead of {value}" for name, value in wrong.items())
 

@@ -116,7 +116,10 @@ class Roster:
         return [student for student in self.students if student.group and names.key(student.group) == key]
 
     def without_group(self, name: str) -> str:
-        """Return a name without the group in front of it. Moodle writes "Team 7-Anna Petrova" for a team's members."""
+        """Return a name without the group in front of it.
+
+        Moodle writes "Team 7-Anna Petrova" for a team's members.
+        """
         groups = (student.group for student in self.students if student.group)
         return next((name.removeprefix(f"{each}-") for each in groups if name.startswith(f"{each}-")), name)
 
@@ -138,7 +141,10 @@ class Roster:
 
 
 def _is_another(student: Student, emails: Sequence[str]) -> bool:
-    """Return whether a student's address differs from all of `emails`. Another domain alone makes no difference."""
+    """Return whether a student's address differs from all of `emails`.
+
+    Another domain alone makes no difference.
+    """
     own = student.email.casefold().partition("@")[0]
     return bool(own and emails) and all(own != each.casefold().partition("@")[0] for each in emails)
 
