@@ -42,8 +42,8 @@ class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
 class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
     """A preprocessor that removes the cells of the other language.
 
-    The base class is nbconvert's preprocessor that removes cells by tag. This class also writes the language into the
-    notebook's metadata.
+    The base class is nbconvert's preprocessor that removes cells by tag. This class also writes into the notebook's
+    metadata the language and, if nbgrader makes the release, the assignment.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -51,6 +51,8 @@ class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
         nb, resources = super().preprocess(nb, resources)
         ours = nb.metadata.setdefault("autograder", {})
         ours["language"] = next(x for x in LANGUAGES if x != removed)
+        if assignment := resources.get("nbgrader", {}).get("assignment"):
+            ours["assignment"] = assignment  # so that `ready` knows that there is a place to hand it in
         _add_start(nb, ours.get("lesson"), ours["language"])
         return nb, resources
 

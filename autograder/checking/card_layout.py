@@ -44,7 +44,9 @@ class Card:
         self.verdict, self.exercise, self.language = verdict, exercise, language
         self.title = exercise.title.read(language)
         self.state = f"{_SIGNS[verdict.state]} {self._say(f'state.{verdict.state}')}"
-        self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
+        every = verdict.state == "not yet" and verdict.points == verdict.maximum
+        points = "card.every_point" if every else "card.points"
+        self.points = self._say(points, earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
         self.aspects = list(self._aspects()) if self._has_aspects() else []
         self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
         self.mistake = exercise.mistakes[verdict.mistake].says.read(language) if verdict.mistake else ""
@@ -85,8 +87,12 @@ class Card:
         explained = self.verdict.finding.aspect if self.verdict.finding else ""
         for aspect in self.verdict.aspects:
             points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
-            waiting = f" ({self._say('card.waiting')})" if aspect.state == "waiting" else ""
-            yield aspect.state, says[aspect.name] + waiting, points, aspect.name == explained
+            sentence = says[aspect.name]
+            if aspect.state == "wrong":
+                sentence = f"{self._say('card.not_met')}: {sentence}"  # the sentence alone would read as a fact
+            elif aspect.state == "waiting":
+                sentence = f"{sentence} ({self._say('card.waiting')})"
+            yield aspect.state, sentence, points, aspect.name == explained
 
     def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
         """Yield label and lines of each row of the card's table: the call, its inputs and its result.

@@ -35,7 +35,7 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
     if any(run.raised and run.raised.parameters == _STUB for run in runs):
         return unobserved(exercise, "not attempted", Note("absent.stub", {}))
     if missing := _missing_entries(exercise, runs[0], expected.solution[0]):
-        return _unfilled(exercise, missing)
+        return _unfilled(exercise, missing, len(_tables(exercise, runs[0], expected.solution[0])[1]))
     untouched = code is None or code == expected.given_code
     if untouched and expected.given is not None and _all_same(exercise, runs, expected.given):
         return unobserved(exercise, "not attempted", Note("absent.given", {}))
@@ -76,7 +76,7 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
         return unobserved(exercise, "not yet", kind)
     gaps = [str(entry) for entry, value in answer.items() if value is Ellipsis] if wanted == "dict" else []
     if gaps:
-        return _unfilled(exercise, gaps)
+        return _unfilled(exercise, gaps, len(answer))
     return None
 
 
@@ -90,9 +90,10 @@ def _is_a(wanted: str, answer: object) -> bool:
     return isinstance(answer, type) if wanted == "class" else callable(answer) and not isinstance(answer, type)
 
 
-def _unfilled(exercise: Exercise, gaps: Sequence[str]) -> Verdict:
+def _unfilled(exercise: Exercise, gaps: Sequence[str], total: int) -> Verdict:
     entries = ", ".join(f"`{gap}`" for gap in gaps)
-    return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": entries}))
+    counts = {"filled": total - len(gaps), "total": total}
+    return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": entries, **counts}))
 
 
 def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:

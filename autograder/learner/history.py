@@ -81,3 +81,17 @@ def standings() -> dict[str, Standing]:
         if verdict.points > standing.best.points or verdict.state == "passed":
             standing.best = verdict
     return found
+
+
+def begun_tables() -> dict[str, Verdict]:
+    """Return a dict from exercise name to the last verdict on a table of predictions that still had gaps.
+
+    Tables without any entry are left out.
+    """
+    return {verdict.exercise: verdict for verdict in verdicts() if filled_entries(verdict)}
+
+
+def filled_entries(verdict: Verdict) -> dict[str, object]:
+    """Return the numbers `filled` and `total` of a table of predictions with gaps. Else the dict is empty."""
+    notes = verdict.finding.got if verdict.finding else ()
+    return next((n.parameters for n in notes if n.id == "absent.entries" and n.parameters.get("filled")), {})

@@ -1,6 +1,6 @@
-"""Points of exercises in a learner's notebook, and its due date.
+"""A learner's notebook: the points of its exercises, its assignment and its due date.
 
-An instructor can change both in a notebook.
+An instructor can change them in a notebook.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ class LessonNotebook:
         """Return the points that a verdict on exercise `name` gives in this notebook. None gives 0."""
         return verdict.points_out_of(self.worth(name)) if verdict else 0.0
 
+    def label(self, name: str, language: str) -> str:
+        """Return the title and the name of exercise `name`, as a table shows them. An extra exercise is marked."""
+        extra = "" if self.counts(name) else f" ({message('progress.extra').read(language)})"
+        return f"{self.exercises[name].title.read(language)} · `{name}`{extra}"
+
     def total(self) -> float:
         """Return the sum of points of the exercises that count toward the grade."""
         return sum(self.worth(name) for name in self.exercises if self.counts(name))
@@ -85,10 +90,23 @@ def _first_of_colab() -> dict[str, Any] | None:
     return None if being_graded() else colab_notebook()
 
 
+def describe_state(verdict: Verdict) -> Text:
+    """Return the words for a verdict's state. An answer that is wrong but has points is partly right."""
+    partly = verdict.state == "not yet" and verdict.points > 0
+    return message("state.partly" if partly else f"state.{verdict.state}")
+
+
 def nbgrader_of(cell: dict[str, Any]) -> dict[str, Any]:
     """Return nbgrader's metadata of a cell, or an empty dict if there is none."""
     ours = cell["metadata"].get("nbgrader")
     return ours if isinstance(ours, dict) else {}
+
+
+def describe_assignment(metadata: dict[str, Any]) -> Iterator[Text]:
+    """Yield a sentence on where to hand in a notebook, or nothing if no course has released it."""
+    assignment = metadata.get("autograder", {}).get("assignment")
+    if isinstance(assignment, str):
+        yield message("ready.where", assignment=assignment)
 
 
 def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> Iterator[Text]:

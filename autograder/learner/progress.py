@@ -9,8 +9,8 @@ from pathlib import Path
 from .. import exercises
 from ..authoring.source import NOTEBOOKS
 from ..messages.cards import message
-from .history import Standing, standings
-from .points import LessonNotebook, nbgrader_of, saved_notebook
+from .history import Standing, begun_tables, filled_entries, standings
+from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
 from .session import SESSION
 from .working_copy import read_notebook
@@ -21,8 +21,8 @@ def progress_table() -> Table | Reply:
 
     The points of this notebook's lesson are those of this notebook, because an instructor can change them.
     """
-    done = standings()
-    if not done:
+    done, begun = standings(), begun_tables()
+    if not done and not begun:
         return Reply((message("progress.empty"),))
     language = SESSION.speaks
 
@@ -31,15 +31,19 @@ def progress_table() -> Table | Reply:
 
     rows = []
     here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
-    for lesson in dict.fromkeys(standing.best.lesson for standing in done.values() if standing.best.lesson in here):
+    verdicts = [*(standing.best for standing in done.values()), *begun.values()]
+    for lesson in dict.fromkeys(verdict.lesson for verdict in verdicts if verdict.lesson in here):
         known = exercises.load(lesson)
         notebook = saved_notebook(known) if lesson == SESSION.lesson else LessonNotebook([], {}, known)
         for name in known:
             if standing := done.get(name):
-                extra = "" if notebook.counts(name) else f" ({say('progress.extra')})"
-                points = f"{notebook.earned(name, standing.best):g}/{notebook.worth(name):g}"
-                state = say(f"state.{standing.best.state}")
-                rows.append((lesson, name + extra, state, points, str(standing.checks)))
+                best, state, checks = standing.best, describe_state(standing.best), standing.checks
+            elif name in begun:
+                best, state, checks = begun[name], message("state.begun", **filled_entries(begun[name])), 0
+            else:
+                continue
+            points = f"{notebook.earned(name, best):g}/{notebook.worth(name):g}"
+            rows.append((lesson, notebook.label(name, language), state.read(language), points, str(checks)))
     head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "state", "points", "attempts"))
     return Table(say("progress.title"), head, tuple(rows))
 
@@ -79,8 +83,6 @@ class Contents:
     def _said(self, core: set[str], every: Iterable[str], done: dict[str, Standing]) -> str:
         """Return what is done of a lesson, with a tick if every exercise that counts has passed."""
         passed = {name for name in every if name in done and done[name].best.state == "passed"}
-        if not passed:
-            return ""
         tick = "✓ " if core <= passed else ""
         extra = len(passed - core)
         more = message("contents.extra", count=extra).read(self.language) if extra else ""

@@ -24,10 +24,10 @@ from ..checking.verdict import MIME, Verdict
 from ..language import Text
 from ..messages.cards import message
 from .own_notebook import colab_notebook, own_path
-from .points import LessonNotebook, describe_due_date, nbgrader_of
+from .points import LessonNotebook, describe_assignment, describe_due_date, describe_state, nbgrader_of
 from .replies import Reply, Table
 from .session import SESSION, being_graded
-from .working_copy import Unreadable, read_notebook, restore_metadata
+from .working_copy import Unreadable, read_notebook, restore_metadata, untouched
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell
 
@@ -170,19 +170,31 @@ def label(cell: dict[str, Any]) -> str:
 
 def _table(run: FreshRun, hand_in: Text) -> Table:
     verdicts = run.verdicts
+    warnings = list(_unsaved(run)) or list(_unanswered(run, verdicts))
     to_mend = list(_to_mend(run, verdicts))
-    total = _points(run, verdicts, "ready.total")
-    return _points_table(run, verdicts, "ready.not" if to_mend else "ready.title", [*to_mend, *total, hand_in])
+    title = "ready.not" if warnings or to_mend else "ready.title"
+    return _points_table(run, verdicts, title, warnings, [*to_mend, *_points(run, verdicts, "ready.total")], hand_in)
 
 
 def _session_table(notebook: LessonNotebook, absent: str, hand_in: Text) -> Table:
     """Return a table of the points of this session. `absent` is the package that a fresh run lacks."""
     verdicts = {name: verdict for name, verdict in SESSION.last.items() if name in notebook.exercises}
-    below = [message("ready.no_nbclient", name=absent), *_points(notebook, verdicts, "ready.session_total"), hand_in]
-    return _points_table(notebook, verdicts, "ready.not", below)
+    below = [message("ready.no_nbclient", name=absent), *_points(notebook, verdicts, "ready.session_total")]
+    return _points_table(notebook, verdicts, "ready.not", list(_unsaved(notebook)), below, hand_in)
 
 
-def _points_table(notebook: LessonNotebook, verdicts: dict[str, Verdict], title: str, below: list[Text]) -> Table:
+def _points_table(
+    notebook: LessonNotebook,
+    verdicts: dict[str, Verdict],
+    title: str,
+    warnings: list[Text],
+    below: list[Text],
+    hand_in: Text,
+) -> Table:
+    """Return a table of the notebook's points.
+
+    Where there are warnings, this file is not the one to hand in, so the sentence `hand_in` is left out.
+    """
     language = _language(notebook.metadata)
 
     def say(id: str) -> str:
@@ -191,19 +203,34 @@ def _points_table(notebook: LessonNotebook, verdicts: dict[str, Verdict], title:
     rows = []
     for name in notebook.exercises:
         verdict = verdicts.get(name)
-        extra = "" if notebook.counts(name) else f" ({say('progress.extra')})"
-        state = say(f"state.{verdict.state}") if verdict else "—"
-        rows.append((name + extra, state, f"{notebook.earned(name, verdict):g}/{notebook.worth(name):g}"))
+        state = describe_state(verdict).read(language) if verdict else "—"
+        rows.append(
+            (notebook.label(name, language), state, f"{notebook.earned(name, verdict):g}/{notebook.worth(name):g}")
+        )
+    if not warnings:
+        below = [*below, hand_in, *describe_assignment(notebook.metadata)]
     below = [*below, *describe_due_date(notebook.metadata)]
     head = tuple(say(f"progress.{column}") for column in ("exercise", "state", "points"))
-    return Table(say(title), head, tuple(rows), tuple(text.read(language) for text in below))
+    told, said = (tuple(text.read(language) for text in texts) for texts in (warnings, below))
+    return Table(say(title), head, tuple(rows), said, told)
+
+
+def _unsaved(notebook: LessonNotebook) -> Iterator[Text]:
+    names = [label(cell) for cell in notebook.cells if _differs(cell)]
+    if names:
+        yield message("ready.unsaved", names=", ".join(names))
+
+
+def _unanswered(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
+    """Yield a warning if the saved file has no answer at all."""
+    written = any(name.startswith("written-") and not untouched(cell) for name, cell in run.by_grade_id.items())
+    if verdicts and not written and all(verdict.state == "not attempted" for verdict in verdicts.values()):
+        yield message("ready.nothing")
 
 
 def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
-    unsaved = [label(cell) for cell in run.cells if _differs(cell)]
-    if unsaved:
-        yield message("ready.unsaved", names=", ".join(unsaved))
     if run.metadata.get("autograder", {}).get("lesson") == SESSION.lesson:
+        unsaved = [label(cell) for cell in run.cells if _differs(cell)]
         passed = [name for name, verdict in SESSION.last.items() if verdict.state == "passed"]
         lost = [n for n in passed if n in verdicts and verdicts[n].state != "passed" and n not in unsaved]
         if lost:

@@ -38,26 +38,29 @@ class Reply:
 class Table:
     """A table as text and HTML.
 
-    `head` holds the names of the columns, `below` sentences under the table.
+    `head` holds the names of the columns, `below` sentences under the table. `warnings` are sentences above the table,
+    in bold.
     """
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     below: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(len(self.head))]
         lines = (
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (self.head, *self.rows)
         )
-        return "\n".join([self.title, *lines, *self.below])
+        return "\n".join([self.title, *self.warnings, *lines, *self.below])
 
     def _repr_html_(self) -> str:
         def row(cells: tuple[str, ...], tag: str) -> str:
-            inside = "".join(f'<{tag} style="text-align:left">{html.escape(cell)}</{tag}>' for cell in cells)
+            inside = "".join(f'<{tag} style="text-align:left">{inline(cell)}</{tag}>' for cell in cells)
             return f"<tr>{inside}</tr>"
 
         body = "".join(row(cells, "td") for cells in self.rows)
+        above = "".join(f"<p><strong>{inline(sentence)}</strong></p>" for sentence in (self.title, *self.warnings))
         below = "".join(f"<p>{inline(sentence)}</p>" for sentence in self.below)
-        return f"<p><strong>{html.escape(self.title)}</strong></p><table>{row(self.head, 'th')}{body}</table>{below}"
+        return f"{above}<table>{row(self.head, 'th')}{body}</table>{below}"

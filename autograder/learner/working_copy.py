@@ -218,7 +218,7 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
         known, since = remembered.get("answers", {}).get(grade_id, ("", 0))
         changed = since if known == digest(source, 16) else path.stat().st_mtime_ns
         stub = _source(stubs[grade_id]) if grade_id in stubs else None
-        answers[grade_id] = Answer(source, changed, bool(source.strip()) and source != stub and not _untouched(cell))
+        answers[grade_id] = Answer(source, changed, bool(source.strip()) and source != stub and not untouched(cell))
     return Copy(path, path.read_bytes(), notebook, answers)
 
 
@@ -230,7 +230,7 @@ def restore_metadata(notebook: dict[str, Any], fresh: dict[str, Any]) -> None:
         notebook["cells"][position]["metadata"]["nbgrader"] = dict(released[name]["metadata"]["nbgrader"])
 
 
-def _untouched(cell: dict[str, Any]) -> bool:
+def untouched(cell: dict[str, Any]) -> bool:
     """Return whether nbgrader's checksum shows that a cell is unchanged since its release.
 
     A comparison with the lesson's present stub would not suffice, because the stub may have changed since the release.

@@ -10,8 +10,15 @@ MESSAGES: dict[str, Text] = {
     "state.not yet": Text("not yet", "пока неверно"),
     "state.not attempted": Text("not attempted", "нет ответа"),
     "state.our error": Text("our error", "сбой проверки"),
+    "state.partly": Text("partly right", "частично верно"),
+    "state.begun": Text("begun, entries: {filled} of {total}", "начато, строк: {filled} из {total}"),
     # -- the rows of a card -------------------------------------------------------------------------------------
     "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
+    "card.every_point": Text(
+        "{earned} of {maximum} points; a requirement without points is not met yet",
+        "баллы: {earned} из {maximum}; требование без баллов пока не выполнено",
+    ),
+    "card.not_met": Text("Not met", "Не выполнено"),
     "card.called": Text("Called", "Вызов"),
     "card.with": Text("with", "где"),
     "card.inputs": Text("Inputs", "Входные данные"),
@@ -389,6 +396,10 @@ MESSAGES: dict[str, Text] = {
         "The saved file differs from what you ran, in: {names}. Save (Ctrl+S) and run ready() again.",
         "Сохранённый файл отличается от выполненного: {names}. Сохраните (Ctrl+S) и снова вызовите ready().",
     ),
+    "ready.nothing": Text(
+        "The saved file has no answer yet. Write one, save (Ctrl+S) and run ready() again.",
+        "В сохранённом файле пока нет ни одного ответа. Напишите ответ, сохраните (Ctrl+S) и снова вызовите ready().",
+    ),
     "ready.order": Text(
         "Passed in this session, but not from top to bottom in a fresh run: {names}. A cell was run out of order, "
         "changed or deleted.",
@@ -407,6 +418,10 @@ MESSAGES: dict[str, Text] = {
     "ready.file_in_colab": Text(
         "The file to hand in: {name}. Download it with File → Download → Download .ipynb.",
         "Файл для сдачи: {name}. Скачайте его: «Файл» → «Скачать» → «Скачать .ipynb».",
+    ),
+    "ready.where": Text(
+        "It is the assignment {assignment}: hand it in where your course collects work.",
+        "Это задание {assignment}: сдайте файл там, где на вашем курсе принимают работы.",
     ),
     "ready.unknown_file": Text(
         'Which notebook is this? Call ready("path/of/the/notebook.ipynb").',

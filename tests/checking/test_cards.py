@@ -166,3 +166,21 @@ def test_an_error_of_a_number_is_shown_as_a_part_of_the_largest_entry():
     known = Expected.from_json(exercises.keys("jacobian_products")["jacobian_rows"])
     text = judge(exercise, known.mistakes["through_float32"], known).text("en")
     assert re.search(r"Error, as a part of the largest entry: \d(\.\d)?e-0[78]; at most 1e-12 allowed", text)
+
+
+@pytest.mark.parametrize(
+    ("language", "not_met", "points"),
+    [
+        ("en", "Not met", "3 of 3 points; a requirement without points is not met yet"),
+        ("ru", "Не выполнено", "баллы: 3 из 3; требование без баллов пока не выполнено"),
+    ],
+)
+def test_a_wrong_aspect_is_not_stated_as_a_fact(language, not_met, points):
+    exercise = exercises.find("fix_traces")
+    known = Expected.from_json(exercises.keys("capstones")["fix_traces"])
+    verdict = judge(exercise, known.mistakes["maximizes"], known)
+    right, wrong = (aspect.says.read(language) for aspect in exercise.aspects)
+    for card in (verdict.text(language), verdict.html(language).replace("&nbsp;", " ")):
+        assert f"✓ {right}" in card
+        assert f"✗ {not_met}: {wrong}" in card
+        assert points in card

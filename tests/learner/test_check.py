@@ -116,7 +116,26 @@ def test_progress_survives_and_keeps_the_best(language, own_home, exercises):
     with (own_home / "progress.jsonl").open("a") as file:
         file.write('{"cut of')
     vars(SESSION).update(vars(Session()))
-    assert re.search(rf"{NAME}\s+passed\s+4/4\s+2", repr(autograder.progress()))
+    table = autograder.progress()
+    assert re.search(rf"{exercises[NAME].title.en} · `{NAME}`\s+passed\s+4/4\s+2", repr(table))
+    assert f"{exercises[NAME].title.en} · <code>{NAME}</code>" in table._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("language", "partly", "begun"),
+    [("en", "partly right", "begun, entries: 1 of 5"), ("ru", "частично верно", "начато, строк: 1 из 5")],
+)
+def test_progress_shows_what_is_partly_right_and_what_is_begun(language, partly, begun, exercises, ran):
+    SESSION.language = language
+    table = dict.fromkeys(ran.solutions["predict_accumulation"], ...)
+    check(table, "predict_accumulation")
+    assert "predict_accumulation" not in repr(autograder.progress())
+    check({**table, "first": 1.0}, "predict_accumulation")
+    assert re.search(rf"`predict_accumulation`\s+{begun}\s+0/\d\s+0", repr(autograder.progress()))
+    check(exercises[NAME].mistakes["concatenates"].program)
+    assert re.search(rf"`{NAME}`\s+{partly}\s+3/4", repr(autograder.progress()))
+    check(ran.solutions["predict_accumulation"], "predict_accumulation")
+    assert begun not in repr(autograder.progress())
 
 
 def test_nothing_is_written_home_while_nbgrader_runs(language, own_home, monkeypatch, capsys):

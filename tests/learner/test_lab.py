@@ -12,6 +12,7 @@ import pytest
 
 from autograder.authoring.build import COURSE
 from autograder.learner.lab import has_screen, open_lab
+from autograder.learner.progress import Contents
 from autograder.learner.working_copy import prepare
 
 NAME = "03_gradient_accumulation.ipynb"
@@ -26,6 +27,10 @@ def test_the_command_line_prepares(work):
     command = [sys.executable, "-m", "autograder.cli", "lab", "--prepare", "--language", "ru", "--work", str(work)]
     subprocess.run(command, check=True, cwd=COURSE.notebooks.parent)
     assert (work / "ru" / NAME).is_file()
+
+
+def test_the_page_of_contents_counts_from_zero(notebooks):
+    assert re.search(r"\| 0/\d+ \|$", Contents("en", notebooks)._repr_markdown_())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")

@@ -82,7 +82,7 @@ def open_kernel():
 
 
 def rows(table):
-    return {row[0]: row[1:] for row in table.rows}
+    return {re.findall("`(.+?)`", row[0])[-1]: row[1:] for row in table.rows}
 
 
 @pytest.mark.parametrize(("language", "passed"), [("en", "passed"), ("ru", "верно")])
@@ -93,7 +93,7 @@ def test_a_solved_lesson_is_ready(save, language, passed):
     assert {row[1] for row in table.rows} == {passed}
     points = sum(EXERCISES[name].points for name in CORE)
     assert f"{points:g}" in table.below[0]
-    assert str(path) in table.below[-1]
+    assert str(path) in table.below[-1]  # nobody collects what is no assignment of a course
     assert {"en": "2 more", "ru": "Ещё 2"}[language] in table.below[1]
     assert str(path) in repr(table)
     assert str(path) in table._repr_html_()
@@ -124,9 +124,32 @@ def test_an_answer_that_is_still_the_stub_is_named(save, released):
     def blank(notebook):
         find(notebook, f"answer-{CORE[1]}").source = find(released["ru"], f"answer-{CORE[1]}").source
 
-    table = rehearse(str(save("ru", keep=CORE[:2], edit=blank)))
+    path = save("ru", keep=CORE[:2], edit=blank)
+    table = rehearse(str(path))
     assert table.title == "Прежде чем сдавать"
     assert f"Пока нет ответа: {CORE[1]}." in table.below
+    assert table.below[-1] == f"Файл для сдачи: {path}"
+
+
+def test_a_file_without_an_answer_is_not_one_to_hand_in(save, released):
+    def blank(notebook):
+        find(notebook, f"answer-{CORE[0]}").source = find(released["en"], f"answer-{CORE[0]}").source
+
+    table = rehearse(str(save(keep=CORE[:1], edit=blank)))
+    (warning,) = table.warnings
+    assert "no answer yet" in warning
+    assert f"<strong>{warning}</strong>" in table._repr_html_()
+    assert "The file to hand in" not in repr(table)
+
+
+def test_an_assignment_of_a_course_has_a_place_to_be_handed_in(save):
+    def release(notebook):
+        notebook.metadata.autograder.assignment = "03_own"
+
+    said = "It is the assignment 03_own: hand it in where your course collects work."
+    table = rehearse(str(save(keep=CORE[:1], edit=release)))
+    assert table.below[-1] == said
+    assert table.below[-2].startswith("The file to hand in")
 
 
 def test_of_duplicates_the_last_counts(save):
@@ -200,7 +223,11 @@ def test_unsaved_changes_are_named(save, open_kernel):
     kernel.run_all(saved)
     kernel.run("changed = 1", find(saved, f"answer-{CORE[1]}").id)
     said = kernel.run("from autograder import ready\nready()")
-    assert f"The saved file differs from what you ran, in: {CORE[1]}." in said
+    warning = said.index(
+        f"The saved file differs from what you ran, in: {CORE[1]}. Save (Ctrl+S) and run ready() again."
+    )
+    assert warning < said.index(f"`{CORE[0]}`")
+    assert "The file to hand in" not in said
 
 
 def test_what_only_worked_in_this_session_is_named(save, open_kernel):

@@ -42,6 +42,7 @@ def test_no_release_holds_a_solution_a_rubric_or_the_other_language(released: Co
         assert '"given"' not in text
         assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= {language}
         assert notebook.metadata.autograder.language == language
+        assert notebook.metadata.autograder.assignment == released.name
 
 
 def test_an_unknown_language_stops_nbgrader(released: Course) -> None:
