@@ -483,17 +483,21 @@ assert sorted(slow, reverse=True) == slow
 # * `root.backward()` adds to `t.grad` the derivative of the *root* by `t`, and not that of one step.
 # * A central difference checks it without trusting any rule.
 # * A step: loss, `backward()`, change the parameters in place under `torch.no_grad()`, clear `.grad`.
-#
-# To hand in, save the notebook and call `ready()`: it runs the saved file from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="27f5b37c"
+# %% [markdown] tags=["ru"] of="05c9a5e8"
 # ## Что стоит запомнить
 #
 # * `root.backward()` прибавляет к `t.grad` производную *корня* по `t`, а не производную одного шага вычислений.
 # * С помощью центральной разности эту производную можно проверить, не полагаясь ни на какие правила.
 # * Шаг спуска состоит из четырёх действий: вычислить функцию потерь, вызвать `backward()`, изменить параметры на месте внутри `torch.no_grad()`, обнулить `.grad`.
-#
-# Чтобы сдать работу, сохраните тетрадь и вызовите `ready()`: эта функция выполнит сохранённый файл сверху вниз в новом процессе, покажет баллы и укажет, какой файл сдавать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

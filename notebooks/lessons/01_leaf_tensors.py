@@ -1342,9 +1342,7 @@ on_gpu(leaf_on_gpu)
 # * Gradients of results are computed, not kept: `torch.autograd.grad`, `backward(inputs=[...])`, a hook or `retain_grad()` gets them.
 # * Change weights in place under `no_grad()`. `.data` and NumPy bypass the version counter, and a wrong gradient comes out without an error.
 # * `detach()` shares memory; a copy is `detach().clone()`.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="d4025181"
+# %% [markdown] tags=["ru"] of="3e33cf3c"
 # ## Что стоит запомнить
 #
 # * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
@@ -1353,9 +1351,15 @@ on_gpu(leaf_on_gpu)
 # * Градиенты по результатам вычисляются, но не хранятся; получить их можно с помощью `torch.autograd.grad`, `backward(inputs=[...])`, хука или `retain_grad()`.
 # * Меняйте веса на месте внутри `no_grad()`. Через `.data` и NumPy данные меняются в обход счётчика версий, и неверный градиент получается без сообщения об ошибке.
 # * У `detach()` память общая с исходным тензором; копия — это `detach().clone()`.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

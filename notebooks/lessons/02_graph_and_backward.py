@@ -1328,9 +1328,7 @@ on_gpu(graph_on_gpu)
 # * Several losses: one pass for their sum. `retain_graph=True` is for a further pass that you really make.
 # * A tensor holds its whole history. Add up `loss.item()`.
 # * Keep bad numbers out of a function; `where` around its result protects the value only.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="37f441c1"
+# %% [markdown] tags=["ru"] of="b02b216c"
 # ## Что стоит запомнить
 #
 # * Граф строится во время прямого прохода. Узлы графа — производные, рёбра идут от результатов ко входам, вместо листа стоит узел `AccumulateGrad`.
@@ -1339,9 +1337,15 @@ on_gpu(graph_on_gpu)
 # * Если функций потерь несколько, сделайте один проход для их суммы. Аргумент `retain_graph=True` нужен, только если следующий проход действительно будет.
 # * Вместе с тензором в памяти остаётся вся его история, поэтому складывайте `loss.item()`.
 # * Не давайте опасным числам попасть в функцию: если применить `where` только к результату, верным будет значение, но не градиент.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

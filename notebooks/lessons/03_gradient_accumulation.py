@@ -1379,9 +1379,7 @@ on_gpu(accumulation_on_gpu)
 # * One `backward()` per micro-batch keeps one graph in memory; add up `loss.item()`, not `loss`.
 # * Unscale, then clip, then step: once per window.
 # * Compare with one backward pass on the joined batch, never with another loop.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="84f72b4b"
+# %% [markdown] tags=["ru"] of="9ce45b40"
 # ## Что стоит запомнить
 #
 # * `backward()` прибавляет к `.grad` на месте. Обнуляйте градиенты один раз за окно и ни в коем случае не внутри него.
@@ -1390,9 +1388,15 @@ on_gpu(accumulation_on_gpu)
 # * Если вызывать `backward()` для каждого микробатча, в памяти находится только один граф; складывайте `loss.item()`, а не `loss`.
 # * Сначала снимите масштаб, потом отсеките градиент и сделайте шаг — один раз за окно.
 # * Сравнивайте результат с одним обратным проходом по склеенному батчу, а не с другим циклом.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

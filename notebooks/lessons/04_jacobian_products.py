@@ -1413,9 +1413,7 @@ on_gpu(products_on_gpu)
 # * $Hv$ is the gradient of $g \cdot v$, with `create_graph=True` and a fixed $v$.
 # * No single count catches all expensive ways: count passes, operations and the largest tensor.
 # * Finite differences: both sides, float64, a step near $10^{-5}$. `gradcheck` sees the points that you give it.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="73de8a35"
+# %% [markdown] tags=["ru"] of="8fc1bc43"
 # ## Что стоит запомнить
 #
 # * `backward(v)` даёт $v^TJ$: форма `v` та же, что у выхода, а форма результата та же, что у входа. Хватает одного прохода, а матрица не нужна.
@@ -1424,9 +1422,15 @@ on_gpu(products_on_gpu)
 # * $Hv$ — градиент скаляра $g \cdot v$ при постоянном $v$; сам градиент функции вычисляют с `create_graph=True`.
 # * Ни один подсчёт в отдельности не выявляет все дорогие способы: считайте проходы, операции и самый большой тензор.
 # * Для конечных разностей берите значения по обе стороны от точки, тип float64 и шаг около $10^{-5}$. Функция `gradcheck` проверяет только те точки, которые вы ей передали.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

@@ -1221,9 +1221,7 @@ on_gpu(no_grad_on_gpu)
 # * An optimizer moves whatever has something in `.grad`.
 # * An in-place edit breaks backward when the edited tensor, or one that shares its memory, was saved. Ask what the operation saved: its input, its output, or nothing.
 # * An optimizer's step edits weights in place: first all backward passes that need them, then the steps.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="bce45e60"
+# %% [markdown] tags=["ru"] of="840c343b"
 # ## Что стоит запомнить
 #
 # * Внутри `no_grad()` новые операции не попадают в граф; с `detach()` в конце граф строится и выбрасывается; `eval()` меняет поведение слоёв. При валидации нужны `eval()` и `no_grad()`, а потом нужно вернуть всё как было.
@@ -1232,9 +1230,15 @@ on_gpu(no_grad_on_gpu)
 # * Оптимизатор меняет все параметры, у которых в `.grad` что-то есть.
 # * Изменение на месте ломает обратный проход, если был сохранён изменённый тензор или другой тензор с той же памятью. Выясните, что сохранила операция: вход, выход или ничего.
 # * На шаге оптимизатора веса меняются на месте, поэтому сначала сделайте все обратные проходы, для которых они нужны, и только потом шаги.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

@@ -1451,9 +1451,7 @@ on_gpu(saved_on_gpu)
 # * Hooks are trusted: `unpack` must return a tensor, but neither contents, dtype nor changes in place are checked.
 # * Checkpoints: about $\sqrt{L}$ segments. Judge them by the peak; the bytes kept after the forward pass can be 0 for nothing.
 # * Recomputation repeats every side effect.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="4c8924ad"
+# %% [markdown] tags=["ru"] of="340a2b75"
 # ## Что стоит запомнить
 #
 # * Операция сохраняет то, что нужно для её производной: вход, результат, то и другое, маску или ничего. Считайте хранилища, каждое один раз и целиком.
@@ -1462,9 +1460,15 @@ on_gpu(saved_on_gpu)
 # * Хукам верят на слово: `unpack` должен вернуть тензор, но ни содержимое, ни dtype, ни изменения на месте не проверяются.
 # * Контрольные точки: около $\sqrt{L}$ сегментов. Оценивайте их по пику: число байтов, которые хранятся после прямого прохода, можно довести до нуля без всякой пользы.
 # * При повторном вычислении повторяются и все побочные эффекты.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

@@ -2105,17 +2105,13 @@ on_gpu(silu_on_gpu)
 # * Inputs and outputs go through `save_for_backward`; `ctx` attributes are for what is no tensor.
 # * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` stops `backward()`, not `autograd.grad`.
 # * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. `gradcheck` does not see an edited `grad_output`, so look at it yourself.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="7e2344af"
+# %% [markdown] tags=["ru"] of="554e84e2"
 # ## Что стоит запомнить
 #
 # * `backward` умножает производную на `grad_output` и возвращает по одному значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
 # * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
 # * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная будет неверной, а предупреждения не появится. `once_differentiable` останавливает `backward()`, но не `autograd.grad`.
 # * Вызывайте `gradcheck` на разных входах и по обе стороны излома, а для второй производной — `gradgradcheck`. Изменений в `grad_output` функция `gradcheck` не видит, поэтому проверяйте его сами.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
@@ -2128,3 +2124,11 @@ progress()
 from autograder import plot_progress
 
 plot_progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

@@ -1908,9 +1908,7 @@ on_gpu(hooks_on_gpu)
 # * One hook sees one gradient. What needs all of them, such as a norm, comes after the pass.
 # * A step inside the pass saves the memory of the gradients, and excludes windows, clipping by norm and a second pass through the graph.
 # * A bucket goes when each of its parameters has had its hook. An unused parameter has none: name it, or let the graph be searched.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="849187c0"
+# %% [markdown] tags=["ru"] of="44e15ea9"
 # ## Что стоит запомнить
 #
 # * Хук тензора выполняется до прибавления к `.grad` и может заменить градиент тем, что вернёт. Хук post-accumulate выполняется после прибавления.
@@ -1919,9 +1917,15 @@ on_gpu(hooks_on_gpu)
 # * Один хук видит один градиент. То, для чего нужны все, например норма, вычисляется после прохода.
 # * Шаг внутри прохода экономит память под градиенты, но исключает окна накопления, отсечение по норме и второй проход по тому же графу.
 # * Корзина уходит, когда у каждого её параметра сработал хук. У параметра, который не участвует, хук не сработает: назовите такие параметры заранее или поручите классу находить их обходом графа.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

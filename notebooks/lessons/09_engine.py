@@ -1440,9 +1440,7 @@ if not torch.cuda.is_available():
 # * Anomaly mode: around both passes, three operations for each gradient, off again afterwards.
 # * In a profile look for `autograd::engine::evaluate_function`; compare counts before times.
 # * A compiled graph is one node: no second derivative, and `retain_graph` only without donated buffers. Python asking for a number breaks the graph.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="33acab2f"
+# %% [markdown] tags=["ru"] of="eadb37e9"
 # ## Что стоит запомнить
 #
 # * На CPU обратный проход выполняет тот поток, который вызвал `backward()`. Режим `no_grad` и хуки сохранённых тензоров действуют только в своём потоке, а режим обнаружения аномалий — во всех.
@@ -1452,9 +1450,15 @@ if not torch.cuda.is_available():
 # * Режим обнаружения аномалий включайте для обоих проходов, а потом выключайте: он добавляет три операции на каждый градиент.
 # * В профиле ищите `autograd::engine::evaluate_function`; сначала сравнивайте числа операций, потом время.
 # * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без donated buffers. Там, где программе на Python нужно само число, граф разрывается.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

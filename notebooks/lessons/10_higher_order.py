@@ -1737,9 +1737,7 @@ on_gpu(attention_twice_on_gpu)
 # * The fused attention has no second derivative. Choose the formula in the forward pass.
 # * Do not remove a NaN, prevent it: $0 \cdot$ NaN comes back in the gradient.
 # * The gradient of a real loss by a complex $z$ is $\partial L/\partial x + i\, \partial L/\partial y$; conjugate in your own `backward`.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="2725d213"
+# %% [markdown] tags=["ru"] of="42758e39"
 # ## Что стоит запомнить
 #
 # * С `create_graph=True` обратный проход записывается, а `retain_graph=True` лишь сохраняет старый граф. Штраф без графа — константа, и никакой ошибки при этом нет.
@@ -1751,9 +1749,15 @@ on_gpu(attention_twice_on_gpu)
 # * У слитых ядер внимания нет второй производной. Выбирайте формулу в прямом проходе.
 # * Не допускайте появления NaN, убирать его потом поздно: в градиент он вернётся через произведение $0 \cdot$ NaN.
 # * Градиент вещественной функции потерь по комплексному $z$ — это $\partial L/\partial x + i\, \partial L/\partial y$; в своём `backward` берите сопряжённое число.
-#
-# Функция `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, покажет баллы и имя файла, который нужно сдать.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()

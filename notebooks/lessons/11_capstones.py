@@ -1836,9 +1836,7 @@ on_gpu(capped_step_on_gpu)
 # * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
 # * Weights in float32, products in half precision, the scaler in between.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
-#
-# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="9e05f2e7"
+# %% [markdown] tags=["ru"] of="102f4ce9"
 # ## Что стоит запомнить
 #
 # * В `p.grad` всё складывается. Прежде чем пропускать через это поле что-то другое, обнулите его; оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.
@@ -1848,9 +1846,15 @@ on_gpu(capped_step_on_gpu)
 # * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.
 # * Веса храните в float32, матричные произведения вычисляйте в половинной точности, а функцию потерь масштабируйте.
 # * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Определите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
-#
-# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# %%
+from autograder import ready
+
+ready()
