@@ -121,24 +121,35 @@ def _singleuser(chosen: argparse.Namespace) -> int:
 
 def _build(chosen: argparse.Namespace) -> int:
     from .authoring import build, lint
+    from .authoring.source import BrokenSource
 
-    collection = _collection(chosen)
-    failed = False
+    collection, made, complaints = _collection(chosen), {}, []
     for lesson in collection.read(chosen.lessons):
         if chosen.accept:
             print(f"{lesson.path}: {build.accept(lesson)} Russian cells accepted")
             (lesson,) = collection.read([lesson.name])
-        complaints = list(lint.problems(lesson))
-        for line, complaint in complaints:
-            print(f"{lesson.path}:{line}: {complaint}", file=sys.stderr)
-        files = collection.files(lesson)
-        stale = build.stale(files) if chosen.check else []
-        for path in stale:
-            print(f"{path}: not what its source gives: run `autograder build {lesson.name}`", file=sys.stderr)
-        for path in () if chosen.check else build.write(files):
-            print(f"wrote {path}")
-        failed |= bool(complaints or stale)
-    return int(failed)
+        complaints += [f"{lesson.path}:{line}: {complaint}" for line, complaint in lint.problems(lesson)]
+        try:
+            made[lesson.name] = collection.files(lesson)
+        except BrokenSource as error:
+            complaints.append(str(error))
+    if chosen.check:
+        for name, files in made.items():
+            stale = "not what its source gives: run `autograder build"
+            complaints += [f"{path}: {stale} {name}`" for path in build.stale(files)]
+    elif complaints:
+        complaints.append("autograder: no notebook and no key was written: mend the lines above")
+    else:
+        changed = False
+        for files in made.values():
+            for path in build.write(files):
+                changed = True
+                print(f"wrote {path}")
+        if not changed:
+            print("nothing changed")
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    return int(bool(complaints))
 
 
 def _verify(chosen: argparse.Namespace) -> int:

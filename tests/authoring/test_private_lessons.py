@@ -15,7 +15,7 @@ import pytest
 from autograder.authoring.build import private
 from autograder.cli import main
 from autograder.grading.course.create import make_course
-from support.course import Course, make_folder
+from support.course import Course, files_below, make_folder
 from support.submissions import Submission, read
 
 pytestmark = pytest.mark.long
@@ -122,13 +122,31 @@ def test_it_passes_the_gate(course: Course, capsys: pytest.CaptureFixture[str]) 
     assert report["mistakes"] == {"forgets_the_factor": "forgets_the_factor"}
 
 
-def test_build_check_finds_what_is_stale(course: Course) -> None:
+def test_build_check_finds_what_is_stale(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--check", "--course", str(course.folder)]) == 0
     path = course.folder / "source" / course.name / "exercises" / "private.py"
     path.write_text(MODULE + "\n", encoding="utf-8")
     assert main(["build", "--check", "--course", str(course.folder)]) == 1
     assert main(["build", "--course", str(course.folder)]) == 0
     assert path.read_text(encoding="utf-8") == MODULE
+    assert capsys.readouterr().out == f"wrote {path}\n"
+    assert main(["build", "--course", str(course.folder)]) == 0
+    assert capsys.readouterr().out == "nothing changed\n"
+
+
+def test_a_complaint_about_one_lesson_leaves_all_files_as_they_are(
+    course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("lessons", "exercises"):
+        shutil.copytree(course.folder / folder, tmp_path / folder, ignore=shutil.ignore_patterns("keys"))
+    (tmp_path / "lessons" / "21_broken.py").write_text("# %%\n1 / 0\n", encoding="utf-8")
+    (tmp_path / "exercises" / "broken.py").write_text("", encoding="utf-8")
+    before = files_below(tmp_path)
+    assert main(["build", "--course", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "21_broken.py:1: this cell raises an error: ZeroDivisionError" in said
+    assert said.endswith("no notebook and no key was written: mend the lines above\n")
+    assert files_below(tmp_path) == before
 
 
 SLIPS = {
