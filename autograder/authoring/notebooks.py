@@ -149,7 +149,8 @@ def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> di
 def student_notebook(source: NotebookNode, language: str) -> NotebookNode:
     """Return a student's notebook: prose in one language, stubs instead of solutions.
 
-    `source` is the instructor's notebook. The result equals what nbgrader would release.
+    `source` is the instructor's notebook. The result equals what nbgrader would release, but
+    names no assignment.
     """
     from traitlets.config import Config
 

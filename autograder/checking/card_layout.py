@@ -97,7 +97,7 @@ class Card:
     def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
         """Yield label and lines of each row of the card's table: the call, its inputs and its result.
 
-        Inputs of hidden cases are never shown.
+        Inputs of hidden cases are never shown. The card then says that the case is hidden.
         """
         got = [self._say(note.id, **note.parameters) for note in finding.got]
         got += [e.says.read(self.language) for n in finding.got if (e := explain(str(n.parameters.get("message"))))]
@@ -105,6 +105,8 @@ class Card:
             yield "", got
             return
         public, table = finding.seed == PUBLIC_SEED, self.exercise.asks_for == "dict"
+        if not public and not table:
+            yield "", [self._say("card.hidden")]
         if public and not table and finding.called:
             yield self._say("card.called"), [f"`{finding.called}`"]
         if public and not table and finding.inputs:

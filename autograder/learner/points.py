@@ -1,4 +1,4 @@
-"""A learner's notebook: the points of its exercises, its assignment and its due date.
+"""A learner's notebook: its points, its assignment and its due date.
 
 An instructor can change them in a notebook.
 """

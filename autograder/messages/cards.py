@@ -29,6 +29,12 @@ MESSAGES: dict[str, Text] = {
     "card.mistake": Text("Looks like", "Похоже на ошибку"),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
     "card.graph": Text("The graph of what your answer returns for it:", "Граф того, что ваш ответ на нём возвращает:"),
+    "card.hidden": Text(
+        "This case is hidden: its inputs are not those of the check in your notebook. If that check fails as well, its "
+        "card shows a case to try.",
+        "Этот пример скрыт: его входные данные не те, что у проверки в вашей тетради. Если и та проверка не пройдена, "
+        "на её карточке есть пример, который можно повторить.",
+    ),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
     "card.hint": Text("Stuck?", "Не получается?"),
     "card.solution": Text("Other ways to write it:", "Как это можно записать иначе:"),

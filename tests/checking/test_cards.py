@@ -55,13 +55,20 @@ def test_braces_in_an_error_of_the_answer_stay_on_the_card():
     assert "{}" in check(refuses, "numerical_slope").html("en")
 
 
-def test_a_hidden_case_does_not_show_what_was_expected():
+@pytest.mark.parametrize(
+    ("language", "hidden", "word"), [("en", "This case is hidden", "expected"), ("ru", "Этот пример скрыт", "ожидалось")]
+)
+def test_a_hidden_case_is_called_hidden_and_does_not_show_what_was_expected(language, hidden, word):
     exercise = exercises.find("numerical_slope")
     known = expect(exercise, central_difference, "hidden")
     verdict = judge(exercise, observe(exercise, forward_difference, "hidden"), known)
     assert verdict.state == "not yet"
-    assert "expected" not in verdict.text("en")
+    (line,) = below(verdict.text(language), exercise.aspects[-1].says.read(language))
+    assert line.startswith(hidden)
+    assert hidden in verdict.html(language)
+    assert word not in verdict.text(language)
     assert not any("expected" in note.parameters for note in verdict.finding.got)
+    assert hidden not in check(forward_difference, "numerical_slope").text(language)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def save(released, tmp_path):
 def wanted(cell, keep):
     """The cells that everything needs, and those of the exercises in `keep`."""
     role, _, name = grade_id(cell).partition("-")
-    needed = "import" in cell.source and cell.cell_type == "code"
+    needed = "import" in cell.source and cell.cell_type == "code" and "ready()" not in cell.source
     return (
         name in keep if role in ("answer", "check", "written") and name not in ("", CORE[0]) else needed or name in keep
     )
