@@ -56,7 +56,8 @@ def test_braces_in_an_error_of_the_answer_stay_on_the_card():
 
 
 @pytest.mark.parametrize(
-    ("language", "hidden", "word"), [("en", "This case is hidden", "expected"), ("ru", "Этот пример скрыт", "ожидалось")]
+    ("language", "hidden", "word"),
+    [("en", "This case is hidden", "expected"), ("ru", "Этот пример скрыт", "ожидалось")],
 )
 def test_a_hidden_case_is_called_hidden_and_does_not_show_what_was_expected(language, hidden, word):
     exercise = exercises.find("numerical_slope")
