@@ -46,6 +46,7 @@ NAMES: dict[str, Text] = {
     "type": Text("type", "тип"),
     ".grad": Text("`.grad` of the inputs", "`.grad` входов"),
     "hooks": Text("hooks left", "осталось хуков"),
+    "steps of the optimizer": Text("steps of the optimizer", "шагов оптимизатора"),
     "other hook stays": Text("somebody else's hook is still there", "чужой хук остался"),
     "runs of the other hook": Text("runs of somebody else's hook", "вызовов чужого хука"),
     ".grad of the tensors": Text("`.grad` of the tensors", "`.grad` тензоров"),
@@ -168,6 +169,10 @@ NAMES: dict[str, Text] = {
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
     (r"(.+) requires grad", Text(r"`\1` requires grad", r"`\1` требует градиента")),
+    (r"gradient of (.+) after pass (\d+)", Text(r"gradient of `\1` after pass \2", r"градиент `\1` после прохода \2")),
+    (r"(.+) after pass (\d+)", Text(r"`\1` after pass \2", r"`\1` после прохода \2")),
+    (r"(.+) after window (\d+)", Text(r"`\1` after window \2", r"`\1` после окна \2")),
+    (r"steps inside pass (\d+)", Text(r"there are steps inside pass \1", r"внутри прохода \1 делаются шаги")),
     (r"(.+) has grown", Text(r"`\1` has grown", r"`\1` вырос")),
     (r"(.+) is empty", Text(r"`\1` is None or zero", r"`\1` равен None или нулю")),
     (r"(.+) is as before", Text(r"`\1` is as before", r"`\1` прежний")),
@@ -183,9 +188,9 @@ _YES_NO = {"True": Text("yes", "да"), "False": Text("no", "нет")}
 def measured_name(key: str) -> Text | None:
     """Return the name of a measurement, or None if `key` is code.
 
-    The name of one entry, such as `numbers[2]`, ends with its position.
+    The name of one entry, such as `numbers[2]` or `result['0']`, ends with its position.
     """
-    whole, position = re.fullmatch(r"(.*?)((?:\[\d+\])*)", key, re.S).groups()  # type: ignore[union-attr]
+    whole, position = re.fullmatch(r"(.*?)((?:\[\d+\]|\['[^']*'\])*)", key, re.S).groups()  # type: ignore[union-attr]
     if position and (name := measured_name(whole)):
         return Text(f"{name.en} `{position}`", f"{name.ru} `{position}`")
     if key in NAMES:

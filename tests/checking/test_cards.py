@@ -6,6 +6,7 @@ import ast
 import re
 
 import pytest
+import torch
 
 import autograder
 from autograder import exercises
@@ -192,3 +193,32 @@ def test_a_wrong_aspect_is_not_stated_as_a_fact(language, not_met, points):
         assert f"✓ {right}" in card
         assert f"✗ {not_met}: {wrong}" in card
         assert points in card
+
+
+@pytest.mark.parametrize(
+    ("lesson", "name", "mistake", "shown"),
+    [
+        ("gradient_hooks", "accumulate_in_backward", "never_clears", ("`0.weight` after pass 5", "после прохода 5")),
+        ("gradient_hooks", "output_gradients", "keeps_one", ("result `['inner.0']`", "результат `['inner.0']`")),
+        ("gradient_hooks", "output_gradients", "clears_the_gradients", ("`inner.0.weight.grad`",) * 2),
+        ("capstones", "train_windows", "forgets_the_state", ("`adapter.weight` after window 2", "после окна 2")),
+        ("capstones", "train_windows", "one_window", ("steps of the optimizer: 1", "шагов оптимизатора: 1")),
+    ],
+)
+def test_a_card_names_what_it_compared(lesson, name, mistake, shown):
+    exercise = exercises.find(name, lesson)
+    known = Expected.from_json(exercises.keys(lesson)[name])
+    verdict = judge(exercise, known.mistakes[mistake], known)
+    for language, words in zip(("en", "ru"), shown, strict=True):
+        assert words in verdict.text(language)
+
+
+def test_the_slowest_node_does_not_depend_on_the_machine(monkeypatch):
+    def by_time(loss):
+        waited = []
+        monkeypatch.setattr("time.sleep", lambda _: waited.append(torch._C._current_autograd_node().name()))
+        loss.backward()
+        (name,) = waited
+        return name
+
+    assert check(by_time, "costly_node").mistake == "takes_the_slowest"

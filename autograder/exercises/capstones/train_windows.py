@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -103,6 +104,9 @@ def train_windows(answer: Any, case: Case) -> dict[str, object]:
     flags = [p.requires_grad for p in cell.parameters()]
     frozen = [p for p in cell.parameters() if not p.requires_grad]
     before = copies(frozen)
+    names = {parameter: name for name, parameter in cell.named_parameters()}
+    shapes = {names[p]: p.shape for group in case.optimizer.param_groups for p in group["params"]}
+    windows = math.ceil(len(case.x) / case.steps)
     with weights_after_steps(case.optimizer) as weights:
         returned = answer.train_windows(cell, case.optimizer, case.x, case.y, case.h, case.steps, case.rows)
     with using_answer():
@@ -110,12 +114,28 @@ def train_windows(answer: Any, case: Case) -> dict[str, object]:
         with_graph = isinstance(state, Tensor) and state.requires_grad
     untouched = all(torch.equal(a, b) for a, b in zip(before, frozen))  # type: ignore[arg-type]
     return {
-        "weights": weights,
+        "weights": _by_window(windows, shapes, weights),
         "state": {"h": state, "requires_grad": with_graph},
         "loss": loss if isinstance(loss, Tensor) else number(loss),
         "frozen": untouched and [p.requires_grad for p in cell.parameters()] == flags,
         **(_measure(answer.train_windows) if case.measured else {"peak": AtMost(4 * _WIDE, 0)}),
     }
+
+
+def _by_window(windows: int, shapes: dict[str, torch.Size], weights: list[Tensor]) -> dict[str, object]:
+    """Return the number of optimizer steps, and each trained weight after each window, by name.
+
+    `shapes` is a dict from name to shape, `weights` has a flat tensor of all trained weights for each step. A weight is
+    None if there was no such step.
+    """
+    found: dict[str, object] = {"steps of the optimizer": len(weights)}
+    sizes = [shape.numel() for shape in shapes.values()]
+    for window in range(windows):
+        flat = weights[window] if window < len(weights) else torch.empty(0)
+        parts = flat.split(sizes) if len(flat) == sum(sizes) else [None] * len(sizes)
+        for (name, shape), part in zip(shapes.items(), parts):
+            found[f"{name} after window {window + 1}"] = None if part is None else part.view(shape)
+    return found
 
 
 def _measure(train: Callable[..., Any]) -> dict[str, object]:

@@ -28,14 +28,15 @@ class _Window(nn.Module):
         self.model = model
         self.trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.before: Tensor | None = None
-        self.moved: list[bool] = []
+        self.moved: list[list[bool]] = []  # by pass
         self.trained[0].register_hook(self._look)
 
     def _look(self, _: Tensor) -> None:
-        self.moved.append(not torch.equal(self.trained[-1].detach(), self.before))  # type: ignore[arg-type]
+        self.moved[-1].append(not torch.equal(self.trained[-1].detach(), self.before))  # type: ignore[arg-type]
 
     def run(self, backward: Any, x: Tensor, last: bool) -> None:
         self.before = self.trained[-1].detach().clone()
+        self.moved.append([])
         backward(self.model(x).square().mean(), last)
 
 
@@ -84,15 +85,20 @@ class _Window(nn.Module):
 )
 def accumulate_in_backward(answer: Any, case: Case) -> dict[str, object]:
     window = _Window(case.model)
-    parameters = list(case.model.parameters())
+    names, parameters = zip(*case.model.named_parameters())
     backward = answer.accumulate_in_backward(case.model, case.make_optimizer)
-    weights, held = [], []
+    weights: dict[str, object] = {}
+    held: dict[str, object] = {}
+    inside: dict[str, object] = {}
     with using_answer():
-        for x, last in zip(case.batches, case.last):
+        for number, (x, last) in enumerate(zip(case.batches, case.last), 1):
             window.run(backward, x, last)
-            weights.append([parameter.detach().clone() for parameter in parameters])
-            held.append(gradients(parameters))
-    return {"weights": weights, "gradients": held, "inside": window.moved}
+            for name, parameter, gradient in zip(names, parameters, gradients(parameters)):
+                weights[f"{name} after pass {number}"] = parameter.detach().clone()
+                held[f"gradient of {name} after pass {number}"] = gradient
+            looks = window.moved[-1]
+            inside[f"steps inside pass {number}"] = looks[0] if len(looks) == 1 else looks
+    return {"weights": weights, "gradients": held, "inside": inside}
 
 
 @accumulate_in_backward.cases

@@ -95,16 +95,13 @@ def _registered(model: nn.Module) -> int:
     ],
 )
 def output_gradients(answer: Any, case: Case) -> dict[str, object]:
-    before = _registered(case.model)
+    before, parameters = _registered(case.model), dict(case.model.named_parameters())
     found = answer.output_gradients(case.model, case.x)
     with using_answer():
-        parameters, left = gradients(case.model.parameters()), _registered(case.model) - before
-        pairs = (
-            [[str(name), _listed(each)] for name, each in sorted(found.items(), key=lambda item: str(item[0]))]
-            if isinstance(found, dict)
-            else found
-        )
-    return {"outputs": pairs, "parameters": parameters, "hooks_left": left}
+        left = _registered(case.model) - before
+        held = {f"{name}.grad": each for name, each in zip(parameters, gradients(parameters.values()))}
+        lists = {name: _listed(each) for name, each in found.items()} if isinstance(found, dict) else found
+    return {"outputs": {"result": lists}, "parameters": held, "hooks_left": left}
 
 
 def _listed(value: object) -> object:
