@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,8 @@ import pytest
 import autograder
 from autograder.authoring.build import COURSE
 from autograder.cli import main
-from support.course import BIN, Course
+from support.course import Course
 from support.dask_cluster import DaskCluster
-from support.first_gradient import NAME
 from support.submissions import all_of
 
 pytestmark = pytest.mark.long
@@ -76,26 +73,6 @@ def test_local_workers_give_the_same_results(handed_in: Course, expected: dict[s
         "unchanged",
         "failed",
     }, "what has a grade is not sent again"
-
-
-def test_workers_without_the_folder_one_of_them_killed(
-    handed_in: Course, expected: dict[str, Any], tmp_path: Path
-) -> None:
-    course = copy(handed_in, tmp_path / "course")
-    with DaskCluster(tmp_path / "cluster", hidden=course.folder.parent) as cluster:
-        first = cluster.add_worker()
-        process = subprocess.Popen(
-            [BIN / "autograder", "grade", course.folder, NAME, "--json", "--scheduler", cluster.address],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        while not list((course.folder / "autograded").glob("*")) and process.poll() is None:
-            time.sleep(0.05)
-        cluster.add_worker()  # comes in the middle of the run
-        first.kill()
-        out, said = process.communicate(timeout=300)
-    results = {each["student"]: each for each in json.loads(out)[NAME]}
-    assert comparable(results) == expected, said
-    assert len(course.scores()) == len(expected) - 1, "garbage has no grade"
 
 
 def test_a_worker_with_another_version_is_named_and_not_used(
