@@ -90,11 +90,17 @@ def test_a_worker_with_another_version_is_named_and_not_used(
         said = capsys.readouterr().err
         assert "is not used: autograder " in said
         assert "no worker has the versions of this machine" in said
+        assert main(["doctor", "--scheduler", cluster.address]) == 1
+        assert "✗ not used: autograder " in capsys.readouterr().out
         cluster.add_worker()
         assert comparable(course.grade("--scheduler", cluster.address)) == expected
+        assert main(["doctor", "--scheduler", cluster.address]) == 1
+        assert capsys.readouterr().out.count("✓ answers are isolated by the first wall") == 1
 
 
 def test_a_scheduler_that_is_not_there(handed_in: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--scheduler", "no address"]) == 1
+    assert "no Dask scheduler answers at no address" in capsys.readouterr().err
     assert main(["grade", str(handed_in.folder), "--scheduler", "local:no"]) == 1
     assert "write local:2 for two workers" in capsys.readouterr().err
 
