@@ -173,7 +173,10 @@ def _add_results(commands: Any) -> None:
         "--language", choices=("en", "ru"), default=None, help="of the page (default: the course's language)"
     )
 
-    commands.add_parser("doctor", help="find out whether this machine can isolate students' code, and how to allow it")
+    doctor = commands.add_parser(
+        "doctor", help="find out whether this machine can isolate students' code, and how to allow it"
+    )
+    doctor.add_argument("--scheduler", metavar="ADDRESS", help="examine the workers of this Dask scheduler instead")
 
 
 def _assignment(text: str) -> str:

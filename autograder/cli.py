@@ -272,9 +272,19 @@ def _report(chosen: argparse.Namespace) -> int:
 
 
 def _doctor(chosen: argparse.Namespace) -> int:
-    from .grading.doctor import examine
+    from .extras import require
 
-    return examine()
+    if chosen.scheduler:
+        require("scale", "`autograder doctor --scheduler`")
+        from .grading.scale.cluster import examine_workers
+
+        healthy, findings = examine_workers(chosen.scheduler)
+    else:
+        from .grading.doctor import examine
+
+        healthy, findings = examine()
+    print(findings)
+    return int(not healthy)
 
 
 def _collection(chosen: argparse.Namespace) -> Collection:

@@ -78,14 +78,13 @@ _SECOND = """\
   c.RunIsolated.isolation = "auto"."""
 
 
-def examine() -> int:
-    """Test which wall this machine allows around answers, and print findings and remedies.
+def examine() -> tuple[bool, str]:
+    """Test which wall this machine allows around answers.
 
-    Returns the exit status: 0 if answers can be isolated by one of the two walls, else 1.
+    Returns whether answers can be isolated by one of the two walls, and a text with findings and remedies.
     """
     if sys.platform != "linux":
-        print(f"✗ {NEEDS_LINUX}")
-        return 1
+        return False, f"✗ {NEEDS_LINUX}"
     refused: dict[str, CannotIsolate] = {}
     for wall, said in ((FULL, _FIRST), (LANDLOCK, _SECOND)):
         try:
@@ -93,16 +92,13 @@ def examine() -> int:
         except CannotIsolate as error:
             refused[wall] = error
             continue
-        if not finding and refused:
-            print(f"✗ the first wall (full) cannot be built: {refused[FULL]}\n")
-        print(f"✗ {finding}" if finding else said)
+        lines = [f"✗ {finding}" if finding else said]
         if refused:
-            print("\n".join(["\nFor the first wall:", *_remedies()]))
-        return int(bool(finding))
-    print(f"✗ answers cannot be isolated: {refused[FULL]}")
-    print(f"✗ nor by the second wall (landlock): {refused[LANDLOCK]}\n")
-    print("\n\n".join([*_remedies(), _NONE]))
-    return 1
+            weaker = [f"✗ the first wall (full) cannot be built: {refused[FULL]}\n"] * (not finding)
+            lines = [*weaker, *lines, "\nFor the first wall:", *_remedies()]
+        return not finding, "\n".join(lines)
+    nothing = f"✗ answers cannot be isolated: {refused[FULL]}\n✗ nor by the second wall (landlock): {refused[LANDLOCK]}"
+    return False, "\n\n".join([nothing, *_remedies(), _NONE])
 
 
 def _look_around(wall: str) -> str:

@@ -30,10 +30,10 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def server() -> Iterator[Postgres]:
     if Postgres.missing():
         lack("no PostgreSQL server: apt-get install postgresql")
-    running = Postgres(tmp_path_factory.mktemp("postgres") / "server")
+    running = Postgres()
     yield running
     running.stop()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from support.course import BIN
+from support.network import NetworkNamespace
 
 _SECONDS = 120
 
@@ -18,55 +19,71 @@ _SECONDS = 120
 class DaskCluster:
     """A scheduler and its workers. All are ended at the end of a `with` block.
 
-    `hidden` is a folder that workers do not see, if the tests run as root.
+    `hidden` is a folder that workers do not see, if the tests run as root. With `networks`, there are three network
+    namespaces for workers.
     """
 
-    def __init__(self, folder: Path, hidden: Path) -> None:
-        self._folder, self._hidden = folder, hidden
-        self._processes: list[subprocess.Popen[bytes]] = []
+    def __init__(self, folder: Path, hidden: Path, networks: bool = False) -> None:
+        self.folder, self._hidden = folder, hidden
+        self.networks = [NetworkNamespace(number) for number in range(3 if networks else 0)]
+        self.processes: list[subprocess.Popen[bytes]] = []
         self.logs: list[Path] = []
 
     def __enter__(self) -> DaskCluster:
-        self._folder.mkdir()
+        self.folder.mkdir()
+        host = "0.0.0.0" if self.networks else "127.0.0.1"
         environment = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
-        self._start("scheduler", ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"], environment)
-        self.address = self._wait_for(self.logs[0], r"Scheduler at:\s+(tcp://\S+)")
+        self._start("scheduler", ["--host", host, "--port", "0", "--no-dashboard"], environment)
+        self._port = self._wait_for(self.logs[0], r"Scheduler at:\s+tcp://\S+:(\d+)")
+        self.address = f"tcp://127.0.0.1:{self._port}"
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        for process in reversed(self._processes):
+        for process in reversed(self.processes):
             process.kill()
             process.wait()
+        for network in self.networks:
+            network.close()
 
-    def add_worker(self, path: str = "", hide: bool = True, core: int | None = None) -> subprocess.Popen[bytes]:
+    def add_worker(
+        self, path: str = "", hide: bool = True, core: int | None = None, network: NetworkNamespace | None = None
+    ) -> subprocess.Popen[bytes]:
         """Start a worker, and return its process when it is registered.
 
         `path` is put in front of Python's path. `core` is the only one that the worker may use.
         """
-        arguments = [self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", "space"]
-        process = self._start("worker", arguments, {"PYTHONPATH": path} if path else {}, hide=hide)
+        address = f"tcp://{network.here}:{self._port}" if network else self.address
+        arguments = [address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", "space"]
+        environment = {"PYTHONPATH": path} if path else {}
+        process = self._start("worker", arguments, environment, hide, network.prefix if network else ())
         if core is not None:
             os.sched_setaffinity(process.pid, {core})  # before it has threads
         self._wait_for(self.logs[-1], "Registered to")
         return process
 
     def _start(
-        self, what: str, arguments: Sequence[str], environment: Mapping[str, str], hide: bool = False
+        self,
+        what: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        hide: bool = False,
+        prefix: Sequence[str] = (),
     ) -> subprocess.Popen[bytes]:
-        folder = self._folder / f"{what}-{len(self._processes)}"
+        folder = self.folder / f"{what}-{len(self.processes)}"
         folder.mkdir()
         command = [str(BIN / "dask"), what, *arguments]
         if hide and os.geteuid() == 0:  # a mount namespace in which the course is covered
             cover = f'mount -t tmpfs none "{self._hidden}" && exec "$@"'
             command = ["unshare", "--mount", "sh", "-c", cover, "sh", *command]
+        command = [*prefix, *command]
         log = folder / "log"
         self.logs.append(log)
+        (folder / "tmp").mkdir()
         inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        environment = {**inherited, "TMPDIR": str(folder / "tmp"), **environment}
         with log.open("wb") as stream:
-            process = subprocess.Popen(
-                command, cwd=folder, env={**inherited, **environment}, stdout=stream, stderr=subprocess.STDOUT
-            )
-        self._processes.append(process)
+            process = subprocess.Popen(command, cwd=folder, env=environment, stdout=stream, stderr=subprocess.STDOUT)
+        self.processes.append(process)
         return process
 
     def _wait_for(self, log: Path, pattern: str) -> str:

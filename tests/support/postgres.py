@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 _PLACES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -12,16 +13,15 @@ USER = "postgres"
 
 
 class Postgres:
-    """A running server that listens on a socket in `folder` only."""
+    """A running server that listens on a socket in its folder only.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True)
+    The folder is not one of pytest's: each run of pytest closes all of those to other users.
+    """
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="postgres-"))
         if os.geteuid() == 0:  # the server refuses to run as root
-            shutil.chown(folder, USER)
-            for above in folder.parents:
-                if above.stat().st_uid == 0 and len(above.parts) > 2:
-                    above.chmod(above.stat().st_mode | 0o011)
+            shutil.chown(self.folder, USER)
         self._run("initdb", "--pgdata=data", "--auth=trust", f"--username={USER}", "--encoding=UTF8", "--no-sync")
         self._start()
 
@@ -41,8 +41,9 @@ class Postgres:
         ).stdout.strip()
 
     def stop(self) -> None:
-        """Stop the server at once. All connections are lost."""
+        """Stop the server at once and remove its folder. All connections are lost."""
         self._run("pg_ctl", "--pgdata=data", "--mode=immediate", "stop")
+        shutil.rmtree(self.folder)
 
     def _start(self) -> None:
         options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=30"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,8 @@ import pytest
 import autograder
 from autograder.authoring.build import COURSE
 from autograder.cli import main
-from support.course import BIN, Course
+from support.course import Course
 from support.dask_cluster import DaskCluster
-from support.first_gradient import NAME
 from support.submissions import all_of
 
 pytestmark = pytest.mark.long
@@ -78,26 +75,6 @@ def test_local_workers_give_the_same_results(handed_in: Course, expected: dict[s
     }, "what has a grade is not sent again"
 
 
-def test_workers_without_the_folder_one_of_them_killed(
-    handed_in: Course, expected: dict[str, Any], tmp_path: Path
-) -> None:
-    course = copy(handed_in, tmp_path / "course")
-    with DaskCluster(tmp_path / "cluster", hidden=course.folder.parent) as cluster:
-        first = cluster.add_worker()
-        process = subprocess.Popen(
-            [BIN / "autograder", "grade", course.folder, NAME, "--json", "--scheduler", cluster.address],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        while not list((course.folder / "autograded").glob("*")) and process.poll() is None:
-            time.sleep(0.05)
-        cluster.add_worker()  # comes in the middle of the run
-        first.kill()
-        out, said = process.communicate(timeout=300)
-    results = {each["student"]: each for each in json.loads(out)[NAME]}
-    assert comparable(results) == expected, said
-    assert len(course.scores()) == len(expected) - 1, "garbage has no grade"
-
-
 def test_a_worker_with_another_version_is_named_and_not_used(
     handed_in: Course, expected: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,11 +90,17 @@ def test_a_worker_with_another_version_is_named_and_not_used(
         said = capsys.readouterr().err
         assert "is not used: autograder " in said
         assert "no worker has the versions of this machine" in said
+        assert main(["doctor", "--scheduler", cluster.address]) == 1
+        assert "✗ not used: autograder " in capsys.readouterr().out
         cluster.add_worker()
         assert comparable(course.grade("--scheduler", cluster.address)) == expected
+        assert main(["doctor", "--scheduler", cluster.address]) == 1
+        assert capsys.readouterr().out.count("✓ answers are isolated by the first wall") == 1
 
 
 def test_a_scheduler_that_is_not_there(handed_in: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--scheduler", "no address"]) == 1
+    assert "no Dask scheduler answers at no address" in capsys.readouterr().err
     assert main(["grade", str(handed_in.folder), "--scheduler", "local:no"]) == 1
     assert "write local:2 for two workers" in capsys.readouterr().err
 
