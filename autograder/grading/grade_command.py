@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..extras import require
+from ..language import quantity
 from .batch import core_threads
 from .collecting.counted_attempts import grade_counted
 from .course.settings import CourseSettings, course_settings
@@ -162,8 +163,7 @@ def judge_again(
     if as_json:
         print(json.dumps([asdict(change) for change in changes], indent=1))
     else:
-        print(
-            f"{assignment}, {exercise}: {len(changes) or 'no'} scores {'changed or kept' if apply else 'would change'}"
-        )
+        many = quantity(len(changes), "score") if changes else "no scores"
+        print(f"{assignment}, {exercise}: {many} {'changed or kept' if apply else 'would change'}")
         print(printable("".join(f"  {change}\n" for change in changes)), end="")
     return int(any(change.why for change in changes))

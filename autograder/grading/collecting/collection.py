@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ...errors import UserError
+from ...language import quantity
 from ..batch import open_book
 from ..course.folders import locked
 from ..course.gradebook import Book, ReleasedNotebook
@@ -156,7 +157,7 @@ class Collection:
         if same is not None:
             return "already collected", bool(again)
         if attempt.digest not in [each.digest for each in within_limit(attempts, one)]:
-            return f"kept, but not to be graded: {one.attempts} attempts are", True
+            return f"kept, but not to be graded: only {quantity(one.attempts, 'attempt')} may be", True
         if attempts[-1].digest != attempt.digest:
             return "kept as an earlier attempt", True
         return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
@@ -199,7 +200,7 @@ class Collection:
     def _add(self, students: Sequence[Student]) -> None:
         if students:
             add_students(self._course.root, students)
-            print(f"{self._course.root / FILE}: {len(students)} students added")
+            print(f"{self._course.root / FILE}: {quantity(len(students), 'student')} added")
             self.roster = read_roster(self._course.root)
 
     def report_worksheet(self, sheet: Worksheet) -> None:

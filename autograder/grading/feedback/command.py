@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from ...errors import UserError
+from ...language import quantity, with_offset
 from ..course.settings import course_settings
 from .pages import make_pages
 from .release import release_pages
@@ -30,11 +31,11 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
         students = [folder.parent.name for folder in course.graded(name)]
         pages = make_pages(course, name, students)
         where = os.path.relpath(course.feedback(name, "STUDENT"), course.root)
-        print(f"{name}: {len(pages.made)} pages made, {len(pages.kept)} up to date, in {where}")
+        print(f"{name}: {quantity(len(pages.made), 'page')} made, {len(pages.kept)} up to date, in {where}")
         if pages.withheld:
             last = max(pages.withheld.values())
-            many, when = len(pages.withheld), f"{last:%Y-%m-%d %H:%M}"
-            print(f"  {many} receipts instead of pages, as course.toml says; the last until {when}")
+            many, when = quantity(len(pages.withheld), "receipt"), with_offset(last)
+            print(f"  {many} instead of results, as course.toml says; the last until {when}")
         for student, why in pages.failed.items():
             print(f"  {student}: no page: {why}", file=sys.stderr)
         status |= bool(pages.failed)
@@ -45,6 +46,7 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
             for language, why in found.failed.items():
                 print(f"  not released ({language}): {why}", file=sys.stderr)
             if found.languages:
-                print(f"  released to the exchange ({', '.join(found.languages)}): {len(found.students)} students")
+                many = quantity(len(found.students), "student")
+                print(f"  released to the exchange ({', '.join(found.languages)}): {many}")
             status |= bool(found.failed)
     return status

@@ -11,6 +11,7 @@ from typing import Any
 from nbgrader.api import MissingEntry
 
 from ...errors import UserError
+from ...language import quantity
 from ..batch import open_gradebook
 from ..course.folders import locked
 from ..course.settings import CourseSettings, course_settings
@@ -32,7 +33,8 @@ def list_requests(root: Path, assignment: str | None) -> int:
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
             store.add(folder.parent.name, find_requests(folder))
         waiting = store.open()
-        print(f"{name}: {len(waiting) or 'no'} open requests, {len(store.all()) - len(waiting)} answered")
+        many = quantity(len(waiting), "open request") if waiting else "no open requests"
+        print(f"{name}: {many}, {len(store.all()) - len(waiting)} answered")
         for one in waiting:
             print(printable("\n".join(_describe(course, name, one))))
         if waiting:
@@ -67,7 +69,7 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
         place = str(chosen.name)
         gradebook.db.commit()
     count = store.answer(student, answer)
-    print(printable(f"{count} requests of {student} answered, at {place}"))
+    print(printable(f"{quantity(count, 'request')} of {student} answered, at {place}"))
     print(f"next: autograder feedback {root} {assignment} --release")
     return 0
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
+from ...language import Text
 from .course_file import Rules
 from .toml_table import BadRule, local_moment, read_span
 
@@ -76,8 +77,12 @@ def credits(rules: Rules, late: Mapping[str, timedelta]) -> dict[str, Credit]:
     return found
 
 
-def describe(span: timedelta) -> str:
+def describe(span: timedelta) -> Text:
     """Return a time span in words, for example "1 d 2 h" or "5 min". Seconds are rounded up to minutes."""
     minutes = ceil(span / timedelta(minutes=1))
-    parts = [(minutes // 1440, "d"), (minutes % 1440 // 60, "h"), (minutes % 60, "min")]
-    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 min"
+    numbers = (minutes // 1440, minutes % 1440 // 60, minutes % 60)
+    en, ru = (
+        " ".join(f"{number} {unit}" for number, unit in zip(numbers, units) if number) or f"0 {units[-1]}"
+        for units in (("d", "h", "min"), ("дн.", "ч", "мин"))
+    )
+    return Text(en, ru)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ...errors import UserError
+from ...language import quantity
 from ..collecting.archive import unpack
 from ..collecting.attempts import AttemptStore
 from ..collecting.collection import Account, Collection
@@ -117,7 +118,7 @@ class Watch:
             for each in results:
                 if each.state != "unchanged":
                     why = f": {'; '.join(each.reasons)}" if each.reasons else ""
-                    _say(f"{assignment}, {each.student}: {each.state}, {each.score or 0:g} points{why}")
+                    _say(f"{assignment}, {each.student}: {each.state}, {quantity(each.score or 0, 'point')}{why}")
 
         grade_counted(self._course, assignment, self._executor, students=students, graded=give, **self._options)
 

@@ -83,9 +83,10 @@ def test_a_wrong_extension_is_named(text: str, message: str) -> None:
 
 
 def test_spans_in_words() -> None:
-    assert [describe(span) for span in (2 * DAY, DAY + 61 * MINUTE, timedelta(seconds=30), timedelta(0))] == [
+    assert [describe(span).en for span in (2 * DAY, DAY + 61 * MINUTE, timedelta(seconds=30), timedelta(0))] == [
         "2 d",
         "1 d 1 h 1 min",
         "1 min",
         "0 min",
     ]
+    assert describe(DAY + 61 * MINUTE).ru == "1 дн. 1 ч 1 мин"
