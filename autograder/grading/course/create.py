@@ -55,12 +55,13 @@ def make_course(
             f"no lesson sources in {lessons.lessons}: they come with the course repository, not with the installed "
             "package. Clone it and run `autograder course` from its environment (make install)"
         )
+    rules = read_rules(directory)
     files = {
         Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
         Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
-        Path("course.toml"): _text("course.toml.txt", language=language or LANGUAGES[0]),
+        Path("course.toml"): _text(f"course.{language or rules.language}.toml.txt"),
     }
-    files |= assignment_notebooks(read_rules(directory), sources, lessons, _private_lessons(directory))
+    files |= assignment_notebooks(rules, sources, lessons, _private_lessons(directory))
     try:
         for folder in ("lessons", "exercises/keys"):
             (directory / folder).mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from .applied_rules import CourseRules, PenaltyChange, applied_rules, apply_rule
 from .course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
 from .late_credit import describe
 from .late_penalty import describe_change
+from .machine_zone import machine_zone
 
 
 def check_rules(root: Path, *, apply: bool) -> int:
@@ -103,7 +104,10 @@ def _describe(change: PenaltyChange) -> str:
 def explain(course: CourseSettings, one: CourseRules) -> Iterator[str]:
     """Yield the rules in words: of the course, of each assignment, and of each student with an extension."""
     rules = one.rules
-    yield f"times are those of {rules.zone.key}"
+    if rules.states_zone or not any(assignment.due for assignment in rules.assignments.values()):
+        yield f"times are those of {rules.zone.key}"
+    else:
+        yield f'{FILE} names no time zone, so due dates are in UTC: write a line like time_zone = "{machine_zone()}"'
     if rules.late_days:
         days = quantity(rules.late_days, "late day")
         yield f"each student has {days} for the whole course; a late day pays for a day of lateness"

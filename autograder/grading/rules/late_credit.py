@@ -41,7 +41,7 @@ def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]
         due = rules.of(name).due
         if due is None:
             known = ", ".join(sorted(each for each, one in rules.assignments.items() if one.due)) or "none"
-            raise BadRule(f"{where}: {name!r} is no assignment with a due date; with one are: {known}")
+            raise BadRule(f"{where}: {name!r} is no assignment with a due date; with one are: {known}", "extensions")
         said = said.strip()
         if said.startswith("+"):
             found[name] = read_span(said[1:].strip(), f"{where}: the extension {part!r}")
@@ -49,9 +49,7 @@ def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]
         try:
             moment = local_moment(datetime.fromisoformat(said), rules.zone, f"{where}: the extension {part!r}")
         except ValueError as error:
-            raise BadRule(
-                f"{where}: the extension {part!r} is neither a span like +2d nor a time like 2026-10-01 23:59"
-            ) from error
+            raise BadRule(f"{where}: the extension {part!r} is neither a time span nor a time", "extensions") from error
         if moment < due:
             raise BadRule(f"{where}: the extension {part!r} ends before the assignment is due")
         found[name] = moment - due

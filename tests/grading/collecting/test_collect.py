@@ -207,7 +207,7 @@ def test_a_worksheet_of_another_assignment_is_refused(
 @pytest.mark.parametrize(
     ("students", "message"),
     [
-        ("name,email\nAnn,a", "has no column `id`"),
+        ("name,email\nAnn,a", "id,name,email,lms,group,extensions; for example: petrova,Анна Петрова,"),
         ("id,name\nann,A\nann,B", "line 3: the id ann is there twice"),
         ("id,name\n../x,A", "line 2: the id '../x' cannot be the name of a folder"),
         ("id,name\n,A", "line 2: the id '' cannot be the name of a folder"),

@@ -70,7 +70,7 @@ def test_extensions_are_spans_or_times() -> None:
     ("text", "message"),
     [
         ("d +2d", "'d' is no assignment with a due date; with one are: a, b, c"),
-        ("a 2 days", "neither a span like +2d nor a time"),
+        ("a 2 days", "neither a time span nor a time; for example: 03_gradient_accumulation +2d"),
         ("a +soon", "a time span looks like"),
         ("a 2026-09-01 00:00", "ends before the assignment is due"),
     ],

@@ -107,3 +107,15 @@ def test_a_wrong_rule_stops_the_command(late: Course, tmp_path: Path, capsys: py
     (course.folder / "course.toml").write_text("[assignments.x]\ndeu = 1")
     assert main(["grade", str(course.folder)]) == 1
     assert "unknown: deu; known here:" in capsys.readouterr().err
+
+
+def test_due_dates_without_a_time_zone_are_told(
+    late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course = late.copy(tmp_path)
+    (course.folder / "course.toml").write_text(RULES.replace('time_zone = "Europe/Moscow"', ""))
+    monkeypatch.setenv("TZ", "Asia/Tomsk")
+    for option in ("--check", "--apply"):
+        assert main(["course", str(course.folder), option]) == 0
+        said = capsys.readouterr().out
+        assert 'no time zone, so due dates are in UTC: write a line like time_zone = "Asia/Tomsk"' in said
