@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -64,6 +64,7 @@ class Collection:
             stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
             self._due = {**stated, **_due_dates(book)}
         self._handed_in: set[str] = set()  # numbers of participants
+        self._collected: set[str] = set()  # assignments
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
         """Store the submissions of one archive as attempts, and make the one that counts the submitted one.
@@ -88,6 +89,7 @@ class Collection:
         if self._sheet and found.form is MOODLE:
             self._keep_worksheet(self._sheet, account)
         keep_unplaced(self._course.root, source.name, account.unplaced)
+        self._collected |= account.assignments
         return account
 
     def _take_delivery(self, source: Path, found: Sorted, delivery: Delivery, account: Account) -> None:
@@ -148,7 +150,7 @@ class Collection:
         if new:
             store.add(student.id, files, attempt)
         elif same and again:
-            store.add(student.id, files, same)
+            store.add(student.id, files, replace(same, answered=False))
         one, extension = self._rules.rules.of(assignment), self._rules.extension(student.id, assignment)
         attempts = store.of(student.id)
         chosen = counted(attempts, one, extension)
@@ -209,6 +211,17 @@ class Collection:
             if participant.submitted and participant.number not in self._handed_in:
                 name = participant.name or f"participant {participant.number}"
                 print(printable(f"{name}: the worksheet says that something was handed in, but no notebook came"))
+
+    def report_idle(self) -> None:
+        """Print who in `students.csv` has no submission of an assignment that was collected.
+
+        Nothing is printed if somebody who handed in is not in the list: it does not tell then who is in the course.
+        """
+        for assignment in sorted(self._collected):
+            there = {folder.parent.name for folder in self._course.submissions(assignment)}
+            idle = [str(student) for student in self.roster.students if student.id not in there]
+            if idle and there <= {student.id for student in self.roster.students}:
+                print(printable(f"no submission of {assignment}: {', '.join(idle)}"))
 
 
 def _due_dates(book: Book) -> dict[str, datetime]:

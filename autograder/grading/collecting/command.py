@@ -45,16 +45,17 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
         ) from error
     if sheet:
         run.report_worksheet(sheet)
+    run.report_idle()
     return int(failed)
 
 
 def _report(account: Account, course: CourseSettings, roster: Roster) -> Iterator[str]:
     """Yield the lines on one archive."""
-    names = {student.id: student.name for student in roster.students}
+    names = {student.id: str(student) for student in roster.students}
     yield account.title
     for student in sorted(account.lines):
         for line in account.lines[student]:
-            yield f"  {student}{f' ({names[student]})' if names.get(student, student) != student else ''}: {line}"
+            yield f"  {names.get(student, student)}: {line}"
     for file in account.unplaced:
         yield f"  no place: {file.path}: {file.reason}"
     counts = ", ".join(f"{count} {said}" for said, count in sorted(account.counts.items()))

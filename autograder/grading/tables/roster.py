@@ -31,6 +31,10 @@ class Student:
     group: str = ""
     extensions: str = ""
 
+    def __str__(self) -> str:
+        """Return the id, with the name if that is another text."""
+        return f"{self.id} ({self.name})" if self.name not in ("", self.id) else self.id
+
 
 class Unplaced(Exception):
     """The error that a sender cannot be identified.
