@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity, with_offset
-from ..course.settings import course_settings
+from ..batch import open_book
+from ..course.gradebook import BookClosed
+from ..course.settings import CourseSettings, course_settings
 from .pages import make_pages
 from .release import release_pages
 
@@ -29,6 +32,7 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     status = 0
     for name in chosen:
         students = [folder.parent.name for folder in course.graded(name)]
+        _update_penalties(course, name)
         pages = make_pages(course, name, students)
         where = os.path.relpath(course.feedback(name, "STUDENT"), course.root)
         print(f"{name}: {quantity(len(pages.made), 'page')} made, {len(pages.kept)} up to date, in {where}")
@@ -50,3 +54,11 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
                 print(f"  released to the exchange ({', '.join(found.languages)}): {many}")
             status |= bool(found.failed)
     return status
+
+
+def _update_penalties(course: CourseSettings, assignment: str) -> None:
+    """Update the late penalties of students to whom a person has given points since the grading."""
+    with open_book(course) as book, contextlib.suppress(BookClosed):  # the next grading tries again
+        for student, standing in book.standings(assignment).items():
+            if standing.late and standing.by_hand:
+                book.update_penalty(assignment, student)

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.cli import main
 from support.course import Course
-from support.first_gradient import NAME, SOLVED, TOTAL
+from support.first_gradient import CHECK, FIRST, NAME, SOLVED, TOTAL
 from support.lms import Participant, write_worksheet
 
 RULES = f"""
@@ -85,12 +85,18 @@ def test_a_late_student_is_told_why(late: Course, tmp_path: Path) -> None:
     (course.folder / "course.toml").write_text(f'language = "ru"\n{RULES.replace("50", "48")}')
     (course.folder / "students.csv").write_text(f"id,email,extensions\next,,{NAME} +3d\ntwo_days,two_days@uni.example,")
     course.grade()
+    course.give_by_hand("two_days", CHECK, FIRST.points - 1)  # the penalty follows
     sheet = write_worksheet(tmp_path / "w.csv", [Participant(7, "Анна", "", "two_days@uni.example")], russian=True)
     main(["return", str(course.folder), NAME, "--worksheet", str(sheet)])
     filled = (course.folder / "returned" / NAME / "worksheet.csv").read_text(encoding="utf-8-sig")
-    got, lost = (f"{TOTAL * share:g}".replace(".", ",") for share in (0.48, 0.52))
+    got, lost = (f"{(TOTAL - 1) * share:g}".replace(".", ",") for share in (0.48, 0.52))
     assert f"{got} балла из {TOTAL:g}; за опоздание снято {lost}" in filled
-    said = {student: re.findall('<span class="note">(.*)</span>', course.feedback(student)) for student in CAME}
+    said = {
+        student: re.findall(
+            '<span class="note">(.*)</span>', course.feedback(student).replace("\N{NO-BREAK SPACE}", " ")
+        )
+        for student in CAME
+    }
     assert said["two_days"] == [
         "Срок сдачи: 2026-01-02 03:00 (UTC+03:00). Сдано: 2026-01-04 02:00 (UTC+03:00), с опозданием на 1 дн. 23 ч. "
         "Использовано дней отсрочки: 1. Засчитывается 48 % баллов."
