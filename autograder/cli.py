@@ -121,12 +121,13 @@ def _singleuser(chosen: argparse.Namespace) -> int:
 
 def _build(chosen: argparse.Namespace) -> int:
     from .authoring import build, lint
+    from .language import quantity
 
     collection = _collection(chosen)
     failed = False
     for lesson in collection.read(chosen.lessons):
         if chosen.accept:
-            print(f"{lesson.path}: {build.accept(lesson)} Russian cells accepted")
+            print(f"{lesson.path}: {quantity(build.accept(lesson), 'Russian cell')} accepted")
             (lesson,) = collection.read([lesson.name])
         complaints = list(lint.problems(lesson))
         for line, complaint in complaints:
@@ -145,6 +146,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     import json
 
     from .authoring import gate, trials
+    from .language import quantity
 
     processes = chosen.processes or trials.PROCESSES
     collection = _collection(chosen)
@@ -168,7 +170,7 @@ def _verify(chosen: argparse.Namespace) -> int:
         for report in reports:
             known = sum(report.mistakes[name] == name for name in report.mistakes)
             sign = "✗" if report.problems else "✓"
-            alternatives = f"{len(report.alternatives)} alternatives"
+            alternatives = quantity(len(report.alternatives), "alternative")
             print(
                 f"{sign} {report.exercise}: {report.solution}, {known}/{len(report.mistakes)} mistakes, {alternatives}"
             )

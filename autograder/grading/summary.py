@@ -7,7 +7,7 @@ import shlex
 import statistics
 from collections import Counter
 
-from ..language import quantity
+from ..language import decimal, quantity
 from .batch import open_gradebook
 from .course.settings import CourseSettings
 from .course.standings import standings
@@ -49,7 +49,11 @@ def summary(course: CourseSettings, name: str) -> list[str]:
     if not found:
         return []
     points = [max(0.0, each.score - each.penalty) for each in found.values()]
-    lines = [f"points: {statistics.mean(points):.3g} on average, {min(points):g} to {max(points):g} of {maximum:g}"]
+    after = ", after late penalties" if any(each.penalty for each in found.values()) else ""
+    mean, least, most, of = (
+        decimal(each, "en") for each in (statistics.mean(points), min(points), max(points), maximum)
+    )
+    lines = [f"points: {mean} on average, {least} to {most} of {of}{after}"]
     late = sorted(student for student, each in found.items() if each.late)
     if late:
         lines.append(f"late: {_some(late)}")

@@ -76,7 +76,7 @@ def make_course(
             f"{error.filename or directory}: {error.strerror or error}: choose a folder you can write to"
         ) from error
     assignments = sorted({path.parts[1] for path in files if path.parts[0] == "source"})
-    print(_next(directory, read_rules(directory).language, assignments))
+    print(_next(directory, name, read_rules(directory).language, assignments))
 
 
 def _private_lessons(directory: Path) -> set[str]:
@@ -181,10 +181,11 @@ def _make_gradebook(directory: Path, course_id: str) -> None:
         raise NoCourse(f"{course.shown_db_url} cannot be opened: {said(error)}") from error
 
 
-def _next(directory: Path, language: str, assignments: list[str]) -> str:
+def _next(directory: Path, course_id: str, language: str, assignments: list[str]) -> str:
     """Return a text for the terminal with the commands that an instructor runs next.
 
-    `language` is the language of the course. The commands for the other language are optional.
+    `course_id` is without the ending of a language. `language` is the language of the course. The commands for the
+    other language are optional.
     """
     nbgrader, lesson = _beside("nbgrader"), assignments[0]
     other = next(each for each in LANGUAGES if each != language)
@@ -192,6 +193,7 @@ def _next(directory: Path, language: str, assignments: list[str]) -> str:
     autograder, folder = _beside("autograder"), shlex.quote(str(directory))
     return f"""
 The course is in {directory}: {", ".join(assignments)}.
+In the exchange it is called {course_id}{"" if language == LANGUAGES[0] else f"-{language}"}.
 Next, in that folder (the second line of each pair only if you want {other} beside {language}):
   {nbgrader} generate_assignment {lesson}
   {second} generate_assignment {lesson} --no-db

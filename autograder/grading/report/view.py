@@ -48,7 +48,7 @@ class View:
     def late(self, graded: Graded) -> str:
         """Return a sentence on the late penalties of an assignment, or "" if there are none."""
         owed = [points for points in graded.penalties.values() if points]
-        return self.words["late"].format(count=len(owed), points=self.number(sum(owed))) if owed else ""
+        return self.words["late"].format(count=len(owed), points=decimal(sum(owed), self.language)) if owed else ""
 
     def inline(self, text: Text) -> Markup:
         """Return a sentence with code and formulas as HTML."""

@@ -101,7 +101,8 @@ def _grades(course: CourseSettings, assignment: str) -> Grades:
     for folder in course.submissions(assignment):
         if folder.parent.name not in found:
             grades.nothing[folder.parent.name] = "no grade: not graded yet"
-    grades.idle = sorted(roster.keys() - grades.by_student.keys() - grades.nothing.keys())
+    idle = roster.keys() - grades.by_student.keys() - grades.nothing.keys()
+    grades.idle = [str(roster[student]) for student in sorted(idle)]
     return grades
 
 

@@ -80,7 +80,7 @@ def describe(span: timedelta) -> Text:
     minutes = ceil(span / timedelta(minutes=1))
     numbers = (minutes // 1440, minutes % 1440 // 60, minutes % 60)
     en, ru = (
-        " ".join(f"{number} {unit}" for number, unit in zip(numbers, units) if number) or f"0 {units[-1]}"
-        for units in (("d", "h", "min"), ("дн.", "ч", "мин"))
+        " ".join(f"{number}{unit}" for number, unit in zip(numbers, units) if number) or f"0{units[-1]}"
+        for units in ((" d", " h", " min"), ("\N{NO-BREAK SPACE}дн.", "\N{NO-BREAK SPACE}ч", "\N{NO-BREAK SPACE}мин"))
     )
     return Text(en, ru)

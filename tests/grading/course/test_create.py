@@ -61,8 +61,9 @@ def test_a_new_course_has_what_nbgrader_needs(course: Path) -> None:
 
 
 def test_the_next_commands_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_course(tmp_path / "calculus", None)
+    make_course(tmp_path / "calculus", None, language="ru")
     said = capsys.readouterr().out
+    assert "In the exchange it is called calculus-ru." in said
     for command in ("generate_assignment", "release_assignment", "collect"):
         assert f"nbgrader {command} 00_first_gradient" in said
     for command in ("grade", "feedback", "report"):
