@@ -30,7 +30,7 @@ LATE = {
     "extended": Text("Due, with your extension: {due}.", "Срок сдачи с вашей отсрочкой: {due}."),
     "came": Text("Handed in: {came}, {late} late.", "Сдано: {came}, с опозданием на {late}."),
     "late_days": Text("Late days used: {count}.", "Использовано дней отсрочки: {count}."),
-    "credit": Text("{percent} % of the points count.", "Засчитывается {percent} % баллов."),
+    "credit": Text("It gets {percent} % of the points.", "Засчитывается {percent} % баллов."),
     "whole": Text("No points are taken off.", "Баллы за это не снимаются."),
 }
 
