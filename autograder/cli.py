@@ -122,11 +122,12 @@ def _singleuser(chosen: argparse.Namespace) -> int:
 def _build(chosen: argparse.Namespace) -> int:
     from .authoring import build, lint
     from .authoring.source import BrokenSource
+    from .language import quantity
 
     collection, made, complaints = _collection(chosen), {}, []
     for lesson in collection.read(chosen.lessons):
         if chosen.accept:
-            print(f"{lesson.path}: {build.accept(lesson)} Russian cells accepted")
+            print(f"{lesson.path}: {quantity(build.accept(lesson), 'Russian cell')} accepted")
             (lesson,) = collection.read([lesson.name])
         complaints += [f"{lesson.path}:{line}: {complaint}" for line, complaint in lint.problems(lesson)]
         try:
@@ -140,13 +141,8 @@ def _build(chosen: argparse.Namespace) -> int:
     elif complaints:
         complaints.append("autograder: no notebook and no key was written: mend the lines above")
     else:
-        changed = False
-        for files in made.values():
-            for path in build.write(files):
-                changed = True
-                print(f"wrote {path}")
-        if not changed:
-            print("nothing changed")
+        written = [f"wrote {path}" for files in made.values() for path in build.write(files)]
+        print("\n".join(written) or "nothing changed")
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     return int(bool(complaints))
@@ -156,6 +152,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     import json
 
     from .authoring import gate, trials
+    from .language import quantity
 
     processes = chosen.processes or trials.PROCESSES
     collection = _collection(chosen)
@@ -179,7 +176,7 @@ def _verify(chosen: argparse.Namespace) -> int:
         for report in reports:
             known = sum(report.mistakes[name] == name for name in report.mistakes)
             sign = "✗" if report.problems else "✓"
-            alternatives = f"{len(report.alternatives)} alternatives"
+            alternatives = quantity(len(report.alternatives), "alternative")
             print(
                 f"{sign} {report.exercise}: {report.solution}, {known}/{len(report.mistakes)} mistakes, {alternatives}"
             )

@@ -62,6 +62,37 @@ def grouped(value: float, language: str) -> str:
 _RUSSIAN = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
 
 
+def decimal(value: float, language: str) -> str:
+    """Return a number with at most two decimals as text: 4.8 in English, 4,8 in Russian."""
+    text = f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")  # + 0.0: no negative zero
+    return text.replace("-", "−").replace(".", "," if language == "ru" else ".")
+
+
+class Noun(NamedTuple):
+    """A noun in the forms that follow numbers.
+
+    English has forms after 1 and 2, Russian after 1, 2 and 5.
+    """
+
+    en: tuple[str, str]
+    ru: tuple[str, str, str]
+
+    def after(self, number: float) -> Text:
+        """Return the form that follows `number`."""
+        few = number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14)
+        one = number % 10 == 1 and number % 100 != 11
+        return Text(self.en[number != 1], self.ru[1 if few else 0 if one else 2])
+
+
+MINUTE = Noun(("minute", "minutes"), ("минута", "минуты", "минут"))
+POINT = Noun(("point", "points"), ("балл", "балла", "баллов"))
+
+
+def quantity(number: float, noun: str) -> str:
+    """Return a number with an English noun, for the terminal: "1 page", "2 pages"."""
+    return f"{decimal(number, 'en')} {noun}{'' if number == 1 else 's'}"
+
+
 def with_offset(time: datetime) -> str:
     """Return a time with its distance from UTC, the same in both languages.
 

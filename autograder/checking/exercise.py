@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ..language import Text
+from ..language import MINUTE, POINT, Text
 from .inputs import Formula, Lineup
 from .values import RTOL, canonical, describe
 
@@ -115,16 +115,6 @@ def _lesson_of(module: str) -> str:
     return module.partition("exercises.")[2].partition(".")[0] or module
 
 
-def _plural(number: float, one: str, few: str, many: str) -> str:
-    """Return the form of a Russian noun that follows `number`.
-
-    `one`, `few` and `many` are the forms after 1, 2 and 5.
-    """
-    if number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14):
-        return few
-    return one if number % 10 == 1 and number % 100 != 11 else many
-
-
 @dataclass
 class Exercise:
     """An exercise, as the decorator `exercise` makes it from a probe."""
@@ -158,8 +148,7 @@ class Exercise:
         """The line under an exercise's heading in a lesson: its kind, difficulty, minutes and points."""
         dots, kind, points = "●" * self.difficulty + "○" * (3 - self.difficulty), KINDS[self.kind], f"{self.points:g}"
         extra = Text("", "") if self.core else Text(" · extra", " · дополнительно")
-        minutes = Text("minute" if self.minutes == 1 else "minutes", _plural(self.minutes, "минута", "минуты", "минут"))
-        worth = Text("point" if self.points == 1 else "points", _plural(self.points, "балл", "балла", "баллов"))
+        minutes, worth = MINUTE.after(self.minutes), POINT.after(self.points)
         return Text(
             f"*{kind.en} · {dots} · {self.minutes} {minutes.en} · {points} {worth.en}{extra.en}*",
             f"*{kind.ru} · {dots} · {self.minutes} {minutes.ru} · {points} {worth.ru}{extra.ru}*",

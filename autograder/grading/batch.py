@@ -41,7 +41,7 @@ from .course.settings import CourseSettings
 from .requests.found import find_requests
 from .requests.store import RequestStore
 from .rules.applied_rules import applied_rules
-from .rules.late_penalty import late_penalty
+from .rules.late_penalty import describe_change, late_penalty
 from .submission.folder import read_submission
 from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
@@ -203,8 +203,10 @@ class Batch:
         reasons = remarks.everything if known.flagged else []
         result = Result(student, "unchanged", known.score, reasons, notes=remarks.notes)
         try:
-            if (known.late or known.penalty) and self._book.update_penalty(self._assignment, student):
-                result.state = "updated"
+            if known.late or known.penalty:
+                before, after = self._book.update_penalty(self._assignment, student)
+                if abs(after - before) > 1e-9:
+                    result.state, result.notes = "updated", [*result.notes, describe_change(before, after)]
         except BookClosed as error:
             result.state, result.reasons = "failed", [f"the gradebook cannot be written: {error}", *result.reasons]
         except Exception as error:  # in a course's own late penalty

@@ -7,6 +7,7 @@ import difflib
 import json
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -15,8 +16,9 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..extras import require
+from ..language import quantity
 from .batch import core_threads
-from .collecting.counted_attempts import grade_counted
+from .collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
 from .course.settings import CourseSettings, course_settings
 from .graders import open_graders
 from .interrupt import Interrupt
@@ -159,11 +161,25 @@ def judge_again(
         changes = grade_again(
             course, assignment, exercise, executor, isolation=isolation, ahead=2 * jobs, apply=apply, lower=lower
         )
+    others = with_other_attempts(course, assignment)
+    if apply:
+        forget_other_scores(course, assignment, others)
     if as_json:
         print(json.dumps([asdict(change) for change in changes], indent=1))
     else:
-        print(
-            f"{assignment}, {exercise}: {len(changes) or 'no'} scores {'changed or kept' if apply else 'would change'}"
-        )
+        many = quantity(len(changes), "score") if changes else "no scores"
+        print(f"{assignment}, {exercise}: {many} {'changed or kept' if apply else 'would change'}")
         print(printable("".join(f"  {change}\n" for change in changes)), end="")
+    if others:
+        print(printable(_other_attempts(course, assignment, others, apply)), file=sys.stderr)
     return int(any(change.why for change in changes))
+
+
+def _other_attempts(course: CourseSettings, assignment: str, students: Sequence[str], apply: bool) -> str:
+    """Return the sentence on attempts that were not graded again, though the best attempt counts."""
+    command = f"autograder grade {shlex.quote(os.path.relpath(course.root))} {shlex.quote(assignment)}"
+    remedy = f"`{command}` grades them" if apply else f"after --apply, `{command}` grades them"
+    return (
+        f"the best attempt counts, and some students have other attempts ({', '.join(students)}): "
+        f"{remedy}, and scores may rise or fall by that"
+    )

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from ..language import quantity
 from .interrupt import Interrupt
 from .submission.pipeline import Result
 from .summary import printable
@@ -28,7 +29,9 @@ class Progress:
     def show(self, result: Result, total: int) -> None:
         """Show that one more submission has a `result`. `total` is the number of submissions."""
         self._done = min(self._done + 1, total)  # several attempts of one student may be graded
-        self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
+        self._interrupt.kept = (
+            f"{self._name}, done and kept: {self._done} of {quantity(total, 'submission')}; {self._next}"
+        )
         if not sys.stderr.isatty():
             return
         speed = self._done / max(time.monotonic() - self._start, 1e-3)

@@ -7,6 +7,7 @@ import shlex
 import statistics
 from collections import Counter
 
+from ..language import decimal, quantity
 from .batch import open_gradebook
 from .course.settings import CourseSettings
 from .course.standings import standings
@@ -24,19 +25,17 @@ def table(name: str, results: list[Result]) -> str:
     """
     lines = [name]
     for each in sorted(results, key=lambda result: result.student):
-        notes = [*each.notes, *(["it owes another late penalty now"] if each.state == "updated" else [])]
-        if each.reasons or notes:
+        if each.reasons or each.notes:
             flagged = ", flagged," if each.reasons and each.state in ("unchanged", "updated") else ""
-            score = "" if each.score is None else f" {each.score:g} points"
+            score = "" if each.score is None else f" {quantity(each.score, 'point')}"
             lines.append(f"  {each.student}: {each.state}{flagged}{score}")
             lines += [f"      {reason}" for reason in each.reasons]
-            lines += [f"      note: {note}" for note in notes]
+            lines += [f"      note: {note}" for note in each.notes]
     kinds = Counter(each.state for each in results)
     count = ", ".join(
         f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "updated", "unchanged") if kinds[state]
     )
-    many = "submission" if len(results) == 1 else "submissions"
-    return "\n".join([*lines, f"  {len(results)} {many}: {count or 'none'}"])
+    return "\n".join([*lines, f"  {quantity(len(results), 'submission')}: {count or 'none'}"])
 
 
 def summary(course: CourseSettings, name: str) -> list[str]:
@@ -50,7 +49,11 @@ def summary(course: CourseSettings, name: str) -> list[str]:
     if not found:
         return []
     points = [max(0.0, each.score - each.penalty) for each in found.values()]
-    lines = [f"points: {statistics.mean(points):.3g} on average, {min(points):g} to {max(points):g} of {maximum:g}"]
+    after = ", after late penalties" if any(each.penalty for each in found.values()) else ""
+    mean, least, most, of = (
+        decimal(each, "en") for each in (statistics.mean(points), min(points), max(points), maximum)
+    )
+    lines = [f"points: {mean} on average, {least} to {most} of {of}{after}"]
     late = sorted(student for student, each in found.items() if each.late)
     if late:
         lines.append(f"late: {_some(late)}")

@@ -46,7 +46,7 @@ def start(lesson: str = "", *, language: str | None = None) -> Reply:
 
     notebook = _saved_notebook(known)
     ready = message("start.ready", count=len(known), points=f"{notebook.total():g}")
-    return Reply((ready, *describe_due_date(notebook.metadata)))
+    return Reply((ready, *notebook.describe_written(), *describe_due_date(notebook.metadata)))
 
 
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:

@@ -258,6 +258,4 @@ def _points(notebook: LessonNotebook, verdicts: dict[str, Verdict], total: str) 
     core = [name for name in notebook.exercises if notebook.counts(name)]
     earned = sum(notebook.earned(name, verdicts.get(name)) for name in core)
     yield message(total, earned=f"{earned:g}", maximum=f"{notebook.total():g}")
-    written = [nbgrader_of(cell) for name, cell in notebook.by_grade_id.items() if name.startswith("written-")]
-    if written:
-        yield message("ready.manual", points=f"{sum(each.get('points', 0) for each in written):g}")
+    yield from notebook.describe_written()

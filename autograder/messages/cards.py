@@ -305,8 +305,8 @@ MESSAGES: dict[str, Text] = {
     ),
     # -- the learner's commands ---------------------------------------------------------------------------------
     "start.ready": Text(
-        "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
-        "Упражнений с проверкой: {count}; баллов в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
+        "Exercises with a check: {count}; their points in the grade: {points}. Shift+Enter on a check shows a card.",
+        "Упражнений с проверкой: {count}, баллов за них в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
     "due.in_time": Text("Due {time}.", "Срок сдачи: {time}."),
     "due.late": Text(
@@ -395,9 +395,13 @@ MESSAGES: dict[str, Text] = {
     "ready.not": Text("Before you hand in", "Прежде чем сдавать"),
     "ready.running": Text("Running {name} in a fresh process …", "Выполняю {name} в новом процессе …"),
     "ready.total": Text(
-        "{earned} of {maximum} points in a fresh run", "{earned} из {maximum} баллов при новом запуске"
+        "Points for checks in a fresh run: {earned} of {maximum}.",
+        "Баллов за проверки при новом запуске: {earned} из {maximum}.",
     ),
-    "ready.manual": Text("{points} more are given by a person.", "Ещё {points} ставит преподаватель."),
+    "ready.manual": Text(
+        "Points given by a person: {points}; in the grade {total} in all.",
+        "Баллов, которые ставит преподаватель: {points}; всего в зачёт: {total}.",
+    ),
     "ready.unsaved": Text(
         "The saved file differs from what you ran, in: {names}. Save (Ctrl+S) and run ready() again.",
         "Сохранённый файл отличается от выполненного: {names}. Сохраните (Ctrl+S) и снова вызовите ready().",
@@ -448,7 +452,8 @@ MESSAGES: dict[str, Text] = {
         "{name}: pip install nbclient nbformat",
     ),
     "ready.session_total": Text(
-        "{earned} of {maximum} points in this session", "{earned} из {maximum} баллов в этом сеансе"
+        "Points for checks in this session: {earned} of {maximum}.",
+        "Баллов за проверки в этом сеансе: {earned} из {maximum}.",
     ),
     "ready.no_lesson": Text(
         "{path} is not a lesson of this course: there is nothing to check in it.",

@@ -25,6 +25,20 @@ WORDS = {
     "top": Text("to the top", "наверх"),
 }
 
+LATE = {
+    "due": Text("Due: {due}.", "Срок сдачи: {due}."),
+    "extended": Text("Due, with your extension: {due}.", "Срок сдачи с вашей отсрочкой: {due}."),
+    "came": Text("Handed in: {came}, {late} late.", "Сдано: {came}, с опозданием на {late}."),
+    "late_days": Text("Late days used: {count}.", "Использовано дней отсрочки: {count}."),
+    "credit": Text("It gets {percent} % of the points.", "Засчитывается {percent} % баллов."),
+    "whole": Text("No points are taken off.", "Баллы за это не снимаются."),
+}
+
+WORKSHEET = {
+    "points": Text("{points} {noun} out of {maximum}", "{points} {noun} из {maximum}"),
+    "late": Text("{points} taken off for lateness", "за опоздание снято {points}"),
+}
+
 RECEIPT = {
     "received": Text("Your work was received.", "Работа получена."),
     "received_at": Text("Your work was received on {time}.", "Работа получена {time}."),
@@ -33,9 +47,9 @@ RECEIPT = {
     "graded": Text("The attempt was graded.", "Попытка проверена."),
     "later": Text("The result will be here after {time}.", "Результат появится здесь после {time}."),
     "beyond": Text(
-        "Only the first {number} attempts are graded, so this one is not.",
-        "Проверяются только первые попытки ({number}), поэтому эта проверена не будет.",
+        "Attempts after number {number} are not graded, so this one is not.",
+        "Попытки после {number}-й не проверяются, поэтому и эта проверена не будет.",
     ),
-    "best": Text("The best one of those counts.", "Засчитывается лучшая из них."),
-    "latest": Text("The latest one of those counts.", "Засчитывается последняя из них."),
+    "best": Text("The best of the graded attempts counts.", "Засчитывается лучшая из проверенных попыток."),
+    "latest": Text("The latest of the graded attempts counts.", "Засчитывается последняя из проверенных попыток."),
 }

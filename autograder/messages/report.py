@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from ..checking.verdict import Finding
-from ..language import Note, Text
+from ..language import Note, Noun, Text
 from .cards import MESSAGES
+
+TOKEN = Noun(("token in common", "tokens in common"), ("общая лексема", "общие лексемы", "общих лексем"))
 
 WORDS = {
     "report": Text("What the class understood", "Что поняла группа"),
     "made": Text("Made on {when}", "Составлено {when}"),
-    "submissions": Text("submissions", "работ"),
+    "submissions": Text("submissions", "проверено работ"),
+    "idle": Text("handed in nothing", "ничего не сдали"),
+    "idle_who": Text("Who has handed in nothing", "Кто ничего не сдал"),
+    "late": Text(
+        "Scores are those after late penalties. Submissions with a penalty: {count}, points taken off: {points}.",
+        "Баллы указаны с вычетом за опоздание. Работ с вычетом: {count}, всего снято баллов: {points}.",
+    ),
     "mean": Text("mean score", "средний балл"),
     "median": Text("median score", "медиана баллов"),
     "of": Text("of {maximum}", "из {maximum}"),
@@ -20,7 +28,7 @@ WORDS = {
         "No wrong answer to a graded exercise was given by more than one student.",
         "Ни один неверный ответ на основное упражнение не повторился у двух студентов.",
     ),
-    "share": Text("{count} of {answers} answers ({percent})", "{count} из {answers} ответов ({percent})"),
+    "share": Text("{count} of {answers} answers ({percent})", "ответов: {count} из {answers} ({percent})"),
     "unnamed": Text("Not among the known mistakes.", "Нет среди известных ошибок."),
     "scores": Text("Scores", "Баллы"),
     "points": Text("points", "баллы"),
@@ -31,7 +39,7 @@ WORDS = {
     "exercise": Text("exercise", "упражнение"),
     "states": Text("How many submissions passed each exercise", "Сколько работ прошло каждое упражнение"),
     "solved": Text("solved", "решили"),
-    "solved_by": Text("Solved by {count} of {total} ({percent})", "Решили {count} из {total} ({percent})"),
+    "solved_by": Text("Solved by {count} of {total} ({percent})", "Решено работ: {count} из {total} ({percent})"),
     "no_verdict": Text("no verdict", "нет результата"),
     "broken": Text("stopped by an error", "ошибка в ячейке"),
     "held_back": Text("held back until a person has looked", "отложено до решения преподавателя"),
@@ -68,9 +76,11 @@ WORDS = {
     "discrimination": Text("discrimination", "различающая сила"),
     "statistics_how": Text(
         "Discrimination is the correlation of an exercise's points with the points for all others: near 0, the exercise "
-        "does not tell strong students from weak ones; below 0, look at the exercise itself.",
+        "does not tell strong students from weak ones; below 0, look at the exercise itself. A dash stands where fewer "
+        "than 10 students answered or all have the same points. Late penalties are not counted here.",
         "Различающая сила — корреляция баллов за упражнение с баллами за все остальные. Около 0 — упражнение не отличает "
-        "сильных студентов от слабых; меньше 0 — посмотрите на само упражнение.",
+        "сильных студентов от слабых; меньше 0 — посмотрите на само упражнение. Прочерк стоит там, где работ меньше 10 "
+        "или баллы у всех одинаковые. Опоздания здесь не учитываются.",
     ),
     "similar": Text("Answers that are alike", "Похожие ответы"),
     "similar_how": Text(
@@ -79,7 +89,6 @@ WORDS = {
         "а не доказательство.",
     ),
     "shared": Text("Shared text", "Общий текст"),
-    "tokens": Text("tokens in common", "общих лексем"),
     "course": Text("The course so far", "Курс на сегодня"),
     "assignment": Text("assignment", "задание"),
     "stuck": Text("Who is stuck", "Кому нужна помощь"),

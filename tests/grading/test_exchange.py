@@ -84,8 +84,8 @@ def test_feedback_returns_through_the_exchange(through_exchange: Course, capsys:
     said = capsys.readouterr().out
     assert f"{NAME}: 4 pages made, 0 up to date" in said
     assert "not released, as they did not come through the exchange: boris, carl, dina" in said
-    assert "released to the exchange (en, ru): 1 students" in said
-    assert said.count("1 students") == 1  # once, in however many exchanges
+    assert "released to the exchange (en, ru): 1 student\n" in said
+    assert said.count("1 student\n") == 1  # once, in however many exchanges
     assert "see me" in course.feedback("ann")
     assert fetched() == course.feedback("ann")
     assert not list(course.folder.rglob("stolen.html"))

@@ -78,7 +78,7 @@ def test_an_interrupt_keeps_what_is_done(course: Course, group: bool) -> None:
 
     said = interrupted(course, when=when, group=group)
     assert said == (
-        f"autograder: stopped: 1 of 2 submissions of {NAME} are done and kept; the same command goes on from there\n"
+        f"autograder: stopped: {NAME}, done and kept: 1 of 2 submissions; the same command goes on from there\n"
     )
     assert before is None or done.stat().st_mtime_ns == before.st_mtime_ns  # the second run went on
     assert not (course.folder / "autograded" / "loop").joinpath(NAME).exists()

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from autograder.cli import main
+from autograder.grading.collecting.attempts import AttemptStore
+from autograder.grading.course.settings import course_settings
 from support.course import Course
-from support.first_gradient import CHECK, EXERCISES, FIRST, LESSON, SOLVED, WRONG
+from support.first_gradient import CHECK, EXERCISES, FIRST, LESSON, SOLVED, TOTAL, WRONG
 from support.submissions import Submission
 
 
@@ -82,6 +84,27 @@ def test_scores_are_listed_then_raised_then_lowered(course: Course, capsys: pyte
 
     assert main([*again[:-1], "nobody_has_this"]) == 1
     assert "is that its name" in capsys.readouterr().err
+
+
+def test_attempts_that_were_not_graded_again_are_graded_by_the_next_run(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The faulty exercise gave nothing to the better one of two attempts."""
+    (course.folder / "course.toml").write_text(f'[assignments.{course.name}]\ncounts = "best"')
+    assert main(["course", str(course.folder), "--apply"]) == 0
+    store = AttemptStore(course_settings(course.folder), course.name)
+    store.keep_submitted("carl")
+    (worse,) = store.of("carl")
+    course.hand_in("carl", SOLVED)
+    store.keep_submitted("carl")
+    store.record_score("carl", 0)
+    store.submit("carl", worse)
+    again = ["grade", str(course.folder), course.name, "--again", FIRST.name]
+    assert main(again) == 0
+    assert "some students have other attempts (carl): after --apply, `autograder grade" in capsys.readouterr().err
+    assert main([*again, "--apply"]) == 0
+    assert "have other attempts (carl): `autograder grade" in capsys.readouterr().err
+    assert course.grade()["carl"]["score"] == TOTAL
 
 
 def test_who_was_late_owes_the_score_that_was_raised(course: Course) -> None:

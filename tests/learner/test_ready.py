@@ -94,7 +94,9 @@ def test_a_solved_lesson_is_ready(save, language, passed):
     points = sum(EXERCISES[name].points for name in CORE)
     assert f"{points:g}" in table.below[0]
     assert str(path) in table.below[-1]  # nobody collects what is no assignment of a course
-    assert {"en": "2 more", "ru": "Ещё 2"}[language] in table.below[1]
+    assert {"en": f"a person: 2; in the grade {points + 2:g}", "ru": f": 2; всего в зачёт: {points + 2:g}"}[
+        language
+    ] in table.below[1]
     assert str(path) in repr(table)
     assert str(path) in table._repr_html_()
 
@@ -203,11 +205,13 @@ def test_start_and_check_say_the_points_of_this_notebook(save, open_kernel):
     def give_more(notebook):
         find(notebook, f"check-{name}").metadata.nbgrader.points = EXERCISES[name].points + 3
 
-    path = save(keep=CORE[:2], edit=give_more)
+    path = save(keep=[*CORE[:2], "why_they_agree"], edit=give_more)
     kernel, saved = open_kernel(path), nbformat.read(path, as_version=4)
     begin = next(cell for cell in saved.cells if "\nstart(" in cell.source)
     total = sum(EXERCISES[each].points for each in CORE)
-    assert f"points that count: {total + 3:g}." in kernel.run(begin.source)
+    said = kernel.run(begin.source)
+    assert f"their points in the grade: {total + 3:g}." in said
+    assert f"Points given by a person: 2; in the grade {total + 5:g} in all." in said
     for cell in saved.cells:
         if cell.cell_type == "code" and ("import torch" in cell.source or grade_id(cell) == f"answer-{name}"):
             kernel.run(cell.source)
@@ -266,7 +270,7 @@ def test_without_nbclient_the_session_is_shown(save, monkeypatch):
     table = rehearse(str(path))
     assert rows(table)[CORE[0]][0] == "—"
     assert "pip install nbclient" in table.below[0]
-    assert f"0 of {sum(EXERCISES[name].points for name in CORE):g} points in this session" in table.below[1]
+    assert f"in this session: 0 of {sum(EXERCISES[name].points for name in CORE):g}." in table.below[1]
     assert table.below[-1] == f"The file to hand in: {path}"
 
 

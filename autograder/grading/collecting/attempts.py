@@ -29,7 +29,7 @@ class Attempt:
     told it. `source` names the archive. `taken` is when it was collected. `lms` holds what an LMS needs to recognise
     the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those in the archive.
     `score` is in points, without a late penalty. It is None if the attempt was not graded, or if all attempts are alike
-    by the rules.
+    by the rules. `answered` tells whether an attempt beyond the limit has its receipt.
     """
 
     digest: str
@@ -39,6 +39,7 @@ class Attempt:
     taken: str
     lms: Mapping[str, str]
     score: float | None = None
+    answered: bool = False
 
     @property
     def order(self) -> tuple[str, str]:
@@ -87,8 +88,21 @@ class AttemptStore:
         """Store the score of the attempt that is submitted now."""
         attempt = self.submitted(student)
         if attempt is not None and attempt.score != score:
-            path = self._above(student) / attempt.digest[:16] / _RECORD
-            replace_json(path, asdict(replace(attempt, score=score)))
+            self._record(student, replace(attempt, score=score))
+
+    def forget_other_scores(self, student: str) -> None:
+        """Remove the scores of all attempts but the one that is submitted now."""
+        submitted = self.submitted(student)
+        for attempt in self.of(student):
+            if attempt != submitted and attempt.score is not None:
+                self._record(student, replace(attempt, score=None))
+
+    def record_answer(self, student: str, attempt: Attempt) -> None:
+        """Store that an attempt beyond the limit has its receipt."""
+        self._record(student, replace(attempt, answered=True))
+
+    def _record(self, student: str, attempt: Attempt) -> None:
+        replace_json(self._above(student) / attempt.digest[:16] / _RECORD, asdict(attempt))
 
     def submitted(self, student: str) -> Attempt | None:
         """Return the attempt that lies in `submitted/`, or None if it is not stored."""

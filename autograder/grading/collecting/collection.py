@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ...errors import UserError
+from ...language import quantity
 from ..batch import open_book
 from ..course.folders import locked
 from ..course.gradebook import Book, ReleasedNotebook
@@ -63,6 +64,7 @@ class Collection:
             stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
             self._due = {**stated, **_due_dates(book)}
         self._handed_in: set[str] = set()  # numbers of participants
+        self._collected: set[str] = set()  # assignments
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
         """Store the submissions of one archive as attempts, and make the one that counts the submitted one.
@@ -87,6 +89,7 @@ class Collection:
         if self._sheet and found.form is MOODLE:
             self._keep_worksheet(self._sheet, account)
         keep_unplaced(self._course.root, source.name, account.unplaced)
+        self._collected |= account.assignments
         return account
 
     def _take_delivery(self, source: Path, found: Sorted, delivery: Delivery, account: Account) -> None:
@@ -147,7 +150,7 @@ class Collection:
         if new:
             store.add(student.id, files, attempt)
         elif same and again:
-            store.add(student.id, files, same)
+            store.add(student.id, files, replace(same, answered=False))
         one, extension = self._rules.rules.of(assignment), self._rules.extension(student.id, assignment)
         attempts = store.of(student.id)
         chosen = counted(attempts, one, extension)
@@ -156,7 +159,7 @@ class Collection:
         if same is not None:
             return "already collected", bool(again)
         if attempt.digest not in [each.digest for each in within_limit(attempts, one)]:
-            return f"kept, but not to be graded: {one.attempts} attempts are", True
+            return f"kept, but not to be graded: only {quantity(one.attempts, 'attempt')} may be", True
         if attempts[-1].digest != attempt.digest:
             return "kept as an earlier attempt", True
         return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
@@ -199,7 +202,7 @@ class Collection:
     def _add(self, students: Sequence[Student]) -> None:
         if students:
             add_students(self._course.root, students)
-            print(f"{self._course.root / FILE}: {len(students)} students added")
+            print(f"{self._course.root / FILE}: {quantity(len(students), 'student')} added")
             self.roster = read_roster(self._course.root)
 
     def report_worksheet(self, sheet: Worksheet) -> None:
@@ -208,6 +211,17 @@ class Collection:
             if participant.submitted and participant.number not in self._handed_in:
                 name = participant.name or f"participant {participant.number}"
                 print(printable(f"{name}: the worksheet says that something was handed in, but no notebook came"))
+
+    def report_idle(self) -> None:
+        """Print who in `students.csv` has no submission of an assignment that was collected.
+
+        Nothing is printed if somebody who handed in is not in the list: it does not tell then who is in the course.
+        """
+        for assignment in sorted(self._collected):
+            there = {folder.parent.name for folder in self._course.submissions(assignment)}
+            idle = [str(student) for student in self.roster.students if student.id not in there]
+            if idle and there <= {student.id for student in self.roster.students}:
+                print(printable(f"no submission of {assignment}: {', '.join(idle)}"))
 
 
 def _due_dates(book: Book) -> dict[str, datetime]:

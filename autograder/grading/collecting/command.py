@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...errors import UserError
+from ...language import quantity
 from ..course.folders import describe_error, scratch_folder
 from ..course.settings import CourseSettings, course_settings
 from ..summary import printable
@@ -44,19 +45,21 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
         ) from error
     if sheet:
         run.report_worksheet(sheet)
+    run.report_idle()
     return int(failed)
 
 
 def _report(account: Account, course: CourseSettings, roster: Roster) -> Iterator[str]:
     """Yield the lines on one archive."""
-    names = {student.id: student.name for student in roster.students}
+    names = {student.id: str(student) for student in roster.students}
     yield account.title
     for student in sorted(account.lines):
         for line in account.lines[student]:
-            yield f"  {student}{f' ({names[student]})' if names.get(student, student) != student else ''}: {line}"
+            yield f"  {names.get(student, student)}: {line}"
     for file in account.unplaced:
         yield f"  no place: {file.path}: {file.reason}"
     counts = ", ".join(f"{count} {said}" for said, count in sorted(account.counts.items()))
-    yield f"  {sum(account.counts.values())} submissions: {counts or 'none'}"
+    yield f"  {quantity(sum(account.counts.values()), 'submission')}: {counts or 'none'}"
     if account.unplaced:
-        yield f"  {len(account.unplaced)} files without a place, kept in {course.root / 'unplaced' / account.source}"
+        many, where = quantity(len(account.unplaced), "file"), course.root / "unplaced" / account.source
+        yield f"  {many} without a place, kept in {where}"

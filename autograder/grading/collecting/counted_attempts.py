@@ -91,6 +91,28 @@ def submit_counted(
     return changed
 
 
+def with_other_attempts(course: CourseSettings, assignment: str) -> list[str]:
+    """Return the students with attempts besides the submitted one, if the best attempt counts. Otherwise nobody."""
+    one, store = current_rules(course.root).rules.of(assignment), AttemptStore(course, assignment)
+    if one.counts != BEST:
+        return []
+    return [student for student in store.students() if len(within_limit(store.of(student), one)) > 1]
+
+
+def forget_other_scores(course: CourseSettings, assignment: str, students: Sequence[str]) -> None:
+    """Let the next grading run all attempts of `students` but the submitted ones, whose scores are stored.
+
+    An exercise was mended, and only the submitted attempts were graded again.
+    """
+    store = AttemptStore(course, assignment)
+    with locked(course.root, assignment), open_gradebook(course) as gradebook:
+        known = standings(gradebook.db, assignment)
+        for student in students:
+            store.forget_other_scores(student)
+            if student in known:
+                store.record_score(student, known[student].score)
+
+
 def counted(
     attempts: Sequence[Attempt], one: AssignmentRules, extension: timedelta, tried: AbstractSet[str] = frozenset()
 ) -> Attempt | None:

@@ -55,12 +55,13 @@ def make_course(
             f"no lesson sources in {lessons.lessons}: they come with the course repository, not with the installed "
             "package. Clone it and run `autograder course` from its environment (make install)"
         )
+    rules = read_rules(directory)
     files = {
         Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
         Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
-        Path("course.toml"): _text("course.toml.txt", language=language or LANGUAGES[0]),
+        Path("course.toml"): _text(f"course.{language or rules.language}.toml.txt"),
     }
-    files |= assignment_notebooks(read_rules(directory), sources, lessons, _private_lessons(directory))
+    files |= assignment_notebooks(rules, sources, lessons, _private_lessons(directory))
     try:
         for folder in ("lessons", "exercises/keys"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
@@ -75,7 +76,7 @@ def make_course(
             f"{error.filename or directory}: {error.strerror or error}: choose a folder you can write to"
         ) from error
     assignments = sorted({path.parts[1] for path in files if path.parts[0] == "source"})
-    print(_next(directory, read_rules(directory).language, assignments))
+    print(_next(directory, name, read_rules(directory).language, assignments))
 
 
 def _private_lessons(directory: Path) -> set[str]:
@@ -180,10 +181,11 @@ def _make_gradebook(directory: Path, course_id: str) -> None:
         raise NoCourse(f"{course.shown_db_url} cannot be opened: {said(error)}") from error
 
 
-def _next(directory: Path, language: str, assignments: list[str]) -> str:
+def _next(directory: Path, course_id: str, language: str, assignments: list[str]) -> str:
     """Return a text for the terminal with the commands that an instructor runs next.
 
-    `language` is the language of the course. The commands for the other language are optional.
+    `course_id` is without the ending of a language. `language` is the language of the course. The commands for the
+    other language are optional.
     """
     nbgrader, lesson = _beside("nbgrader"), assignments[0]
     other = next(each for each in LANGUAGES if each != language)
@@ -191,6 +193,7 @@ def _next(directory: Path, language: str, assignments: list[str]) -> str:
     autograder, folder = _beside("autograder"), shlex.quote(str(directory))
     return f"""
 The course is in {directory}: {", ".join(assignments)}.
+In the exchange it is called {course_id}{"" if language == LANGUAGES[0] else f"-{language}"}.
 Next, in that folder (the second line of each pair only if you want {other} beside {language}):
   {nbgrader} generate_assignment {lesson}
   {second} generate_assignment {lesson} --no-db

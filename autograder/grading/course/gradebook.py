@@ -161,10 +161,11 @@ class Book:
         """
         return self._commit(lambda: self._write(assignment, student, timestamp, notebooks, flags))
 
-    def update_penalty(self, assignment: str, student: str) -> bool:
+    def update_penalty(self, assignment: str, student: str) -> tuple[float, float]:
         """Update the late penalty of a submission from due date, extension and scores.
 
-        Returns whether the penalty changed. Nothing else changes. Raises BookClosed if the gradebook cannot be written.
+        Returns the old and the new penalty in points. Nothing else changes. Raises BookClosed if the gradebook cannot
+        be written.
         """
         return self._commit(lambda: self._update_penalty(assignment, student))
 
@@ -241,14 +242,13 @@ class Book:
         self._db.flush()
         self._update_penalty(assignment, student)
 
-    def _update_penalty(self, assignment: str, student: str) -> bool:
+    def _update_penalty(self, assignment: str, student: str) -> tuple[float, float]:
         submission, rows = self._gradebook.find_submission(assignment, student), Rows(self._db)
-        before = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
+        before = sum(each.late_submission_penalty or 0.0 for each in submission.notebooks)
         graded = {notebook.id: notebook.graded for notebook in self._layout(assignment).notebooks}
         scores = {each.id: rows.score(each.id, graded[each.notebook_id]) for each in submission.notebooks}
         apply_penalty(submission, student, scores, self._penalty)
-        after = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
-        return any(abs(after[id] - before[id]) > 1e-9 for id in after)
+        return before, sum(each.late_submission_penalty or 0.0 for each in submission.notebooks)
 
     def _write(
         self,

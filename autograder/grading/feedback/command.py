@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
 from pathlib import Path
 
 from ...errors import UserError
-from ..course.settings import course_settings
+from ...language import quantity, with_offset
+from ..batch import open_book
+from ..course.gradebook import BookClosed
+from ..course.settings import CourseSettings, course_settings
 from .pages import make_pages
 from .release import release_pages
 
@@ -28,13 +32,14 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     status = 0
     for name in chosen:
         students = [folder.parent.name for folder in course.graded(name)]
+        _update_penalties(course, name)
         pages = make_pages(course, name, students)
         where = os.path.relpath(course.feedback(name, "STUDENT"), course.root)
-        print(f"{name}: {len(pages.made)} pages made, {len(pages.kept)} up to date, in {where}")
+        print(f"{name}: {quantity(len(pages.made), 'page')} made, {len(pages.kept)} up to date, in {where}")
         if pages.withheld:
             last = max(pages.withheld.values())
-            many, when = len(pages.withheld), f"{last:%Y-%m-%d %H:%M}"
-            print(f"  {many} receipts instead of pages, as course.toml says; the last until {when}")
+            many, when = quantity(len(pages.withheld), "receipt"), with_offset(last)
+            print(f"  {many} instead of results, as course.toml says; the last until {when}")
         for student, why in pages.failed.items():
             print(f"  {student}: no page: {why}", file=sys.stderr)
         status |= bool(pages.failed)
@@ -45,6 +50,15 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
             for language, why in found.failed.items():
                 print(f"  not released ({language}): {why}", file=sys.stderr)
             if found.languages:
-                print(f"  released to the exchange ({', '.join(found.languages)}): {len(found.students)} students")
+                many = quantity(len(found.students), "student")
+                print(f"  released to the exchange ({', '.join(found.languages)}): {many}")
             status |= bool(found.failed)
     return status
+
+
+def _update_penalties(course: CourseSettings, assignment: str) -> None:
+    """Update the late penalties of students to whom a person has given points since the grading."""
+    with open_book(course) as book, contextlib.suppress(BookClosed):  # the next grading tries again
+        for student, standing in book.standings(assignment).items():
+            if standing.late and standing.by_hand:
+                book.update_penalty(assignment, student)

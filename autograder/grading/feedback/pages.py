@@ -18,10 +18,12 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
 from ... import __version__
+from ...language import Text
 from ..batch import open_gradebook
 from ..course.folders import describe_error
 from ..course.settings import CourseSettings
 from ..rules.applied_rules import current_rules
+from ..rules.late_explanation import explain_lateness
 from ..submission.attachments import SECRET
 from .receipts import write_receipt
 
@@ -58,7 +60,8 @@ def make_pages(course: CourseSettings, assignment: str, students: Sequence[str])
                     (place / _RECORD).unlink(missing_ok=True)  # of an earlier page
                     pages.withheld[student] = until.astimezone(rules.rules.zone)
                     continue
-                digest = _digest(folder, gradebook.find_submission(assignment, student))
+                submission = gradebook.find_submission(assignment, student)
+                digest = _digest(folder, submission, explain_lateness(course.root, gradebook.db, submission))
                 if _is_fresh(place, folder, digest):
                     pages.kept.append(student)
                 else:
@@ -93,12 +96,13 @@ def _copy_secret(course: CourseSettings, assignment: str, student: str) -> None:
         shutil.copyfile(source, target)
 
 
-def _digest(folder: Path, submission: SubmittedAssignment) -> str:
+def _digest(folder: Path, submission: SubmittedAssignment, lateness: Text | None) -> str:
     """Return a hash of everything that a submission's feedback pages show.
 
     `folder` holds the graded notebooks. `submission` is the gradebook's object with points, comments and late penalty.
+    `lateness` is the explanation of the penalty.
     """
-    parts: list[object] = [__version__, submission.assignment.duedate, submission.extension, submission.timestamp]
+    parts: list[object] = [__version__, lateness]
     for notebook in sorted(submission.notebooks, key=lambda each: str(each.name)):
         parts.append((notebook.name, notebook.late_submission_penalty))
         parts += sorted(

@@ -64,7 +64,7 @@ def _received(course: CourseSettings, assignment: str, student: str, attempt: At
     attempts = AttemptStore(course, assignment).of(student)
     number = [each.digest for each in attempts].index(attempt.digest) + 1
     limit = rules.of(assignment).attempts
-    found = [RECEIPT["attempt_of" if limit else "attempt"].format(number=number, limit=limit)]
+    found = [RECEIPT["attempt_of" if number <= limit else "attempt"].format(number=number, limit=limit)]
     if attempt.time:
         time = with_offset(datetime.fromisoformat(attempt.time).astimezone(rules.zone))
         found.insert(0, RECEIPT["received_at"].format(time=time))

@@ -33,6 +33,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
+        self._set_due_date(ours)
         released, due = _released(ours)
         self._drop_links(ours)
         raw, reasons = self._chosen(nb, ours, released, due)
@@ -45,6 +46,13 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
                 self.log.warning("%s: cell %s %s", who, name, said)
         _reasons[_key(ours)] = [*reasons, *list_changes(clean, released[ours["notebook"]].cells)]
         return clean.notebook, resources
+
+    def _set_due_date(self, ours: Any) -> None:
+        """Set the due date of an assignment that was released after the rules were applied."""
+        applied = applied_rules(Path.cwd())
+        if applied and (due := applied.rules.of(ours["assignment"]).due):
+            with Gradebook(ours["db_url"]) as gradebook:
+                Book(gradebook).set_missing_due_date(ours["assignment"], due)
 
     def _drop_links(self, ours: Any) -> None:
         """Remove the files that nbgrader copied through links in a submission.

@@ -19,8 +19,9 @@ from traitlets.config import Config
 
 from ... import exercises
 from ...checking.card_layout import inline
-from ...language import LANGUAGES
+from ...language import LANGUAGES, decimal
 from ...messages.feedback import WORDS
+from ..rules.late_explanation import explain_lateness
 from ..tables.roster import read_roster
 from .mathml import render_markdown
 
@@ -31,11 +32,12 @@ class Grades(GetGrades):  # type: ignore[misc]
     """nbgrader's preprocessor of feedback pages, with additions.
 
     A cell that still needs manual grading gets the metadata key `waiting`. In `resources` are the grade ids of graded
-    cells that the student deleted, and the student's name or else id.
+    cells that the student deleted, an explanation of lateness, and the student's name or else id.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
+        root = Path(self.config.CourseDirectory.get("root", "."))
         cells = {cell.metadata.nbgrader.get("grade_id"): cell for cell in nb.cells if "nbgrader" in cell.metadata}
         with Gradebook(self.db_url) as gradebook:
             submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
@@ -43,10 +45,9 @@ class Grades(GetGrades):  # type: ignore[misc]
                 if grade.name in cells:
                     cells[grade.name].metadata.nbgrader.waiting = grade.needs_manual_grade
             deleted = [(g.name, g.score, g.max_score) for g in submitted.grades if g.name not in cells]
+            resources["nbgrader"]["lateness"] = explain_lateness(root, gradebook.db, submitted.assignment)
         resources["nbgrader"]["deleted"] = deleted
-        named = {
-            each.id: each.name for each in read_roster(Path(self.config.CourseDirectory.get("root", "."))).students
-        }
+        named = {each.id: each.name for each in read_roster(root).students}
         resources["nbgrader"]["who"] = named.get(self.student_id) or self.student_id
         return nb, resources
 
@@ -91,6 +92,7 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
         resources = resources or {}
         resources["code_style"] = HtmlFormatter(style="default").get_style_defs(".highlight")
         resources["words"] = {name: text.read(language) for name, text in WORDS.items()}
+        resources["number"] = lambda value: decimal(float(value), language)
         resources["title_of"] = lambda grade_id: title(str(grade_id), lesson, language)
         self.register_filter("highlight_code", lambda source, metadata: _highlighted(source))
         # HTMLExporter's own method would parse the whole page again, which doubles the time of a page.

@@ -22,6 +22,7 @@ from ..course.remarks import RemarksFolder
 from ..course.settings import CourseSettings
 from ..course.standings import standings
 from ..submission.sanitize import Unreadable, read
+from ..tables.roster import read_roster
 from .counts import Answered, Graded
 from .reason_translation import in_both_languages
 
@@ -43,7 +44,7 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
             f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
         )
-    graded, names, scores, waiting, flagged = _from_gradebook(course, assignment)
+    graded, names, scores, penalties, waiting, flagged = _from_gradebook(course, assignment)
     remarks = RemarksFolder(course.root, assignment).read_all()
     said = {student: found.everything for student, found in remarks.items() if found.failed or student in flagged}
     for name in names:
@@ -64,24 +65,29 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
         except Unreadable as error:
             graded.unread[student] = in_both_languages(str(error))
             continue
-        graded.scores[student] = scores[student]
+        penalty = penalties[student]
+        graded.scores[student], graded.penalties[student] = max(0.0, scores[student] - penalty), penalty
         graded.add(student, cells, waiting[student])
     for folder in course.submissions(assignment):
         if folder.parent.name not in folders:
             why = [in_both_languages(reason) for reason in said.get(folder.parent.name, [])]
             told = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
             graded.unread[folder.parent.name] = told if why else _why_not(folder, names)
+    roster = {student.id: student.name for student in read_roster(course.root).students}
+    graded.idle = sorted((roster or graded.names).keys() - folders.keys() - graded.unread.keys())
+    graded.names |= {student: name for student, name in roster.items() if name}
     graded.remarks = {student: reasons for student, reasons in said.items() if student in graded.scores}
     return graded
 
 
 def _from_gradebook(
     course: CourseSettings, assignment: str
-) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]], set[str]]:
-    """Return an empty `Graded`, and four collections of data from the gradebook.
+) -> tuple[Graded, list[str], dict[str, float], dict[str, float], dict[str, dict[str, bool]], set[str]]:
+    """Return an empty `Graded`, and five collections of data from the gradebook.
 
     - a list of the names of the assignment's notebooks;
-    - a dict from student to points, less late penalties, as in nbgrader's export;
+    - a dict from student to points;
+    - a dict from student to the late penalty in points;
     - a dict from student to the cells that need manual grading;
     - the set of students with a flag in formgrader.
     The cells of a student are a dict from grade id to whether the cell already has a manual score. Raises UserError if
@@ -90,14 +96,11 @@ def _from_gradebook(
     try:
         with Gradebook(course.db_url, course.course_id) as book:
             wanted = book.find_assignment(assignment)
-            scores = {
-                student: max(0.0, score - (late or 0.0))
-                for student, score, late in book.db.query(
-                    SubmittedAssignment.student_id,
-                    SubmittedAssignment.score,
-                    SubmittedAssignment.late_submission_penalty,
-                ).filter(SubmittedAssignment.assignment_id == wanted.id)
-            }
+            found = book.db.query(
+                SubmittedAssignment.student_id, SubmittedAssignment.score, SubmittedAssignment.late_submission_penalty
+            ).filter(SubmittedAssignment.assignment_id == wanted.id)
+            points = {student: (score, late or 0.0) for student, score, late in found}
+            scores, penalties = ({student: each[at] for student, each in points.items()} for at in (0, 1))
             waiting: dict[str, dict[str, bool]] = defaultdict(dict)
             for student, cell, manual in (
                 book.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.manual_score)
@@ -113,7 +116,7 @@ def _from_gradebook(
             graded = Graded(assignment, float(wanted.max_score))
             for student in book.students:
                 graded.names[student.id] = " ".join(filter(None, (student.last_name, student.first_name)))
-            return graded, names, scores, waiting, flagged
+            return graded, names, scores, penalties, waiting, flagged
     except MissingEntry as missing:
         raise UserError(
             f"the gradebook of {course.root} has no assignment {assignment}: "

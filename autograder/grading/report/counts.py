@@ -96,17 +96,20 @@ class Waiting:
 class Graded:
     """The data of the class report on one assignment.
 
-    `scores` maps students to points. `exercises` maps exercise names to counts, in the lesson's order. `waiting` maps
-    each reason for a review to students. `unread` maps students without a readable submission to the cause.
+    `scores` maps students to points after late penalties, `penalties` to the points taken off. `exercises` maps
+    exercise names to counts, in the lesson's order. `waiting` maps each reason for a review to students. `unread` maps
+    students without a readable submission to the cause. `idle` are the students who have handed in nothing.
     """
 
     assignment: str
     maximum: float
     lessons: list[Lesson] = field(default_factory=list)
     scores: dict[str, float] = field(default_factory=dict)
+    penalties: dict[str, float] = field(default_factory=dict)
     exercises: dict[str, Answered] = field(default_factory=dict)
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
+    idle: list[str] = field(default_factory=list)
     remarks: dict[str, list[str]] = field(default_factory=dict)  # reasons for a review, by student with a score
     names: dict[str, str] = field(default_factory=dict)  # of students with a name in the gradebook
     pages: dict[str, Path] = field(default_factory=dict)  # the feedback page or the graded notebook, by student

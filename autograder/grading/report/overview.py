@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from datetime import UTC, tzinfo
 
 from markupsafe import Markup
 
@@ -18,15 +19,15 @@ class Overview(View):
     `pages` maps file names to the data of the assignments' pages.
     """
 
-    def __init__(self, pages: Mapping[str, Graded], language: str) -> None:
-        super().__init__(language)
+    def __init__(self, pages: Mapping[str, Graded], language: str, zone: tzinfo = UTC) -> None:
+        super().__init__(language, zone)
         self.pages = pages
 
     def html(self) -> str:
         return ENVIRONMENT.get_template("overview.html.j2").render(page=self, words=self.words)
 
     def mean(self, graded: Graded) -> str:
-        return self.number(statistics.mean(graded.scores.values())) if graded.scores else "·"
+        return self.number(statistics.mean(graded.scores.values())) if graded.scores else "—"
 
     def stuck(self) -> Mapping[str, list[Stuck]]:
         return by_student(stuck_students(list(self.pages.values())))

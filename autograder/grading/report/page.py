@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import statistics
 from collections.abc import Sequence
+from datetime import tzinfo
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,8 +16,9 @@ from ...checking.verdict import STATES
 from ...errors import UserError
 from ...language import LANGUAGES
 from ...messages.cards import MESSAGES
-from ...messages.report import WORDS, label_of, said
+from ...messages.report import TOKEN, WORDS, label_of, said
 from ..course.settings import course_settings
+from ..rules.course_file import read_rules
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
@@ -40,16 +41,16 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
     Raises UserError with the remedy if nothing has been graded, or a report cannot be written.
     """
     course = course_settings(root)
-    language = language or course.language
+    language, zone = language or course.language, read_rules(course.root).zone
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
         raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     folder = course.root / "report"
     ending = ".html" if language == LANGUAGES[0] else f".{language}.html"
-    pages = {f"{name}{ending}": _Page(collect(course, name), language, folder) for name in chosen}
+    pages = {f"{name}{ending}": _Page(collect(course, name), language, zone, folder) for name in chosen}
     made = [_write(folder / name, page.html()) for name, page in pages.items()]
     if not assignment:
-        overview = Overview({name: page.graded for name, page in pages.items()}, language)
+        overview = Overview({name: page.graded for name, page in pages.items()}, language, zone)
         made.append(_write(folder / f"index{ending}", overview.html()))
     return made
 
@@ -70,8 +71,8 @@ class _Page(View):
     `folder` is the folder of the HTML file.
     """
 
-    def __init__(self, graded: Graded, language: str, folder: Path) -> None:
-        super().__init__(language)
+    def __init__(self, graded: Graded, language: str, zone: tzinfo, folder: Path) -> None:
+        super().__init__(language, zone)
         self.graded, self._folder = graded, folder
         self.total = len(graded.scores)
 
@@ -103,14 +104,12 @@ class _Page(View):
         if scores:
             tiles.append((self.number(statistics.mean(scores)), self.words["mean"], of, "#scores"))
             tiles.append((self.number(statistics.median(scores)), self.words["median"], of, "#scores"))
+        if self.graded.idle:
+            tiles.append((str(len(self.graded.idle)), self.words["idle"], "", "#idle"))
         tiles.append((str(len(everyone)), self.words["waiting"], "", "#look" if everyone else ""))
         where = "#remarks" if self.graded.remarks else "#look" if flagged else ""
         tiles.append((str(len(flagged)), self.words["flagged"], "", where))
         return tiles
-
-    @property
-    def made(self) -> str:
-        return self.words["made"].format(when=datetime.datetime.now().strftime("%Y-%m-%d %H:%M"))
 
     def _leading(self) -> list[Wrong]:
         return self.graded.misunderstood()[:_LEADING]
@@ -147,10 +146,11 @@ class _Page(View):
         return item_statistics(earned, {each.exercise.name: each.exercise.points for each in core})
 
     def share(self, value: float | None) -> str:
-        """Return a number from −1 to 1 with two decimals, or a dot for None."""
+        """Return a number from −1 to 1 with two decimals, or a dash for None."""
         if value is None:
-            return "·"
-        return self.localized(f"{value:.2f}".replace("-", "−"))
+            return "—"
+        shown = f"{value:.2f}".replace("-", "−")
+        return shown.replace(".", ",") if self.language == "ru" else shown
 
     # ---------------------------------------------------------------------------------------------- the whole class
 
@@ -159,6 +159,9 @@ class _Page(View):
 
     def similar(self) -> list[Pair]:
         return similar_in(self.graded)
+
+    def tokens(self, pair: Pair) -> str:
+        return TOKEN.after(pair.tokens).read(self.language)
 
     # ------------------------------------------------------------------------------------------------- one exercise
 

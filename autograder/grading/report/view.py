@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...checking.card_layout import inline
-from ...language import Text
+from ...language import Text, decimal, with_offset
 from ...messages.report import WORDS
 from .counts import Graded
 
@@ -22,13 +23,13 @@ ENVIRONMENT = Environment(
 
 
 class View:
-    """The functions that all templates of the report use, in one language.
+    """The functions that all templates of the report use.
 
     The templates escape every str. A result of the type Markup is already safe HTML.
     """
 
-    def __init__(self, language: str) -> None:
-        self.language = language
+    def __init__(self, language: str, zone: tzinfo) -> None:
+        self.language, self._zone = language, zone
         self.words = {name: text.read(language) for name, text in WORDS.items()}
 
     def title_of(self, graded: Graded) -> str:
@@ -36,12 +37,18 @@ class View:
         titles = [lesson.titles().get(self.language, "") for lesson in graded.lessons]
         return ", ".join(filter(None, titles)) or graded.assignment
 
-    def number(self, value: float) -> str:
-        return self.localized(f"{round(value, 1):g}")
+    @property
+    def made(self) -> str:
+        """The sentence on when the page was made."""
+        return self.words["made"].format(when=with_offset(datetime.now(self._zone)))
 
-    def localized(self, number: str) -> str:
-        """Return a number as text, with the decimal sign of the language."""
-        return number.replace(".", ",") if self.language == "ru" else number
+    def number(self, value: float) -> str:
+        return decimal(round(value, 1), self.language)
+
+    def late(self, graded: Graded) -> str:
+        """Return a sentence on the late penalties of an assignment, or "" if there are none."""
+        owed = [points for points in graded.penalties.values() if points]
+        return self.words["late"].format(count=len(owed), points=decimal(sum(owed), self.language)) if owed else ""
 
     def inline(self, text: Text) -> Markup:
         """Return a sentence with code and formulas as HTML."""
@@ -51,4 +58,4 @@ class View:
 def named(names: dict[str, str], id: str) -> str:
     """Return a student's name and id, or the id alone. `names` maps ids to names."""
     name = names.get(id)
-    return f"{name} ({id})" if name else id
+    return f"{name} ({id})" if name and name != id else id

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import MissingEntry
 
 from ...errors import UserError
+from ...language import quantity, with_offset
 from ..batch import open_gradebook
 from ..course.folders import locked
 from ..course.settings import CourseSettings, course_settings
 from ..report.counts import verdict_in
+from ..rules.course_file import read_rules
 from ..submission.sanitize import Unreadable, read
 from ..summary import printable
+from ..tables.roster import read_roster
 from .found import find_requests
 from .store import Request, RequestStore
 
@@ -32,7 +36,8 @@ def list_requests(root: Path, assignment: str | None) -> int:
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
             store.add(folder.parent.name, find_requests(folder))
         waiting = store.open()
-        print(f"{name}: {len(waiting) or 'no'} open requests, {len(store.all()) - len(waiting)} answered")
+        many = quantity(len(waiting), "open request") if waiting else "no open requests"
+        print(f"{name}: {many}, {len(store.all()) - len(waiting)} answered")
         for one in waiting:
             print(printable("\n".join(_describe(course, name, one))))
         if waiting:
@@ -67,14 +72,16 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
         place = str(chosen.name)
         gradebook.db.commit()
     count = store.answer(student, answer)
-    print(printable(f"{count} requests of {student} answered, at {place}"))
+    print(printable(f"{quantity(count, 'request')} of {student} answered, at {place}"))
     print(f"next: autograder feedback {root} {assignment} --release")
     return 0
 
 
 def _describe(course: CourseSettings, assignment: str, one: Request) -> Iterator[str]:
     """Yield lines on a request: who and when, the text, the cards."""
-    yield f"  {one.student}, {one.came[:16].replace('T', ' ')} UTC:"
+    names = {student.id: str(student) for student in read_roster(course.root).students}
+    came = with_offset(datetime.fromisoformat(one.came).astimezone(read_rules(course.root).zone))
+    yield f"  {names.get(one.student, one.student)}, {came}:"
     yield textwrap.indent(one.text, "    > ", lambda line: True)
     checks = list(_checks(course, assignment, one.student))
     named = _named(one, [name for name, _ in checks])

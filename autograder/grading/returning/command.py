@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import UserError
+from ...language import POINT, decimal, quantity
+from ...messages.feedback import WORKSHEET
 from ..batch import open_gradebook
 from ..collecting.attempts import AttemptStore
 from ..course.folders import describe_error, remove_leftovers, swap_in, temporary_sibling
@@ -56,7 +58,7 @@ def _return_assignment(
     try:
         with temporary_sibling(place) as folder:
             if sheet:
-                nothing |= _fill_in_worksheet(sheet, found)
+                nothing |= _fill_in_worksheet(sheet, found, course.language)
                 (folder / "worksheet.csv").write_bytes(sheet.to_bytes())
             if gradebook:
                 text = read_csv(gradebook)
@@ -73,7 +75,7 @@ def _return_assignment(
                 folder.rename(place)
     except OSError as error:
         raise UserError(f"{describe_error(error, place)}: what was written before stays") from error
-    print(printable(f"{assignment}: {len(grades)} grades in {place}: {', '.join(written)}"))
+    print(printable(f"{assignment}: {quantity(len(grades), 'grade')} in {place}: {', '.join(written)}"))
     if found.idle:
         print(printable(f"  no submission (a file without a place would lie in unplaced/): {', '.join(found.idle)}"))
     for who, why in sorted(nothing.items()):
@@ -99,12 +101,16 @@ def _grades(course: CourseSettings, assignment: str) -> Grades:
     for folder in course.submissions(assignment):
         if folder.parent.name not in found:
             grades.nothing[folder.parent.name] = "no grade: not graded yet"
-    grades.idle = sorted(roster.keys() - grades.by_student.keys() - grades.nothing.keys())
+    idle = roster.keys() - grades.by_student.keys() - grades.nothing.keys()
+    grades.idle = [str(roster[student]) for student in sorted(idle)]
     return grades
 
 
-def _fill_in_worksheet(sheet: Worksheet, found: Grades) -> dict[str, str]:
-    """Write grades and comments into a worksheet. Returns the students who are not in it, with the reason."""
+def _fill_in_worksheet(sheet: Worksheet, found: Grades, language: str) -> dict[str, str]:
+    """Write grades and comments into a worksheet. Returns the students who are not in it, with the reason.
+
+    `language` is that of the comments.
+    """
     grades, maximum = found.by_student, found.maximum
     numbers = {
         grade.attempt.lms["number"]: grade
@@ -121,6 +127,14 @@ def _fill_in_worksheet(sheet: Worksheet, found: Grades) -> dict[str, str]:
         scale = participant.maximum / maximum if participant.maximum and maximum else 1.0
         sheet.set_grade(participant.number, grade.points * scale)
         if sheet.has_feedback:
-            late = f", −{grade.penalty:g}" if grade.penalty else ""
-            sheet.set_feedback(participant.number, f"{grade.points:g} / {maximum:g}{late}")
+            sheet.set_feedback(participant.number, _describe(grade, maximum, language))
     return {student: f"not in {sheet.path.name}" for student in grades.keys() - done}
+
+
+def _describe(grade: Grade, maximum: float, language: str) -> str:
+    """Return the comment on a grade: points, maximum, late penalty."""
+    shown = {name: decimal(value, language) for name, value in (("points", grade.points), ("maximum", maximum))}
+    said = [WORKSHEET["points"].read(language).format(noun=POINT.after(grade.points).read(language), **shown)]
+    if grade.penalty:
+        said.append(WORKSHEET["late"].read(language).format(points=decimal(grade.penalty, language)))
+    return "; ".join(said)

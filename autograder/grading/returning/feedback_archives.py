@@ -88,4 +88,7 @@ def _canvas_files(course: CourseSettings, assignment: str, student: str, lms: Ma
     """
     graded = sorted(course.autograded(assignment, student).glob("*.ipynb"))[:1]
     with open_gradebook(course) as gradebook:
-        return {Path(lms["path"]).name: feedback_notebook(path, gradebook, assignment, student) for path in graded}
+        return {
+            Path(lms["path"]).name: feedback_notebook(course.root, path, gradebook, assignment, student)
+            for path in graded
+        }

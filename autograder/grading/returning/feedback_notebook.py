@@ -5,23 +5,27 @@ Canvas shows feedback under the name of the submitted file.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import nbformat
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
 
+from ...language import decimal
 from ...messages.feedback import WORDS
 from ..plugin.feedback_exporter import language_of, title
+from ..rules.late_explanation import explain_lateness
 
 
-def feedback_notebook(path: Path, gradebook: Gradebook, assignment: str, student: str) -> bytes:
+def feedback_notebook(root: Path, path: Path, gradebook: Gradebook, assignment: str, student: str) -> bytes:
     """Return a graded notebook with a table of points at the top, and comments below the answers.
 
-    `path` is the graded notebook.
+    `root` is the course folder, `path` the graded notebook.
     """
     notebook = nbformat.read(path, as_version=4)
     language = language_of(notebook)
+    show = partial(decimal, language=language)
     words = {name: text.read(language) for name, text in WORDS.items()}
     submitted = gradebook.find_submission_notebook(path.stem, assignment, student)
     points = {grade.name: (grade.score, grade.max_score) for grade in submitted.grades}
@@ -34,11 +38,15 @@ def feedback_notebook(path: Path, gradebook: Gradebook, assignment: str, student
         if name in comments:
             cells.append(_markdown(f"**{words['comment']}:** {comments[name]}", f"comment-{len(cells)}"))
     rows = [f"| {words['question']} | {words['points']} |", "|---|---:|"]
-    rows += [f"| {title(name, lesson, language)} | {got:g} / {most:g} |" for name, (got, most) in points.items()]
+    rows += [
+        f"| {title(name, lesson, language)} | {show(got)} / {show(most)} |" for name, (got, most) in points.items()
+    ]
     penalty = submitted.late_submission_penalty or 0.0
-    rows += [f"| {words['late']} | −{penalty:g} |"] if penalty else []
+    lateness = explain_lateness(root, gradebook.db, submitted.assignment)
+    if penalty or lateness:
+        rows.append(f"| {words['late']}. {lateness.read(language) if lateness else ''} | {show(-penalty)} |")
     total = max(0.0, submitted.score - penalty)
-    rows.append(f"| **{words['total']}** | **{total:g} / {submitted.max_score:g}** |")
+    rows.append(f"| **{words['total']}** | **{show(total)} / {show(submitted.max_score)}** |")
     notebook.cells = [_markdown("\n".join([f"# {words['feedback']}", "", *rows]), "feedback"), *cells]
     text: str = nbformat.writes(notebook)
     return text.encode("utf-8", "replace")

@@ -31,7 +31,8 @@ class Grade:
 class Grades:
     """The grades of one assignment.
 
-    `nothing` maps students without a grade to the reason. `idle` are the students without a submission.
+    `nothing` maps students without a grade to the reason. `idle` are the ids and names of students without a
+    submission.
     """
 
     by_student: dict[str, Grade]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from ...language import quantity
 from ..batch import open_gradebook
 from ..collecting.attempts import AttemptStore
 from ..collecting.counted_attempts import counted
@@ -15,6 +16,8 @@ from ..tables.roster import read_roster
 from .applied_rules import CourseRules, PenaltyChange, applied_rules, apply_rules, compare, written_rules
 from .course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
 from .late_credit import describe
+from .late_penalty import describe_change
+from .machine_zone import machine_zone
 
 
 def check_rules(root: Path, *, apply: bool) -> int:
@@ -95,24 +98,28 @@ def _changed_attempts(course: CourseSettings, old: CourseRules, new: CourseRules
 
 def _describe(change: PenaltyChange) -> str:
     """Return a change of a late penalty in words."""
-    return f"{change.assignment}, {change.student}: −{change.before:g} points before, −{change.after:g} now"
+    return f"{change.assignment}, {change.student}: {describe_change(change.before, change.after)}"
 
 
 def explain(course: CourseSettings, one: CourseRules) -> Iterator[str]:
     """Yield the rules in words: of the course, of each assignment, and of each student with an extension."""
     rules = one.rules
-    yield f"times are those of {rules.zone.key}"
+    if rules.states_zone or not any(assignment.due for assignment in rules.assignments.values()):
+        yield f"times are those of {rules.zone.key}"
+    else:
+        yield f'{FILE} names no time zone, so due dates are in UTC: write a line like time_zone = "{machine_zone()}"'
     if rules.late_days:
-        yield f"each student has {rules.late_days} late days for the whole course; each pays for a day of lateness"
+        days = quantity(rules.late_days, "late day")
+        yield f"each student has {days} for the whole course; a late day pays for a day of lateness"
     if rules.drop:
-        yield f"of the course's total, each student's {rules.drop} worst assignments do not count"
+        yield f"the course's total is without the worst {quantity(rules.drop, 'assignment')} of each student"
     names = {student.id: student.name for student in read_roster(course.root).students}
     for name, assignment in rules.assignments.items():
         yield f"{name}: {describe_assignment(assignment, rules)}"
         for student, extensions in one.extensions.items():
             if assignment.due and name in extensions:
                 due = _local(assignment.due + extensions[name], rules)
-                yield f"  {student} {names.get(student, '')}: due {due} (extension {describe(extensions[name])})"
+                yield f"  {student} {names.get(student, '')}: due {due} (extension {describe(extensions[name]).en})"
 
 
 def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
@@ -122,11 +129,13 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
         parts.append(f"lessons {', '.join(one.lessons)}")
     if one.exercises is not None:
         parts.append(f"counts {', '.join(one.exercises)}")
-    parts += [f"{name} for {points:g} points" for name, points in one.points.items()]
+    parts += [f"{name} for {quantity(points, 'point')}" for name, points in one.points.items()]
     if one.release:
         parts.append(f"released {_local(one.release, rules)}")
     if one.attempts:
-        parts.append(f"the first {one.attempts} attempts are graded")
+        parts.append(
+            "the first attempt is graded" if one.attempts == 1 else f"the first {one.attempts} attempts are graded"
+        )
     if one.counts == BEST:
         parts.append("the best attempt counts")
     if one.due is None:
@@ -135,7 +144,7 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
         parts.append("feedback after the due date")
     parts.append(f"due {_local(one.due, rules)}")
     if one.grace:
-        parts.append(f"{describe(one.grace)} later is still in time")
+        parts.append(f"{describe(one.grace).en} later is still in time")
     steps = [f"{step.credit:g} % until {_local(one.due + step.until, rules)}" for step in one.late]
     parts.append(f"late work gets {', then '.join([*steps, 'nothing'])}")
     return "; ".join(parts)

@@ -14,7 +14,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from ...language import LANGUAGES
-from .toml_table import BadRule, LateStep, Table
+from .toml_table import BadRule, LateStep, Table, not_toml
 
 FILE = "course.toml"
 LATEST, BEST = "latest", "best"  # which attempt counts
@@ -61,10 +61,11 @@ class Rules:
     """The rules of a course.
 
     `late_days` is each student's number of days that cost no credit. `drop` is the number of assignments, the worst
-    ones, that do not count for the course's total.
+    ones, that do not count for the course's total. `states_zone` tells whether the file names the time zone.
     """
 
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    states_zone: bool = False
     language: str = LANGUAGES[0]
     late_days: int = 0
     drop: int = 0
@@ -98,7 +99,7 @@ def parse_rules(text: str, source: str) -> Rules:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadRule(f"{source} is not valid TOML: {error}") from error
+        raise not_toml(text, source, error) from error
     reader = Table(table, source)
     zone = reader.zone("time_zone")
     language = reader.choice("language", LANGUAGES, LANGUAGES[0])
@@ -110,13 +111,13 @@ def parse_rules(text: str, source: str) -> Rules:
         assignments[name] = _assignment(name, each_table.table(name), defaults, zone)
     for part in (reader, defaults):
         part.refuse_unknown()
-    return Rules(zone, language, late_days, drop, assignments)
+    return Rules(zone, "time_zone" in table, language, late_days, drop, assignments)
 
 
 def _assignment(name: str, table: Table, defaults: Table, zone: ZoneInfo) -> AssignmentRules:
     """Return the rules of one assignment. What `table` does not state is taken from `defaults`."""
     if not re.fullmatch(r"[\w.-]+", name) or "+" in name:
-        raise BadRule(f"{table.where}: an assignment's name has letters, digits, - and _ only")
+        raise BadRule(f"{table.where}: an assignment's name has letters, digits, - and _ only", "assignments")
     table.values = {**defaults.values, **table.values}
     defaults.seen.update(defaults.values)
     one = AssignmentRules(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
+from ...language import Text
 from .course_file import Rules
 from .toml_table import BadRule, local_moment, read_span
 
@@ -40,7 +41,7 @@ def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]
         due = rules.of(name).due
         if due is None:
             known = ", ".join(sorted(each for each, one in rules.assignments.items() if one.due)) or "none"
-            raise BadRule(f"{where}: {name!r} is no assignment with a due date; with one are: {known}")
+            raise BadRule(f"{where}: {name!r} is no assignment with a due date; with one are: {known}", "extensions")
         said = said.strip()
         if said.startswith("+"):
             found[name] = read_span(said[1:].strip(), f"{where}: the extension {part!r}")
@@ -48,9 +49,7 @@ def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]
         try:
             moment = local_moment(datetime.fromisoformat(said), rules.zone, f"{where}: the extension {part!r}")
         except ValueError as error:
-            raise BadRule(
-                f"{where}: the extension {part!r} is neither a span like +2d nor a time like 2026-10-01 23:59"
-            ) from error
+            raise BadRule(f"{where}: the extension {part!r} is neither a time span nor a time", "extensions") from error
         if moment < due:
             raise BadRule(f"{where}: the extension {part!r} ends before the assignment is due")
         found[name] = moment - due
@@ -76,8 +75,12 @@ def credits(rules: Rules, late: Mapping[str, timedelta]) -> dict[str, Credit]:
     return found
 
 
-def describe(span: timedelta) -> str:
+def describe(span: timedelta) -> Text:
     """Return a time span in words, for example "1 d 2 h" or "5 min". Seconds are rounded up to minutes."""
     minutes = ceil(span / timedelta(minutes=1))
-    parts = [(minutes // 1440, "d"), (minutes % 1440 // 60, "h"), (minutes % 60, "min")]
-    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 min"
+    numbers = (minutes // 1440, minutes % 1440 // 60, minutes % 60)
+    en, ru = (
+        " ".join(f"{number}{unit}" for number, unit in zip(numbers, units) if number) or f"0{units[-1]}"
+        for units in ((" d", " h", " min"), ("\N{NO-BREAK SPACE}дн.", "\N{NO-BREAK SPACE}ч", "\N{NO-BREAK SPACE}мин"))
+    )
+    return Text(en, ru)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from nbgrader.api import Assignment, SubmittedAssignment
 from nbgrader.plugins import LateSubmissionPlugin
@@ -16,8 +17,9 @@ from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 from traitlets.config import Config
 
-from .applied_rules import applied_rules, lateness
-from .late_credit import credits
+from ...language import quantity
+from .applied_rules import CourseRules, applied_rules, lateness
+from .late_credit import Credit, credits
 
 # Assignment, student, score, and seconds late to points off.
 LatePenalty = Callable[[str, str, float, float], "float | None"]
@@ -40,15 +42,23 @@ class CourseLatePenalty(LateSubmissionPlugin):  # type: ignore[misc]
             penalty: float | None = super().late_submission_penalty(student_id, score, total_seconds_late)
             return penalty
         with Session(create_engine(self.parent.db_url)) as db:
-            others = (
-                db.query(Assignment.name, SubmittedAssignment.timestamp)
-                .select_from(SubmittedAssignment)
-                .join(Assignment)
-                .filter(SubmittedAssignment.student_id == student_id)
-            )
-            late = {name: lateness(time, student_id, name, applied) for name, time in others}
-        late[assignment] = timedelta(seconds=total_seconds_late)
-        return score * (1 - credits(applied.rules, late)[assignment].percent / 100)
+            credit = credit_of(db, applied, student_id, assignment, timedelta(seconds=total_seconds_late))
+        return score * (1 - credit.percent / 100)
+
+
+def credit_of(db: Any, applied: CourseRules, student: str, assignment: str, late: timedelta) -> Credit:
+    """Return the credit for a submission that came `late` after the due date.
+
+    `db` is the gradebook's session. It tells for which other assignments the student has used late days.
+    """
+    submissions = (
+        db.query(Assignment.name, SubmittedAssignment.timestamp)
+        .select_from(SubmittedAssignment)
+        .join(Assignment)
+        .filter(SubmittedAssignment.student_id == student)
+    )
+    times = {name: lateness(time, student, name, applied) for name, time in submissions}
+    return credits(applied.rules, {**times, assignment: late})[assignment]
 
 
 def late_penalty(config: Config, db_url: str) -> LatePenalty:
@@ -78,6 +88,12 @@ def seconds_late(submission: SubmittedAssignment) -> float:
     nbgrader's own method fails for a student with an extension if the assignment has no due date.
     """
     return float(submission.total_seconds_late) if submission.assignment.duedate else 0.0
+
+
+def describe_change(before: float, after: float) -> str:
+    """Return how a late penalty has changed, for the terminal. Both are in points."""
+    said = [f"a late penalty of {quantity(each, 'point')}" if each else "no late penalty" for each in (before, after)]
+    return f"{said[0]} before, {said[1]} now"
 
 
 def apply_penalty(

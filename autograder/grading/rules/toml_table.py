@@ -5,8 +5,10 @@ Error messages name the key.
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
+import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,11 +20,42 @@ _SPAN = re.compile(r"(\d+)\s*(d|h|min)")
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1)}
 
 
+EXAMPLES = {
+    "time_zone": 'time_zone = "Europe/Moscow"',
+    "language": 'language = "ru"',
+    "late_days": "late_days = 3",
+    "drop": "drop = 1",
+    "release": "release = 2026-09-10T09:00:00",
+    "due": "due = 2026-09-17T23:59:00",
+    "grace": 'grace = "10min"',
+    "late": 'late = [{until = "1d", credit = 80}, {until = "7d", credit = 50}]',
+    "attempts": "attempts = 3",
+    "counts": 'counts = "best"',
+    "feedback": 'feedback = "after_due"',
+    "lessons": 'lessons = ["00_first_gradient", "01_leaf_tensors"]',
+    "exercises": 'exercises = ["predict_accumulation", "train_epoch"]',
+    "points": "points = {train_epoch = 10}",
+    "assignments": "[assignments.03_gradient_accumulation]",
+    "extensions": "03_gradient_accumulation +2d; 04_jacobian_products 2026-10-01 23:59",
+}
+
+
 class BadRule(UserError):
     """The error that a rule is wrong.
 
-    The message names the rule.
+    The message names the rule. `key` is that of the rule, and chooses the example.
     """
+
+    def __init__(self, message: str, key: str = "") -> None:
+        super().__init__(message, EXAMPLES.get(key, ""))
+
+
+def not_toml(text: str, source: str, error: tomllib.TOMLDecodeError) -> BadRule:
+    """Return the error that the text of a file is not valid TOML, with an example of the key in the wrong line."""
+    number = re.search(r"at line (\d+)", str(error))
+    lines = text.splitlines()
+    line = lines[int(number[1]) - 1] if number and int(number[1]) <= len(lines) else ""
+    return BadRule(f"{source} is not valid TOML: {error}", re.split(r"[\s=.]", line.strip(" [{"))[0])
 
 
 @dataclass(frozen=True)
@@ -51,13 +84,13 @@ class Table:
     def choice(self, key: str, known: tuple[str, ...], default: str) -> str:
         value: str = self._get(key, str, default, "a text")
         if value not in known:
-            raise BadRule(f"{self.where}: {key} is {value!r}; it can be {', '.join(known)}")
+            raise BadRule(f"{self.where}: {key} is {value!r}; it can be {', '.join(known)}", key)
         return value
 
     def count(self, key: str) -> int:
         value: int = self._get(key, int, 0, "a whole number")
         if value < 0 or isinstance(value, bool):
-            raise BadRule(f"{self.where}: {key} is {value}; it must not be negative")
+            raise BadRule(f"{self.where}: {key} is {value}; it must not be negative", key)
         return value
 
     def names(self, key: str, default: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -65,14 +98,14 @@ class Table:
         if value is None:
             return default
         if not all(isinstance(each, str) for each in value):
-            raise BadRule(f"{self.where}: {key} must be a list of names")
+            raise BadRule(f"{self.where}: {key} must be a list of names", key)
         return tuple(value)
 
     def points(self, key: str) -> dict[str, float]:
         table = self._get(key, dict, {}, "a table of numbers")
         for name, value in table.items():
             if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
-                raise BadRule(f"{self.where}: {key}.{name} is {value!r}; points are a number that is not negative")
+                raise BadRule(f"{self.where}: {key}.{name} is {value!r}; points are a number that is not negative", key)
         return {name: float(value) for name, value in table.items()}
 
     def zone(self, key: str) -> ZoneInfo:
@@ -80,42 +113,44 @@ class Table:
         try:
             return ZoneInfo(name)
         except (OSError, ValueError, LookupError) as error:
-            raise BadRule(
-                f"{self.where}: {key} is {name!r}, which is no time zone; a name looks like Europe/Moscow"
-            ) from error
+            raise BadRule(f"{self.where}: {key} is {name!r}, which is no time zone", key) from error
 
     def moment(self, key: str, zone: ZoneInfo) -> datetime | None:
-        value = self._get(key, datetime, None, "a time like 2026-09-17T23:59:00")
+        value = self._get(key, datetime, None, "a time")
         return None if value is None else local_moment(value, zone, f"{self.where}: {key}")
 
     def span(self, key: str) -> timedelta:
-        return read_span(self._get(key, str, "0d", "a text like 10min or 2d"), f"{self.where}: {key}")
+        return read_span(self._get(key, str, "0d", "a text"), f"{self.where}: {key}")
 
     def late(self, key: str) -> tuple[LateStep, ...]:
         steps = []
         for number, each in enumerate(self._get(key, list, [], "a list of steps"), 1):
             where = f"{self.where}: step {number} of {key}"
             if not isinstance(each, dict) or each.keys() != {"until", "credit"}:
-                raise BadRule(f'{where} must be like {{until = "2d", credit = 80}}')
+                raise BadRule(f"{where} needs a time and a credit", key)
             if not isinstance(each["credit"], (int, float)) or not 0 <= each["credit"] <= 100:
-                raise BadRule(f"{where}: the credit is {each['credit']!r}; it is a percentage from 0 to 100")
+                raise BadRule(f"{where}: the credit is {each['credit']!r}; it is a percentage from 0 to 100", key)
             steps.append(LateStep(read_span(str(each["until"]), where), float(each["credit"])))
         for first, second in itertools.pairwise(steps):
             if not (first.until < second.until and first.credit > second.credit):
-                raise BadRule(f"{self.where}: from step to step of {key} the time must grow and the credit must fall")
+                raise BadRule(
+                    f"{self.where}: from step to step of {key} the time must grow and the credit must fall", key
+                )
         return tuple(steps)
 
     def refuse_unknown(self) -> None:
         """Raise BadRule if the table has a key that nobody has read."""
         unknown = [key for key in self.values if key not in self.seen]
         if unknown:
-            raise BadRule(f"{self.where}: unknown: {', '.join(unknown)}; known here: {', '.join(sorted(self.seen))}")
+            near = difflib.get_close_matches(unknown[0], self.seen, n=1)
+            known = ", ".join(sorted(self.seen))
+            raise BadRule(f"{self.where}: unknown: {', '.join(unknown)}; known here: {known}", *near)
 
     def _get(self, key: str, kind: type, default: Any, expected: str) -> Any:
         self.seen.add(key)
         value = self.values.get(key, default)
         if value is not None and value is not default and not isinstance(value, kind):
-            raise BadRule(f"{self.where}: {key} is {value!r}; expected {expected}")
+            raise BadRule(f"{self.where}: {key} is {value!r}; expected {expected}", key)
         return value
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...language import quantity
 from ..course.folders import RECORD
 from .sanitize import Unreadable, load
 
@@ -45,7 +46,7 @@ class Extras:
         """
         named = [f"ignored: {printable(path)} ({why})" for path, why in list(self.ignored.items())[:_NAMED]]
         more = len(self.ignored) - _NAMED
-        return [*named, f"ignored: {more} more files"] if more > 0 else named
+        return [*named, f"ignored: {quantity(more, 'more file')}"] if more > 0 else named
 
 
 def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:

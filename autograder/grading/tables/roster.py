@@ -13,6 +13,7 @@ from .csv_text import read_csv, write_csv
 
 COLUMNS = ("id", "name", "email", "lms", "group", "extensions")
 FILE = "students.csv"
+_EXAMPLE = "petrova,Анна Петрова,petrova@uni.example,,,"  # a right line
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Student:
     lms: tuple[str, ...] = ()
     group: str = ""
     extensions: str = ""
+
+    def __str__(self) -> str:
+        """Return the id, with the name if that is another text."""
+        return f"{self.id} ({self.name})" if self.name not in ("", self.id) else self.id
 
 
 class Unplaced(Exception):
@@ -164,7 +169,7 @@ def read_roster(root: Path) -> Roster:
     text = read_csv(path)
     columns = {text.cell(0, at).strip().casefold(): at for at in range(len(text.rows[0]))} if text.rows else {}
     if "id" not in columns:
-        raise UserError(f"{path} has no column `id`: its first line must be {','.join(COLUMNS)}")
+        raise UserError(f"{path} has no column `id`: its first line must be {','.join(COLUMNS)}", _EXAMPLE)
     students: dict[str, Student] = {}
     for row in range(1, len(text.rows)):
         cells = {name: text.cell(row, columns[name]).strip() if name in columns else "" for name in COLUMNS}
@@ -172,9 +177,11 @@ def read_roster(root: Path) -> Roster:
             continue
         identity = cells["id"]
         if not identity or identity in (".", "..") or any(c in identity for c in "/\\\0") or identity.startswith("."):
-            raise UserError(f"{path}, line {row + 1}: the id {identity!r} cannot be the name of a folder")
+            raise UserError(f"{path}, line {row + 1}: the id {identity!r} cannot be the name of a folder", _EXAMPLE)
         if identity in students:
-            raise UserError(f"{path}, line {row + 1}: the id {identity} is there twice; each student needs an own one")
+            raise UserError(
+                f"{path}, line {row + 1}: the id {identity} is there twice; each student needs an own one", _EXAMPLE
+            )
         lms = tuple(filter(None, map(str.strip, cells["lms"].split(";"))))
         students[identity] = Student(identity, cells["name"], cells["email"], lms, cells["group"], cells["extensions"])
     return Roster(list(students.values()))

@@ -51,6 +51,7 @@ def watch_course(
         while True:
             for inbox in watched:
                 watch.attempt(inbox.folder, partial(watch.look, inbox))
+            watch.answer_refused()
             for assignment in watch.pending:
                 watch.attempt(course.source(assignment), partial(watch.grade_pending, assignment))
             watch.give_withheld()

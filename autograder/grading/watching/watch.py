@@ -7,9 +7,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from ...errors import UserError
+from ...language import quantity
 from ..collecting.archive import unpack
 from ..collecting.attempts import AttemptStore
 from ..collecting.collection import Account, Collection
@@ -44,6 +46,7 @@ class Watch:
             assignment: {folder.parent.name for folder in course.submissions(assignment)}
             for assignment in course.assignments()
         }
+        self._unanswered = defaultdict(set, {name: set(AttemptStore(course, name).students()) for name in self.pending})
 
     def attempt(self, place: Path, step: Callable[[], None]) -> None:
         """Call `step`, and print its error if there is one.
@@ -74,6 +77,13 @@ class Watch:
             self._grade(assignment, sorted(students))
             students.clear()
 
+    def answer_refused(self) -> None:
+        """Give receipts for attempts beyond the limit."""
+        for assignment, students in self._unanswered.items():
+            for student in sorted(students):
+                place = self._course.feedback(assignment, student)
+                self.attempt(place, partial(self._answer, assignment, student))
+
     def give_withheld(self) -> None:
         """Give the feedback whose time has come."""
         for assignment, times in self._withheld.items():
@@ -92,24 +102,33 @@ class Watch:
             arrived[assignment][student].append(digest)
         for assignment, by_student in arrived.items():
             for student, digests in by_student.items():
+                self._unanswered[assignment].add(student)
                 if self._is_allowed(assignment, student, digests):
                     self.pending.setdefault(assignment, set()).add(student)
         for line in _lines(account):
             _say(line)
 
     def _is_allowed(self, assignment: str, student: str, digests: list[str]) -> bool:
-        """Return whether one of a student's new attempts is to be graded. The others get a receipt."""
+        """Return whether one of a student's new attempts is to be graded."""
+        one = current_rules(self._course.root).rules.of(assignment)
+        allowed = within_limit(AttemptStore(self._course, assignment).of(student), one)
+        return any(each.digest in digests for each in allowed)
+
+    def _answer(self, assignment: str, student: str) -> None:
+        """Give receipts for a student's attempts beyond the limit that have none."""
         store, one = AttemptStore(self._course, assignment), current_rules(self._course.root).rules.of(assignment)
         attempts = store.of(student)
-        allowed = within_limit(attempts, one)
-        for each in attempts:
-            if each.digest in digests and each not in allowed and store.secret(student, each):
-                feedback = self._course.feedback(assignment, student)
-                with temporary_sibling(feedback.parent) as above:
-                    folder = above / student / assignment
-                    write_refusal(self._course, assignment, student, each, folder)
-                    release_folder(self._course, assignment, student, above)
-        return any(each.digest in digests for each in allowed)
+        for each in attempts[len(within_limit(attempts, one)) :]:
+            if each.answered or not store.secret(student, each):
+                continue
+            with temporary_sibling(self._course.feedback(assignment, student).parent) as above:
+                write_refusal(self._course, assignment, student, each, above / student / assignment)
+                done = release_folder(self._course, assignment, student, above)
+            if done.failed:
+                raise UserError(f"{assignment}, {student}: no receipt: {'; '.join(done.failed.values())}")
+            store.record_answer(student, each)
+            _say(f"{assignment}, {student}: receipt for attempt {attempts.index(each) + 1}, which is not graded")
+        self._unanswered[assignment].discard(student)
 
     def _grade(self, assignment: str, students: list[str]) -> None:
         def give(results: list[Result]) -> None:
@@ -117,7 +136,7 @@ class Watch:
             for each in results:
                 if each.state != "unchanged":
                     why = f": {'; '.join(each.reasons)}" if each.reasons else ""
-                    _say(f"{assignment}, {each.student}: {each.state}, {each.score or 0:g} points{why}")
+                    _say(f"{assignment}, {each.student}: {each.state}, {quantity(each.score or 0, 'point')}{why}")
 
         grade_counted(self._course, assignment, self._executor, students=students, graded=give, **self._options)
 

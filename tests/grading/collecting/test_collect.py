@@ -103,10 +103,11 @@ def test_flat_names_online_text_and_people_that_nobody_knows(course: Course, wor
     assert len(reasons(course)) == 2, "what has a place now is no longer without one"
 
 
-def test_names_of_files_do_not_matter(course: Course, work: Work, tmp_path: Path) -> None:
-    roster(
-        course, "ann,Анна Петрова,,,", "bo,Пётр Иванов,,,", "carl,Carl Weiß,c.weiss@uni.example,,", "dina,Дина Ким,,,"
-    )
+def test_names_of_files_do_not_matter(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = "ann,Анна Петрова,,,", "bo,Пётр Иванов,,,", "carl,Carl Weiß,c.weiss@uni.example,,", "dina,Дина Ким,,,"
+    roster(course, *people, "idle,Ли Ян,,,", "nameless,,,,")
     folder = tmp_path / "files"
     (folder / "Петрова Анна" / "sub").mkdir(parents=True)
     (folder / "Петрова Анна" / "sub" / f"{NAME} (1).ipynb").write_text(work("a"))
@@ -123,6 +124,7 @@ def test_names_of_files_do_not_matter(course: Course, work: Work, tmp_path: Path
         "dina": ["Homework - Дина Ким.json.ipynb"],
     }
     assert reasons(course) == {"ann: Петрова Анна/other.ipynb": "it has none of this course's cells"}
+    assert f"no submission of {NAME}: idle (Ли Ян), nameless\n" in capsys.readouterr().out
     states = {student: each["state"] for student, each in course.grade().items()}
     assert set(states.values()) == {"graded"}, "a file beside the notebook is no reason for a review"
 
@@ -207,7 +209,7 @@ def test_a_worksheet_of_another_assignment_is_refused(
 @pytest.mark.parametrize(
     ("students", "message"),
     [
-        ("name,email\nAnn,a", "has no column `id`"),
+        ("name,email\nAnn,a", "id,name,email,lms,group,extensions; for example: petrova,Анна Петрова,"),
         ("id,name\nann,A\nann,B", "line 3: the id ann is there twice"),
         ("id,name\n../x,A", "line 2: the id '../x' cannot be the name of a folder"),
         ("id,name\n,A", "line 2: the id '' cannot be the name of a folder"),

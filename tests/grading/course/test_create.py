@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -15,7 +16,10 @@ from autograder import exercises
 from autograder.authoring import notebooks
 from autograder.authoring.build import COURSE, Collection
 from autograder.cli import main
+from autograder.grading.course import create
 from autograder.grading.course.create import NoCourse, make_course
+from autograder.grading.rules.course_file import parse_rules
+from autograder.language import LANGUAGES
 
 LESSON = "03_gradient_accumulation"
 
@@ -57,8 +61,9 @@ def test_a_new_course_has_what_nbgrader_needs(course: Path) -> None:
 
 
 def test_the_next_commands_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_course(tmp_path / "calculus", None)
+    make_course(tmp_path / "calculus", None, language="ru")
     said = capsys.readouterr().out
+    assert "In the exchange it is called calculus-ru." in said
     for command in ("generate_assignment", "release_assignment", "collect"):
         assert f"nbgrader {command} 00_first_gradient" in said
     for command in ("grade", "feedback", "report"):
@@ -67,9 +72,21 @@ def test_the_next_commands_are_said(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_second_run_changes_nothing(course: Path) -> None:
+    make_course(course, None, language="ru")
+    assert "Файл ваш" in (course / "course.toml").read_text(encoding="utf-8")
     before = everything(course)
     make_course(course, None)
     assert everything(course) == before
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_line_of_the_rules_can_be_taken(language: str) -> None:
+    """All that the templates show, without the comments."""
+    text = (Path(create.__file__).parents[1] / "templates/course" / f"course.{language}.toml.txt").read_text("utf-8")
+    rules = parse_rules(re.sub(r"(?m)^# (?=[\[a-z_]+(\]| =)|\[)", "", text), "course.toml")
+    assert (rules.language, rules.late_days, rules.states_zone) == (language, 3, True)
+    assert rules.of("03_gradient_accumulation").attempts == 3
+    assert rules.of("homework_1").lessons == ("00_first_gradient", "01_leaf_tensors")
 
 
 def test_what_an_instructor_changed_is_kept(course: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def test_no_result_before_the_due_date(handed_in: Course, capsys: pytest.Capture
     set_rules(handed_in, SOON)
     handed_in.grade()
     page = feedback(handed_in)
-    assert "1 receipts instead of pages" in capsys.readouterr().out
+    assert "1 receipt instead of results" in capsys.readouterr().out
     assert f"/ {TOTAL:g}" not in page
     assert page.index("Работа получена") < page.index("Your work was received"), "the course's language first"
     assert "(UTC+03:00)" in page

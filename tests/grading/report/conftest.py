@@ -11,7 +11,12 @@ from support.report import graded_class, report
 
 @pytest.fixture(scope="session")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    return graded_class().copy(tmp_path_factory.mktemp("report"))
+    course = graded_class().copy(tmp_path_factory.mktemp("report"))
+    (course.folder / "students.csv").write_text("id,name\nsums-2,Анна Ким\nlazy,Ли Ян\n", encoding="utf-8")
+    (course.folder / "course.toml").write_text('time_zone = "Asia/Tomsk"', encoding="utf-8")
+    with course.gradebook() as gradebook:
+        gradebook.find_submission_notebook(course.name, course.name, "zeroes-1").late_submission_penalty = 1.5
+    return course
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,8 @@ def test_the_page_stands_alone_and_runs_nothing(page: BeautifulSoup) -> None:
 def test_the_head_has_the_gradebooks_numbers(graded: Course, page: BeautifulSoup) -> None:
     with graded.gradebook() as gradebook:
         found = {s.student_id: s for s in gradebook.find_assignment(graded.name).submissions}
-        scores = [submission.score for student, submission in found.items() if student != "spoilt"]
+        owed = {student: submission.late_submission_penalty or 0 for student, submission in found.items()}
+        scores = [each.score - owed[student] for student, each in found.items() if student != "spoilt"]
         waits = {student for student, submission in found.items() if submission.needs_manual_grade} - {"spoilt"}
         maximum = gradebook.find_assignment(graded.name).max_score
     tiles = {text(tile.dt): text(tile.dd) for tile in page.select(".tiles > div")}
@@ -53,6 +54,9 @@ def test_the_head_has_the_gradebooks_numbers(graded: Course, page: BeautifulSoup
     assert tiles["median score"] == f"{round(statistics.median(scores), 1):g} of {maximum:g}"
     assert tiles["wait for a person"] == str(len(waits))
     assert {"patches", "deletes"} <= waits
+    assert (tiles["handed in nothing"], text(page.select_one("#idle .ids"))) == ("1", "Ли Ян (lazy)")
+    assert "Submissions with a penalty: 1, points taken off: 1.5." in text(page.header)
+    assert re.search(r"Made on [\d-]+ [\d:]+ \(UTC\+07:00\)", text(page.header))
     flagged = [text(row.td) for row in page.select("#remarks tbody tr")]
     assert tiles["flagged by the grading"] == str(len(flagged)) == "2"
     assert not {text(row.td) for row in page.select("#unread tbody tr")} & {*flagged}
@@ -101,7 +105,7 @@ def test_recognised_mistakes_come_with_their_sentence_and_students(page: Beautif
     recognised = exercise(page).select("ul.wrong")[0]
     found = [(text(li.select_one(".count")), plain(li.p), who(li)) for li in recognised.find_all("li")]
     assert found == [
-        ("4", says("sums_the_means"), {"Иванов Пётр (sums-1)", "sums-2", STUDENT, "sums-4"}),
+        ("4", says("sums_the_means"), {"Иванов Пётр (sums-1)", "Анна Ким (sums-2)", STUDENT, "sums-4"}),
         ("2", says("zeroes_inside"), {"zeroes-1", "zeroes-2"}),
     ]
     assert recognised.pre.get_text().strip() == SUMS.strip()
@@ -110,7 +114,7 @@ def test_recognised_mistakes_come_with_their_sentence_and_students(page: Beautif
 def test_students_have_names_and_links_to_their_work(graded: Course, page: BeautifulSoup) -> None:
     links = {text(link): link["href"] for link in page.select(".ids a")}
     assert links["Иванов Пётр (sums-1)"] == f"../feedback/sums-1/{graded.name}/{graded.name}.html"
-    assert links["sums-2"] == f"../autograded/sums-2/{graded.name}/{graded.name}.ipynb"
+    assert links["Анна Ким (sums-2)"] == f"../autograded/sums-2/{graded.name}/{graded.name}.ipynb"
     for link in page.find_all("a"):
         if not link["href"].startswith("#"):
             assert (graded.folder / "report" / unquote(link["href"])).is_file()

@@ -83,7 +83,7 @@ def test_a_class_of_which_nothing_can_be_read(graded: Course, tmp_path: Path) ->
             shutil.rmtree(student)
     page = report(course)
     assert {text(tile.dt): text(tile.dd) for tile in page.select(".tiles > div")} == {
-        "submissions": "0", "wait for a person": "0", "flagged by the grading": "0",
+        "submissions": "0", "handed in nothing": "1", "wait for a person": "0", "flagged by the grading": "0",
     }  # fmt: skip
     assert len(page.select("#unread tbody tr")) == len(graded.submissions) + 2
     assert not page.select("svg, article")

@@ -58,11 +58,15 @@ def test_a_request_is_answered_and_never_lost(course: Course, capsys: pytest.Cap
     wrong = {**SOLVED, FIRST.name: WRONG}
     course.hand_in("ann", wrong, beside={"regrade.txt": f"{FIRST.name}: \x1b[2Jmy None is right"})
     course.hand_in("bo", SOLVED, language="ru")
+    (course.folder / "students.csv").write_text("id,name\nann,Анна Ким\nbo,", encoding="utf-8")
+    (course.folder / "course.toml").write_text('time_zone = "Asia/Tomsk"', encoding="utf-8")
     course.grade()
     (course.submitted("ann").parent / "regrade.txt").unlink()
     course.grade("--force")
     said = requests(course, capsys)
-    assert "1 open requests" in said
+    assert "1 open request, 0 answered" in said
+    assert "  ann (Анна Ким), 20" in said
+    assert " (UTC+07:00):" in said
     assert "my None is right" in said
     assert "\x1b" not in said
     assert FIRST.title.en.replace("`", "") in said.replace("`", ""), "the card"
@@ -74,7 +78,7 @@ def test_a_request_is_answered_and_never_lost(course: Course, capsys: pytest.Cap
     course.hand_in("ann", {**wrong, FIRST.name: f"{WRONG}\n"}, beside={"regrade.txt": "and now?"})
     course.grade()
     said = requests(course, capsys)
-    assert "1 open requests, 1 answered" in said
+    assert "1 open request, 1 answered" in said
     assert "and now?" in said
     requests(course, capsys, NAME, "--student", "ann", "--answer", "Still.")
     with course.gradebook() as gradebook:

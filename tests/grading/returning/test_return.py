@@ -74,7 +74,7 @@ def test_the_worksheet_differs_in_two_cells_of_a_line(
         expected = list(line)
         if score is not None:
             expected[5] = f"{score * 100 / TOTAL:.2f}".replace(".", comma)
-            expected[-1] = f"{score:g} / {TOTAL:g}"
+            expected[-1] = f"{score:g} points out of {TOTAL:g}"
         assert mine == expected
     assert [len(line) for line in old] == [len(line) for line in new]
     unchanged = [mine for mine, line in zip(after.split(end), before.split(end)) if mine == line]

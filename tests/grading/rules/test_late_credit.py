@@ -70,7 +70,7 @@ def test_extensions_are_spans_or_times() -> None:
     ("text", "message"),
     [
         ("d +2d", "'d' is no assignment with a due date; with one are: a, b, c"),
-        ("a 2 days", "neither a span like +2d nor a time"),
+        ("a 2 days", "neither a time span nor a time; for example: 03_gradient_accumulation +2d"),
         ("a +soon", "a time span looks like"),
         ("a 2026-09-01 00:00", "ends before the assignment is due"),
     ],
@@ -83,9 +83,10 @@ def test_a_wrong_extension_is_named(text: str, message: str) -> None:
 
 
 def test_spans_in_words() -> None:
-    assert [describe(span) for span in (2 * DAY, DAY + 61 * MINUTE, timedelta(seconds=30), timedelta(0))] == [
+    assert [describe(span).en for span in (2 * DAY, DAY + 61 * MINUTE, timedelta(seconds=30), timedelta(0))] == [
         "2 d",
         "1 d 1 h 1 min",
         "1 min",
         "0 min",
     ]
+    assert describe(DAY + 61 * MINUTE).ru.replace("\N{NO-BREAK SPACE}", " ") == "1 дн. 1 ч 1 мин"

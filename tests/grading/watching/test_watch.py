@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from autograder.cli import main
+from autograder.grading.batch import core_threads
+from autograder.grading.course.settings import course_settings
+from autograder.grading.watching.watch import Watch
 from support.course import Course
 from support.first_gradient import FIRST, NAME, SOLVED, TOTAL
+from support.lms import collect
 from support.watching import Watching, deliver
 
 pytestmark = pytest.mark.long
@@ -62,8 +66,8 @@ def test_a_locked_gradebook_is_tried_again(course: Course, work: Work, tmp_path:
         watch.wait_for(f"{NAME}, ann: graded, {TOTAL:g} points")
 
 
-def test_attempts_through_the_exchange(course: Course, tmp_path: Path) -> None:
-    """Two of three attempts are graded, the better one counts, and each gets its answer."""
+def test_attempts_through_the_exchange(course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two of four attempts are graded, the better one counts, and each gets its answer."""
     (course.folder / "course.toml").write_text(LIMITED, encoding="utf-8")
     course.exchange.mkdir()
     course.exchange.chmod(0o777)
@@ -92,12 +96,20 @@ def test_attempts_through_the_exchange(course: Course, tmp_path: Path) -> None:
         watch.wait_for("taken as attempt 2")
         watch.wait_for(rf"{NAME}, ann: graded, (?!{TOTAL:g} )")
         submit({})
-        watch.wait_for("kept, but not to be graded: 2 attempts are")
+        watch.wait_for("kept, but not to be graded: only 2 attempts may be")
+        watch.wait_for("ann: receipt for attempt 3")
         watch.interrupt()
+    submit({**SOLVED, FIRST.name: f"{FIRST.asks} = 4"})
+    assert collect(course, course.exchange / "course" / "inbound") == 0
+    settings = course_settings(course.folder)
+    for _ in range(2):  # as after a run that was killed between collecting and the receipt
+        with core_threads(1) as executor:
+            Watch(settings, executor, "none", 1, adds=False).answer_refused()
     assert course.scores() == {"ann": TOTAL}
     assert course.owed() == {"ann": TOTAL / 2}
-    first, second, third = fetched().values()
-    assert "Only the first 2 attempts are graded" in third
-    assert "attempt 3 of 2" in third
+    first, second, third, fourth = fetched().values()
+    assert "It is attempt 4." in fourth
+    assert capsys.readouterr().out.count("receipt for attempt 4") == 1
+    assert "It is attempt 3. Attempts after number 2 are not graded" in third
     assert f"{TOTAL:g}" in first
     assert second != first

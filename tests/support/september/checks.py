@@ -102,9 +102,10 @@ def _check_worksheet(room: Classroom, assignment: str, grades: Mapping[str, Expe
         if person.home == "Moodle" and id in grades:
             grade, most = grades[id], MAXIMUM[assignment]
             number_text = f"{grade.points * 100 / most:.2f}"
-            late = f", −{grade.penalty:g}" if grade.penalty else ""
+            late = f"; {round(grade.penalty, 2):g} taken off for lateness" if grade.penalty else ""
+            points = "1 point" if grade.points == 1 else f"{round(grade.points, 2):g} points"
             number_text = number_text.replace(".", ",") if FORMS[assignment]["russian"] else number_text
-            graded[int(number)] = (number_text, f"{grade.points:g} / {most:g}{late}")
+            graded[int(number)] = (number_text, f"{points} out of {most:g}{late}")
     wanted = write_worksheet(
         room.archives.folder / "wanted.csv", room.archives.worksheets[assignment], graded=graded, **FORMS[assignment]
     )

@@ -1,0 +1,43 @@
+"""Explanations of late penalties, for students."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import SubmittedAssignment
+
+from ...language import LANGUAGES, Text, decimal, with_offset
+from ...messages.feedback import LATE
+from .applied_rules import current_rules
+from .late_credit import describe
+from .late_penalty import credit_of, seconds_late
+
+
+def explain_lateness(root: Path, db: Any, submission: SubmittedAssignment) -> Text | None:
+    """Return when a submission was due, when it came, and what credit it gets. None if it came in time.
+
+    `root` is the course folder, `db` the gradebook's session. The credit is told if the course's rules give it: a
+    course may have a plugin of its own for late penalties.
+    """
+    late = timedelta(seconds=seconds_late(submission))
+    if late <= timedelta(0):
+        return None
+    current, assignment = current_rules(root), submission.assignment.name
+    extension = submission.extension or timedelta(0)
+    due, came = (
+        with_offset(time.replace(tzinfo=UTC).astimezone(current.rules.zone))
+        for time in (submission.assignment.duedate + extension, submission.timestamp)
+    )
+    span = describe(late)
+    said = [
+        LATE["extended" if extension else "due"].format(due=due),
+        Text(LATE["came"].en.format(came=came, late=span.en), LATE["came"].ru.format(came=came, late=span.ru)),
+    ]
+    if current.rules.of(assignment).due:
+        credit = credit_of(db, current, submission.student_id, assignment, late)
+        said += [LATE["late_days"].format(count=credit.late_days)] if credit.late_days else []
+        share = Text(*(LATE["credit"].read(each).format(percent=decimal(credit.percent, each)) for each in LANGUAGES))
+        said.append(LATE["whole"] if credit.percent == 100 else share)
+    return Text(*(" ".join(each.read(language) for each in said) for language in LANGUAGES))

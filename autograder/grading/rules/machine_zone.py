@@ -1,0 +1,16 @@
+"""The time zone of this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_LOCAL = Path("/etc/localtime")  # a link into the database of time zones
+_EXAMPLE = "Europe/Moscow"
+
+
+def machine_zone() -> str:
+    """Return the name of this machine's time zone, or of an example if the machine has UTC or does not tell."""
+    _, _, name = str(_LOCAL.resolve()).partition("zoneinfo/")
+    name = os.environ.get("TZ", "").removeprefix(":") or name
+    return name if "/" in name and not name.startswith(("/", "Etc/")) else _EXAMPLE
