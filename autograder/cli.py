@@ -102,7 +102,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _lab(chosen: argparse.Namespace) -> int:
     from .errors import UserError
-    from .learner.lab import open_lab, show_contents
+    from .learner.lab import CONTENTS, open_lab, show_contents
     from .learner.working_copy import prepare
 
     try:
@@ -110,7 +110,10 @@ def _lab(chosen: argparse.Namespace) -> int:
         show_contents(chosen.work / chosen.language, chosen.language)
     except OSError as error:
         raise UserError(f"cannot write to {chosen.work} ({error.strerror}): name another folder with --work") from error
-    return 0 if chosen.prepare else open_lab(chosen.work, chosen.language)
+    if chosen.prepare:
+        print(f"the notebooks are in {chosen.work / chosen.language}: begin with {CONTENTS}")
+        return 0
+    return open_lab(chosen.work, chosen.language)
 
 
 def _singleuser(chosen: argparse.Namespace) -> int:

@@ -66,9 +66,13 @@ class LessonNotebook:
         """Return the sum of points of the exercises that count toward the grade."""
         return sum(self.worth(name) for name in self.exercises if self.counts(name))
 
+    def written(self) -> list[dict[str, Any]]:
+        """Return the cells for answers in words, which a person grades."""
+        return [cell for name, cell in self.by_grade_id.items() if name.startswith("written-")]
+
     def describe_written(self) -> Iterator[Text]:
         """Yield a sentence on the points that a person gives for answers in words, if the notebook has any."""
-        cells = [nbgrader_of(cell) for name, cell in self.by_grade_id.items() if name.startswith("written-")]
+        cells = map(nbgrader_of, self.written())
         points = sum(float(cell.get("points", 0)) for cell in cells if cell.get("grade"))
         if points:
             yield message("ready.manual", points=f"{points:g}", total=f"{self.total() + points:g}")

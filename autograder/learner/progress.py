@@ -12,7 +12,7 @@ from ..messages.cards import message
 from .history import Standing, begun_tables, filled_entries, standings
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
-from .session import SESSION
+from .session import SESSION, being_graded
 from .working_copy import read_notebook
 
 
@@ -21,6 +21,8 @@ def progress_table() -> Table | Reply:
 
     The points of this notebook's lesson are those of this notebook, because an instructor can change them.
     """
+    if being_graded():
+        return Reply((message("run.checking", name="progress"),))
     done, begun = standings(), begun_tables()
     if not done and not begun:
         return Reply((message("progress.empty"),))
@@ -44,7 +46,7 @@ def progress_table() -> Table | Reply:
                 continue
             points = f"{notebook.earned(name, best):g}/{notebook.worth(name):g}"
             rows.append((lesson, notebook.label(name, language), state.read(language), points, str(checks)))
-    head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "state", "points", "attempts"))
+    head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "best", "points", "attempts"))
     return Table(say("progress.title"), head, tuple(rows))
 
 

@@ -62,7 +62,7 @@ def rehearse(path: str | None) -> Table | Reply:
     session.
     """
     if being_graded():
-        return Reply((message("ready.nested"),))  # this call runs inside the fresh run
+        return Reply((message("run.checking", name="ready"),))  # this call runs inside the fresh run
     found = path or own_path()
     if found:
         file = Path(found).expanduser().resolve()
@@ -223,7 +223,7 @@ def _unsaved(notebook: LessonNotebook) -> Iterator[Text]:
 
 def _unanswered(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
     """Yield a warning if the saved file has no answer at all."""
-    written = any(name.startswith("written-") and not untouched(cell) for name, cell in run.by_grade_id.items())
+    written = [cell for cell in run.written() if not untouched(cell)]
     if verdicts and not written and all(verdict.state == "not attempted" for verdict in verdicts.values()):
         yield message("ready.nothing")
 
@@ -237,6 +237,7 @@ def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
             yield message("ready.order", names=", ".join(lost))
     core = [name for name in run.exercises if run.counts(name)]
     unattempted = [name for name in core if name in verdicts and verdicts[name].state == "not attempted"]
+    unattempted += [label(cell) for cell in run.written() if untouched(cell)]
     if unattempted:
         yield message("ready.unattempted", names=", ".join(unattempted))
     missing = [name for name in core if f"check-{name}" not in run.by_grade_id]

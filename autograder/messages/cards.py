@@ -30,10 +30,10 @@ MESSAGES: dict[str, Text] = {
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
     "card.graph": Text("The graph of what your answer returns for it:", "Граф того, что ваш ответ на нём возвращает:"),
     "card.hidden": Text(
-        "This case is hidden: its inputs are not those of the check in your notebook. If that check fails as well, its "
-        "card shows a case to try.",
-        "Этот пример скрыт: его входные данные не те, что у проверки в вашей тетради. Если и та проверка не пройдена, "
-        "на её карточке есть пример, который можно повторить.",
+        "The inputs of this case are hidden: grading uses others than your notebook. If the check in your notebook fails "
+        "as well, its card shows a case to try.",
+        "Входные данные этого примера скрыты: при оценивании они другие, чем в вашей тетради. Если не проходит и проверка "
+        "в тетради, на её карточке есть пример, который можно повторить.",
     ),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
     "card.hint": Text("Stuck?", "Не получается?"),
@@ -109,9 +109,9 @@ MESSAGES: dict[str, Text] = {
     ),
     # -- nothing to judge yet -----------------------------------------------------------------------------------
     "absent.name": Text(
-        "There is no `{name}` yet. Run the cell that defines it, then this one. If it shows an error, mend that first.",
-        "Имени `{name}` пока нет. Выполните ячейку, где оно определяется, затем эту. Если в той ячейке ошибка, "
-        "сначала исправьте её.",
+        "There is no `{name}`: the cell that defines it was not run, or it has an error. Mend it, run it, then this one.",
+        "Имени `{name}` нет: ячейка, где оно определяется, не выполнена, или в ней ошибка. Исправьте её, выполните, "
+        "затем запустите эту.",
     ),
     "absent.kind": Text(
         "`{name}` should be {expected}; here it is {got}.", "В `{name}` лежит {got}, а нужно: {expected}."
@@ -344,7 +344,8 @@ MESSAGES: dict[str, Text] = {
         "`{name}` проверяется без входных данных, поэтому примера нет.",
     ),
     "progress.title": Text("Progress", "Что сделано"),
-    "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
+    "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),
+    "progress.best": Text("best result", "лучший результат"),
     "progress.lesson": Text("lesson", "урок"),
     "progress.exercise": Text("exercise", "упражнение"),
     "progress.state": Text("state", "состояние"),
@@ -411,10 +412,10 @@ MESSAGES: dict[str, Text] = {
         "В сохранённом файле пока нет ни одного ответа. Напишите ответ, сохраните (Ctrl+S) и снова вызовите ready().",
     ),
     "ready.order": Text(
-        "Passed in this session, but not from top to bottom in a fresh run: {names}. A cell was run out of order, "
-        "changed or deleted.",
-        "В этом сеансе пройдено, но при новом запуске сверху вниз не проходит: {names}. Ячейки выполнялись "
-        "в другом порядке, менялись или удалены.",
+        "Passed in this session, but not from top to bottom in a fresh run: {names}. Perhaps the notebook is not saved "
+        "(Ctrl+S), or cells were run out of order or deleted.",
+        "В этом сеансе пройдено, но при новом запуске сверху вниз не проходит: {names}. Возможно, тетрадь не сохранена "
+        "(Ctrl+S) либо ячейки выполнялись в другом порядке или удалены.",
     ),
     "ready.unattempted": Text("No answer yet: {names}.", "Пока нет ответа: {names}."),
     "ready.missing": Text(
@@ -459,9 +460,9 @@ MESSAGES: dict[str, Text] = {
         "{path} is not a lesson of this course: there is nothing to check in it.",
         "{path} — не урок этого курса: проверять в этой тетради нечего.",
     ),
-    "ready.nested": Text(
-        "This is a run for checking, where ready() does nothing.",
-        "Это проверочный запуск, в нём ready() ничего не делает.",
+    "run.checking": Text(
+        "This is a run for checking, where {name}() does nothing.",
+        "Это проверочный запуск, в нём {name}() ничего не делает.",
     ),
     "ready.died": Text(
         "The fresh process ended before the last cell: did a cell stop it, or did the memory run out?",

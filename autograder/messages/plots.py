@@ -251,7 +251,7 @@ WORDS: dict[str, Text] = {
     "progress.mistakes": Text("mistakes\nrecognised", "узнано\nошибок"),
     "progress.mistake": Text("  {exercise}: {says}", "  {exercise}: {says}"),
     "progress.others": Text("Lessons not begun yet: {count}.", "Ещё не начато уроков: {count}."),
-    "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
+    "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),
 }
 
 

@@ -58,7 +58,10 @@ def test_braces_in_an_error_of_the_answer_stay_on_the_card():
 
 @pytest.mark.parametrize(
     ("language", "hidden", "word"),
-    [("en", "This case is hidden", "expected"), ("ru", "Этот пример скрыт", "ожидалось")],
+    [
+        ("en", "The inputs of this case are hidden", "expected"),
+        ("ru", "Входные данные этого примера скрыты", "ожидалось"),
+    ],
 )
 def test_a_hidden_case_is_called_hidden_and_does_not_show_what_was_expected(language, hidden, word):
     exercise = exercises.find("numerical_slope")

@@ -42,6 +42,8 @@ def save(released, tmp_path):
             role, _, exercise = grade_id(cell).partition("-")
             if role == "answer":
                 cell.source = solutions(EXERCISES[exercise])[0]
+            if role == "written":
+                cell.source = "Both forget half of every window."
         if edit:
             edit(notebook)
         path = tmp_path / name
@@ -126,10 +128,12 @@ def test_an_answer_that_is_still_the_stub_is_named(save, released):
     def blank(notebook):
         find(notebook, f"answer-{CORE[1]}").source = find(released["ru"], f"answer-{CORE[1]}").source
 
-    path = save("ru", keep=CORE[:2], edit=blank)
+        find(notebook, "written-why_they_agree").source = find(released["ru"], "written-why_they_agree").source
+
+    path = save("ru", keep=[*CORE[:2], "why_they_agree"], edit=blank)
     table = rehearse(str(path))
     assert table.title == "Прежде чем сдавать"
-    assert f"Пока нет ответа: {CORE[1]}." in table.below
+    assert f"Пока нет ответа: {CORE[1]}, why_they_agree." in table.below
     assert table.below[-1] == f"Файл для сдачи: {path}"
 
 

@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "memory of a result": (lambda: plot_memory(DATA, plain(DATA)), "without brackets"),
     "memory raising": (lambda: plot_memory(DATA, lambda x: x.nowhere), "AttributeError"),
     "memory of nothing": (lambda: plot_memory(DATA, lambda x: None), "made no tensors"),
-    "progress of nothing": (plot_progress, "No answer has been checked yet."),
+    "progress of nothing": (plot_progress, "No answer so far."),
 }
 
 
