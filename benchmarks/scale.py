@@ -154,8 +154,13 @@ def plot(found: dict[str, float], path: Path) -> None:
             for n in SIMULATED
         ]
         axes.plot(SIMULATED, speed, marker="o", label=f"{submissions:,} submissions")
-    axes.axhline(1 / head, linestyle="--", color="gray", label="the head's limit")
+    fed = grading / head
+    axes.axvline(fed, linestyle="--", color="gray")
+    axes.annotate("limit: the workers", (fed, 6), (-8, 0), textcoords="offset points", ha="right")
+    axes.annotate("limit: the head", (fed, 6), (8, 0), textcoords="offset points")
     axes.set(xscale="log", yscale="log", xlabel="workers with one core each", ylabel="submissions per second")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:,.0f}")
     axes.legend()
     figure.savefig(path, dpi=110, bbox_inches="tight")
 
