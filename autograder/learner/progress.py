@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .. import exercises
 from ..authoring.source import NOTEBOOKS
@@ -35,7 +36,7 @@ def progress_table() -> Table | Reply:
     here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
     verdicts = [*(standing.best for standing in done.values()), *begun.values()]
     for lesson in dict.fromkeys(verdict.lesson for verdict in verdicts if verdict.lesson in here):
-        known = exercises.load(lesson)
+        known, title = exercises.load(lesson), _title_of(lesson, language)
         notebook = saved_notebook(known) if lesson == SESSION.lesson else LessonNotebook([], {}, known)
         for name in known:
             if standing := done.get(name):
@@ -45,7 +46,7 @@ def progress_table() -> Table | Reply:
             else:
                 continue
             points = f"{notebook.earned(name, best):g}/{notebook.worth(name):g}"
-            rows.append((lesson, notebook.label(name, language), state.read(language), points, str(checks)))
+            rows.append((title, notebook.label(name, language), state.read(language), points, str(checks)))
     head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "best", "points", "attempts"))
     return Table(say("progress.title"), head, tuple(rows))
 
@@ -76,7 +77,7 @@ class Contents:
         for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
             notebook = read_notebook(path)
             ours = notebook["metadata"]["autograder"]
-            title = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
+            title = _read_title(notebook)
             checks = [nbgrader_of(cell) for cell in notebook["cells"]]
             graded = {each["grade_id"].removeprefix("check-"): each["grade"] for each in checks if _is_check(each)}
             said = self._said({name for name, counts in graded.items() if counts}, graded.keys(), done)
@@ -89,6 +90,18 @@ class Contents:
         extra = len(passed - core)
         more = message("contents.extra", count=extra).read(self.language) if extra else ""
         return f"{tick}{len(passed & core)}/{len(core)}{more}"
+
+
+def _title_of(lesson: str, language: str) -> str:
+    """Return number and title of a lesson, or the name of a lesson that is not one of the course's."""
+    for path in (NOTEBOOKS / language).glob(f"[0-9][0-9]_{lesson}.ipynb"):
+        return f"{path.stem[:2]} {_read_title(read_notebook(path))}"
+    return lesson
+
+
+def _read_title(notebook: dict[str, Any]) -> str:
+    """Return the heading of a notebook."""
+    return "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
 
 
 def _is_check(metadata: dict[str, object]) -> bool:

@@ -117,6 +117,7 @@ def test_progress_survives_and_keeps_the_best(language, own_home, exercises):
         file.write('{"cut of')
     vars(SESSION).update(vars(Session()))
     table = autograder.progress()
+    assert table.rows[0][0] == "03 Gradient accumulation"
     assert re.search(rf"{exercises[NAME].title.en} · `{NAME}`\s+passed\s+4/4\s+2", repr(table))
     assert f"{exercises[NAME].title.en} · <code>{NAME}</code>" in table._repr_html_()
 
