@@ -32,10 +32,23 @@ def test_a_namesake_with_another_address_is_somebody_else(
     archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
     sheet = write_worksheet(tmp_path / "w.csv", [ANNA])
     assert collect(course, archive, "--worksheet", sheet) == 1
-    assert "other in students.csv has this name, but another e-mail address than petrova@" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "other in students.csv has this name, but another e-mail address than petrova@" in said
+    assert "collect with --add; or correct the column email of the right line" in said
     assert handed_in(course) == []
     assert collect(course, archive, "--worksheet", sheet, "--add") == 0
     assert handed_in(course) == ["petrova"]
+
+
+def test_a_number_of_another_assignment_takes_nobodys_work(course: Course, work: Work, tmp_path: Path) -> None:
+    """Moodle's numbers belong to one assignment: an old one in the column lms contradicts the name."""
+    roster(course, "kuz2,Кузнецова Анна,,4711,\npetrova,Анна Петрова,,,\n")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    for arguments in ([], ["--add"]):
+        assert collect(course, archive, *arguments) == 1
+        assert handed_in(course) == []
+    said = (course.folder / "unplaced" / "a.zip" / "reasons.csv").read_text(encoding="utf-8")
+    assert "4711 is kuz2 (Кузнецова Анна) in students.csv, but the LMS says Анна Петрова: correct the column" in said
 
 
 @pytest.mark.parametrize("known", ["petrova@mail.uni.example,", ",", "anna@uni.example,petrova@uni.example"])
