@@ -115,7 +115,10 @@ class Roster:
         if not found:
             found = self._by_one_word(words)
         if not found:
-            raise Unplaced(f"nobody in {FILE} is named in this path: add the name, as written here, to the column lms")
+            raise Unplaced(
+                f"nobody in {FILE} is named in this path: add the name, as written here, to the column lms, or collect "
+                "with --add if each student has a folder"
+            )
         return self._only(found, path)
 
     def group(self, name: str) -> list[Student]:

@@ -125,7 +125,8 @@ def test_names_of_files_do_not_matter(
         "dina": ["Homework - Дина Ким.json.ipynb"],
     }
     assert reasons(course) == {"ann: Петрова Анна/other.ipynb": "it has none of this course's cells"}
-    assert f"no submission of {NAME}: idle (Ли Ян), nameless\n" in capsys.readouterr().out
+    doubt = "or it has no place yet (1 file in unplaced/)"
+    assert f"no submission of {NAME}, {doubt}: idle (Ли Ян), nameless\n" in capsys.readouterr().out
     states = {student: each["state"] for student, each in course.grade().items()}
     assert set(states.values()) == {"graded"}, "a file beside the notebook is no reason for a review"
 
