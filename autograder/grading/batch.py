@@ -38,7 +38,7 @@ from .course.grading_data import AssignmentSnapshot, CourseSnapshot
 from .course.registration import register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
-from .requests.found import find_requests
+from .requests.found import find_requests, time_of
 from .requests.store import RequestStore
 from .rules.applied_rules import applied_rules
 from .rules.late_penalty import describe_change, late_penalty
@@ -220,8 +220,8 @@ class Batch:
         """
         result = graded.result
         with contextlib.suppress(OSError):  # the command `autograder requests` looks again
-            texts = find_requests(self._course.submitted(self._assignment, result.student))
-            self._requests.add(result.student, texts)
+            folder = self._course.submitted(self._assignment, result.student)
+            self._requests.add(result.student, find_requests(folder), time_of(folder))
         if result.state != "failed":
             result = self._write_graded(graded)
         if result.state == "failed":

@@ -6,7 +6,7 @@ from ..language import Text
 
 WORDS = {
     "feedback": Text("Feedback", "Комментарии к работе"),
-    "question": Text("Question", "Задание"),
+    "question": Text("Exercise", "Упражнение"),
     "points": Text("Points", "Баллы"),
     "total": Text("Total", "Всего"),
     "late": Text("Late submission", "Сдано с опозданием"),
@@ -19,8 +19,10 @@ WORDS = {
     "waiting": Text("your instructor has not graded this yet", "преподаватель ещё не проверил"),
     "deleted": Text("this cell is not in the notebook", "этой ячейки нет в тетради"),
     "disagree": Text(
-        "If you think that a result is wrong, write why into a file regrade.txt beside the notebook, and hand in again.",
-        "Если вы не согласны с оценкой, напишите почему в файле regrade.txt рядом с тетрадью и сдайте работу ещё раз.",
+        "If you think that a result is wrong, write why into a Markdown cell of the notebook after the word “Regrade:”, or "
+        "into a file regrade.txt beside the notebook, and hand in again.",
+        "Если вы не согласны с оценкой, напишите почему в текстовой ячейке тетради после слова «Пересмотр:» или в файле "
+        "regrade.txt рядом с тетрадью и сдайте работу ещё раз.",
     ),
     "top": Text("to the top", "наверх"),
 }
@@ -36,7 +38,7 @@ LATE = {
 
 WORKSHEET = {
     "points": Text("{points} {noun} out of {maximum}", "{points} {noun} из {maximum}"),
-    "late": Text("{points} taken off for lateness", "за опоздание снято {points}"),
+    "late": Text("{points} {noun} taken off for lateness", "за опоздание снято: {points} {noun}"),
 }
 
 RECEIPT = {

@@ -13,12 +13,21 @@ WORDS = {
     "made": Text("Made on {when}", "Составлено {when}"),
     "submissions": Text("submissions", "проверено работ"),
     "idle": Text("handed in nothing", "ничего не сдали"),
+    "idle_doubt": Text("handed in nothing, or not placed yet", "не сдали, или работа не отнесена"),
     "idle_who": Text("Who has handed in nothing", "Кто ничего не сдал"),
+    "idle_who_doubt": Text(
+        "Handed in nothing, or the work has no place yet (files in unplaced/: {count})",
+        "Ничего не сдали, или работа пока никому не отнесена (файлов в unplaced/: {count})",
+    ),
     "late": Text(
         "Scores are those after late penalties. Submissions with a penalty: {count}, points taken off: {points}.",
         "Баллы указаны с вычетом за опоздание. Работ с вычетом: {count}, всего снято баллов: {points}.",
     ),
     "mean": Text("mean score", "средний балл"),
+    "preliminary": Text(
+        "The mean and the median are preliminary: {count} of {total} submissions still wait for points from a person.",
+        "Средний балл и медиана предварительные: баллов от преподавателя ещё ждут работы: {count} из {total}.",
+    ),
     "median": Text("median score", "медиана баллов"),
     "of": Text("of {maximum}", "из {maximum}"),
     "waiting": Text("wait for a person", "ждут преподавателя"),
@@ -39,12 +48,12 @@ WORDS = {
     "exercise": Text("exercise", "упражнение"),
     "states": Text("How many submissions passed each exercise", "Сколько работ прошло каждое упражнение"),
     "solved": Text("solved", "решили"),
-    "solved_by": Text("Solved by {count} of {total} ({percent})", "Решено работ: {count} из {total} ({percent})"),
+    "solved_by": Text("Solved by {count} of {total} ({percent})", "Решили: {count} из {total} ({percent})"),
     "no_verdict": Text("no verdict", "нет результата"),
     "broken": Text("stopped by an error", "ошибка в ячейке"),
     "held_back": Text("held back until a person has looked", "отложено до решения преподавателя"),
     "stopped": Text("The cell with the answer ends in an error:", "Ячейка с ответом завершается ошибкой:"),
-    "recognised": Text("Recognised mistakes", "Узнанные ошибки"),
+    "recognised": Text("Recognised mistakes", "Распознанные ошибки"),
     "other": Text("Other wrong answers, alike in behaviour", "Другие неверные ответы с одинаковым поведением"),
     "no_wrong": Text("No wrong answer.", "Неверных ответов нет."),
     "failed": Text("Does not hold:", "Не выполнено:"),
@@ -98,6 +107,10 @@ WORDS = {
     ),
     "nobody_stuck": Text(
         "Nobody made mistakes of one theme in three lessons.", "Никто не ошибался в одной теме в трёх уроках."
+    ),
+    "stuck_later": Text(
+        "This section fills once three lessons are graded.",
+        "Этот раздел заполнится, когда будут проверены работы по трём урокам.",
     ),
     "theme": Text("theme", "тема"),
     "mistakes": Text("mistakes", "ошибки"),

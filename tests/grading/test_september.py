@@ -50,7 +50,8 @@ def test_the_first_turn(room: Classroom, moments: random.Random) -> None:
         source, sheet = archives.moodle(assignment, 1)
         first = assignment == FIRST
         said = room.collect(source, worksheet=sheet, add=first, status=int(first))
-        told = {line.partition(": the worksheet says")[0] for line in said.splitlines() if "no notebook came" in line}
+        missing = [line for line in said.splitlines() if "no usable notebook came" in line]
+        told = {line.partition(" (participant ")[0] for line in missing}
         assert told == (archives.told if first else set())
         if first:
             assert sorted(room.students()) == sorted(each.id for each in room.people)

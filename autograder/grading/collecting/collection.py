@@ -27,7 +27,7 @@ from .deliveries import Delivery, Sorted, sort_files
 from .newcomers import from_paths, from_worksheet
 from .origins import MOODLE
 from .released_cells import released_notebooks
-from .unplaced import UnplacedFile, keep_unplaced
+from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
 
 @dataclass
@@ -64,6 +64,7 @@ class Collection:
             stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
             self._due = {**stated, **_due_dates(book)}
         self._handed_in: set[str] = set()  # numbers of participants
+        self._unplaced: set[str] = set()  # numbers of participants of whom nobody knows who they are
         self._collected: set[str] = set()  # assignments
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
@@ -84,6 +85,9 @@ class Collection:
         account.unplaced += [
             UnplacedFile(path, why, file.place if file else None) for file, path, why in found.unplaced
         ]
+        if found.form:
+            origins = [found.form.read(path) for _, path, _ in found.unplaced]
+            self._unplaced.update(number for origin in origins if origin for number in origin.numbers)
         for delivery in found.deliveries:
             self._take_delivery(source, found, delivery, account)
         if self._sheet and found.form is MOODLE:
@@ -206,22 +210,28 @@ class Collection:
             self.roster = read_roster(self._course.root)
 
     def report_worksheet(self, sheet: Worksheet) -> None:
-        """Print who handed in something according to the worksheet, but has no submission in the archives."""
-        for participant in sheet.participants.values():
-            if participant.submitted and participant.number not in self._handed_in:
-                name = participant.name or f"participant {participant.number}"
-                print(printable(f"{name}: the worksheet says that something was handed in, but no notebook came"))
+        """Print who handed in something according to the worksheet, but has no submission in the archives.
+
+        Participants whose files have no place are left out: each of these files was named.
+        """
+        for each in sheet.participants.values():
+            if each.submitted and each.number not in self._handed_in | self._unplaced:
+                print(
+                    printable(f"{each}: the worksheet says that something was handed in, but no usable notebook came")
+                )
 
     def report_idle(self) -> None:
         """Print who in `students.csv` has no submission of an assignment that was collected.
 
+        A file without a place may be the work of one of them.
         Nothing is printed if somebody who handed in is not in the list: it does not tell then who is in the course.
         """
         for assignment in sorted(self._collected):
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
             idle = [str(student) for student in self.roster.students if student.id not in there]
             if idle and there <= {student.id for student in self.roster.students}:
-                print(printable(f"no submission of {assignment}: {', '.join(idle)}"))
+                doubt = doubt_of_unplaced(self._course.root)
+                print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
 
 
 def _due_dates(book: Book) -> dict[str, datetime]:

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...language import quantity
 from ..course.folders import remove_leftovers, swap_in, temporary_sibling
-from ..tables.csv_text import write_csv
+from ..tables.csv_text import read_csv, write_csv
+
+_FOLDER, _TABLE = "unplaced", "reasons.csv"
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ def keep_unplaced(root: Path, source: str, files: Sequence[UnplacedFile]) -> Pat
 
     They replace those of an earlier run with the same archive: what has found its place since then disappears.
     """
-    place = root / "unplaced" / source
+    place = root / _FOLDER / source
     remove_leftovers(place)
     if not files:
         shutil.rmtree(place, ignore_errors=True)
@@ -40,9 +43,21 @@ def keep_unplaced(root: Path, source: str, files: Sequence[UnplacedFile]) -> Pat
             if file.contents is not None:
                 shutil.copyfile(file.contents, folder / name)
             rows.append([name if file.contents is not None else "", file.reason, file.path])
-        write_csv(folder / "reasons.csv", rows)
+        write_csv(folder / _TABLE, rows)
         if place.exists():
             swap_in(place, folder)
         else:
             folder.rename(place)
     return place
+
+
+def count_unplaced(root: Path) -> int:
+    """Return the number of files without a place, of all archives of the course in the folder `root`."""
+    tables = [read_csv(path) for path in (root / _FOLDER).rglob(_TABLE)]
+    return sum(len(table.rows) - 1 for table in tables)
+
+
+def doubt_of_unplaced(root: Path) -> str:
+    """Return words to put after "no submission" while a file without a place may be somebody's work, or ""."""
+    count = count_unplaced(root)
+    return f", or it has no place yet ({quantity(count, 'file')} in unplaced/)" if count else ""

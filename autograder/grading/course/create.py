@@ -21,6 +21,7 @@ from ...errors import UserError
 from ...language import LANGUAGES
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
+from ..rules.course_file import FILE as RULES
 from ..rules.course_file import read_rules
 from .database import default_url, said
 from .settings import course_settings
@@ -59,7 +60,7 @@ def make_course(
     files = {
         Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
         Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
-        Path("course.toml"): _text(f"course.{language or rules.language}.toml.txt"),
+        Path(RULES): _text(f"course.{language or rules.language}.toml.txt"),
     }
     files |= assignment_notebooks(rules, sources, lessons, _private_lessons(directory))
     try:
@@ -126,18 +127,24 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
     `files` maps relative paths to texts. `ours` maps relative paths to hashes of the texts as last written, and is
     updated. Yields a sentence for the terminal for each file that was written or not overwritten.
     """
+    old_releases: dict[str, list[str]] = {}
     for name, text in files.items():
         path, key = directory / name, name.as_posix()
         old = path.read_text(encoding="utf-8") if path.is_file() else None
         if old is not None and old != text and ours.get(key) != digest(old, 64):
-            yield f"kept {path}, which you have changed; to get ours, move it away and run this again"
-            continue
-        lesson = path.stem if path.suffix == ".ipynb" else ""
-        if lesson and old and (other := list_differences(old, text)) and is_handed_in(directory, lesson):
+            own = key == RULES  # made once, for the instructor to fill in
             yield (
-                f"kept {path}: students have handed in {lesson}, and our newer version has other cells that nbgrader "
-                f"records ({', '.join(other)}). Take it for the next run of the course: `autograder course` with "
-                "another folder"
+                f"kept {path} (yours)"
+                if own
+                else (f"kept {path}, which you have changed; to get ours, move it away and run this again")
+            )
+            continue
+        assignment = name.parts[1] if path.suffix == ".ipynb" else ""
+        if assignment and old and (other := list_differences(old, text)) and is_handed_in(directory, assignment):
+            yield (
+                f"kept {path}: students have handed in {assignment}, and our newer version has other cells that "
+                f"nbgrader records ({', '.join(other)}). Take it for the next run of the course: `autograder course` "
+                "with another folder"
             )
             continue
         ours[key] = digest(text, 64)
@@ -145,11 +152,13 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             yield f"wrote {path}"
-            commands = release_commands(directory, lesson, _beside("nbgrader")) if lesson and old else []
-            if commands:
-                yield "\n  ".join(
-                    [f"what is released of {lesson} is old now; in {directory}, make it anew:", *commands]
-                )
+            if assignment and old:
+                old_releases |= {assignment: release_commands(directory, assignment, _beside("nbgrader"))}
+    for assignment, commands in old_releases.items():
+        if commands:
+            yield "\n  ".join(
+                [f"what is released of {assignment} is old now; in {directory}, make it anew:", *commands]
+            )
 
 
 def _make_secret(path: Path) -> None:

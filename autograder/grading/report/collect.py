@@ -17,6 +17,7 @@ from ...checking.exercise import Exercise
 from ...errors import UserError
 from ...exercises import Unknown
 from ...language import Text
+from ..collecting.unplaced import count_unplaced
 from ..course.database import said as database_said
 from ..course.remarks import RemarksFolder
 from ..course.settings import CourseSettings
@@ -75,6 +76,7 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             graded.unread[folder.parent.name] = told if why else _why_not(folder, names)
     roster = {student.id: student.name for student in read_roster(course.root).students}
     graded.idle = sorted((roster or graded.names).keys() - folders.keys() - graded.unread.keys())
+    graded.unplaced = count_unplaced(course.root)
     graded.names |= {student: name for student, name in roster.items() if name}
     graded.remarks = {student: reasons for student, reasons in said.items() if student in graded.scores}
     return graded

@@ -9,7 +9,7 @@ from datetime import UTC, tzinfo
 from markupsafe import Markup
 
 from .counts import Graded
-from .themes import TITLES, Stuck, by_student, stuck_students
+from .themes import LESSONS, TITLES, Stuck, by_student, stuck_students
 from .view import ENVIRONMENT, View, named
 
 
@@ -31,6 +31,17 @@ class Overview(View):
 
     def stuck(self) -> Mapping[str, list[Stuck]]:
         return by_student(stuck_students(list(self.pages.values())))
+
+    @property
+    def nobody_stuck(self) -> str:
+        """The sentence for a class in which nobody is stuck, or can be as yet."""
+        lessons = {lesson.name for graded in self.pages.values() for lesson in graded.lessons}
+        return self.words["nobody_stuck" if len(lessons) >= LESSONS else "stuck_later"]
+
+    @property
+    def has_unplaced(self) -> bool:
+        """True if files that nobody could be found for may be the work of somebody."""
+        return any(graded.unplaced for graded in self.pages.values())
 
     def student(self, id: str) -> str:
         return named({key: name for graded in self.pages.values() for key, name in graded.names.items()}, id)

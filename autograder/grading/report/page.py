@@ -105,7 +105,8 @@ class _Page(View):
             tiles.append((self.number(statistics.mean(scores)), self.words["mean"], of, "#scores"))
             tiles.append((self.number(statistics.median(scores)), self.words["median"], of, "#scores"))
         if self.graded.idle:
-            tiles.append((str(len(self.graded.idle)), self.words["idle"], "", "#idle"))
+            said = self.words["idle_doubt" if self.graded.unplaced else "idle"]
+            tiles.append((str(len(self.graded.idle)), said, "", "#idle"))
         tiles.append((str(len(everyone)), self.words["waiting"], "", "#look" if everyone else ""))
         where = "#remarks" if self.graded.remarks else "#look" if flagged else ""
         tiles.append((str(len(flagged)), self.words["flagged"], "", where))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...language import Text
 from .counts import Graded, Wrong
 
-_LESSONS = 3  # with mistakes of one theme: then a student is stuck
+LESSONS = 3  # with mistakes of one theme: then a student is stuck
 # By the names of mistakes. Many mistakes belong to no theme.
 _NAMES = {
     "accumulation": r"clears|overwrit|starts_at_zero|leaves_zeros|zeroes_|forgets_to_clear|(old|earlier)_gradient",
@@ -57,7 +57,7 @@ def stuck_students(graded: Sequence[Graded]) -> list[Stuck]:
     return [
         Stuck(student, theme, tuple(mistakes))
         for (theme, student), mistakes in sorted(found.items(), key=lambda item: item[0])
-        if _lessons(mistakes) >= _LESSONS
+        if _lessons(mistakes) >= LESSONS
     ]
 
 

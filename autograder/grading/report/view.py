@@ -50,6 +50,12 @@ class View:
         owed = [points for points in graded.penalties.values() if points]
         return self.words["late"].format(count=len(owed), points=decimal(sum(owed), self.language)) if owed else ""
 
+    def preliminary(self, graded: Graded) -> str:
+        """Return a sentence on submissions that wait for points from a person, or "" if there are none."""
+        lacking = {student for students in graded.waiting.values() for student in students}
+        count, total = len(lacking & graded.scores.keys()), len(graded.scores)
+        return self.words["preliminary"].format(count=count, total=total) if count else ""
+
     def inline(self, text: Text) -> Markup:
         """Return a sentence with code and formulas as HTML."""
         return Markup(inline(text.read(self.language)))

@@ -21,7 +21,7 @@ from ..rules.course_file import read_rules
 from ..submission.sanitize import Unreadable, read
 from ..summary import printable
 from ..tables.roster import read_roster
-from .found import find_requests
+from .found import find_requests, time_of
 from .store import Request, RequestStore
 
 
@@ -34,7 +34,7 @@ def list_requests(root: Path, assignment: str | None) -> int:
     for name in [assignment] if assignment else course.assignments():
         store = RequestStore(course.root, name)
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
-            store.add(folder.parent.name, find_requests(folder))
+            store.add(folder.parent.name, find_requests(folder), time_of(folder))
         waiting = store.open()
         many = quantity(len(waiting), "open request") if waiting else "no open requests"
         print(f"{name}: {many}, {len(store.all()) - len(waiting)} answered")
@@ -80,8 +80,8 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
 def _describe(course: CourseSettings, assignment: str, one: Request) -> Iterator[str]:
     """Yield lines on a request: who and when, the text, the cards."""
     names = {student.id: str(student) for student in read_roster(course.root).students}
-    came = with_offset(datetime.fromisoformat(one.came).astimezone(read_rules(course.root).zone))
-    yield f"  {names.get(one.student, one.student)}, {came}:"
+    when = with_offset(datetime.fromisoformat(one.submitted or one.came).astimezone(read_rules(course.root).zone))
+    yield f"  {names.get(one.student, one.student)}, {'handed in' if one.submitted else 'found'} {when}:"
     yield textwrap.indent(one.text, "    > ", lambda line: True)
     checks = list(_checks(course, assignment, one.student))
     named = _named(one, [name for name, _ in checks])

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from nbgrader.utils import parse_utc
+
+from ..submission.attachments import TIMESTAMP
 from ..submission.sanitize import Unreadable, load, parse
 
 _FILE = re.compile(r"(regrade|пересмотр)\.(txt|md)", re.IGNORECASE)
@@ -30,6 +34,15 @@ def find_requests(folder: Path) -> Iterator[str]:
                 yield from _in_notebook(parse(load(path), path.name))
         except (Unreadable, OSError):  # grading itself tells about files that cannot be read
             continue
+
+
+def time_of(folder: Path) -> str:
+    """Return the time of the submission in `folder`, in UTC as ISO 8601, or "" if nothing tells."""
+    try:
+        text = load(folder / TIMESTAMP, _LARGEST).decode("utf-8").strip()
+        return str(parse_utc(text).replace(tzinfo=UTC).isoformat(timespec="seconds"))
+    except (Unreadable, OSError, ValueError, OverflowError):
+        return ""
 
 
 def _in_notebook(notebook: dict[str, Any]) -> Iterator[str]:

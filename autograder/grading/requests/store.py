@@ -15,13 +15,15 @@ from ..course.folders import file_of, replace_json
 class Request:
     """A student's request to look at a grade again.
 
-    `came` is the time when it was found, in UTC as ISO 8601. `answer` is empty until an instructor answers.
+    `came` is the time when it was found, `submitted` that of the submission with it, in UTC as ISO 8601. The second is
+    empty if nobody knows. `answer` is empty until an instructor answers.
     """
 
     student: str
     text: str
     came: str
     answer: str = ""
+    submitted: str = ""
 
 
 class RequestStore:
@@ -42,13 +44,13 @@ class RequestStore:
         """Return the requests without an answer, ordered by time."""
         return [one for one in self.all() if not one.answer]
 
-    def add(self, student: str, texts: Iterable[str]) -> None:
-        """Store requests. A text that the student has already sent is not stored again."""
+    def add(self, student: str, texts: Iterable[str], submitted: str) -> None:
+        """Store the requests of a submission. A text that the student has already sent is not stored again."""
         known = _read(file_of(self._folder, student))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         texts = [text for text in dict.fromkeys(texts) if text not in {one.text for one in known}]
         if texts:
-            self._write(student, [*known, *(Request(student, text, now) for text in texts)])
+            self._write(student, [*known, *(Request(student, text, now, submitted=submitted) for text in texts)])
 
     def answer(self, student: str, answer: str) -> int:
         """Store the answer to all open requests of a student. Returns their number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from pathlib import Path
 
 from ...errors import UserError
@@ -9,13 +10,14 @@ from ...language import POINT, decimal, quantity
 from ...messages.feedback import WORKSHEET
 from ..batch import open_gradebook
 from ..collecting.attempts import AttemptStore
+from ..collecting.unplaced import doubt_of_unplaced
 from ..course.folders import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..course.settings import CourseSettings, course_settings
 from ..course.standings import standings
 from ..feedback.command import make_feedback
 from ..summary import printable
 from ..tables.csv_text import read_csv
-from ..tables.roster import Student, read_roster
+from ..tables.roster import FILE, Roster, Student, Unplaced, read_roster
 from ..tables.worksheet import Worksheet, read_worksheet, worksheet_path
 from .canvas_gradebook import fill_in
 from .feedback_archives import write_feedback
@@ -26,7 +28,7 @@ def return_course(root: Path, assignment: str | None, *, worksheet: Path | None,
     """Return the grades of one assignment, or of all graded ones and the total of the course.
 
     `worksheet` is Moodle's grading worksheet of the assignment; without it, the collected one is used. `gradebook` is
-    Canvas' gradebook as exported. Returns the exit status: 1 if a student with a submission gets nothing.
+    Canvas' gradebook as exported. Returns the exit status: 1 if somebody who handed in gets nothing.
     Raises UserError with the remedy if nothing can be returned.
     """
     course = course_settings(root)
@@ -58,7 +60,13 @@ def _return_assignment(
     try:
         with temporary_sibling(place) as folder:
             if sheet:
+                waiting = {
+                    attempt.lms.get("number", "")
+                    for student in nothing
+                    for attempt in AttemptStore(course, assignment).of(student)
+                }
                 nothing |= _fill_in_worksheet(sheet, found, course.language)
+                nothing |= _unknown_senders(sheet, found, read_roster(course.root), waiting)
                 (folder / "worksheet.csv").write_bytes(sheet.to_bytes())
             if gradebook:
                 text = read_csv(gradebook)
@@ -77,7 +85,7 @@ def _return_assignment(
         raise UserError(f"{describe_error(error, place)}: what was written before stays") from error
     print(printable(f"{assignment}: {quantity(len(grades), 'grade')} in {place}: {', '.join(written)}"))
     if found.idle:
-        print(printable(f"  no submission (a file without a place would lie in unplaced/): {', '.join(found.idle)}"))
+        print(printable(f"  no submission{doubt_of_unplaced(course.root)}: {', '.join(found.idle)}"))
     for who, why in sorted(nothing.items()):
         print(printable(f"  {who}: {why}"))
     return nothing
@@ -131,10 +139,32 @@ def _fill_in_worksheet(sheet: Worksheet, found: Grades, language: str) -> dict[s
     return {student: f"not in {sheet.path.name}" for student in grades.keys() - done}
 
 
+def _unknown_senders(sheet: Worksheet, found: Grades, roster: Roster, waiting: Set[str]) -> dict[str, str]:
+    """Return the participants who handed in according to a worksheet, but of whom the course has no submission.
+
+    Each comes with the reason. `waiting` are numbers of participants whose submission has no grade yet.
+    """
+    graded = {grade.attempt.lms.get("number") for grade in found.by_student.values() if grade.attempt}
+    unknown = {}
+    for each in sheet.participants.values():
+        if not each.submitted or each.number in graded | waiting:
+            continue
+        try:
+            student = roster.find([*filter(None, (each.id_number, each.email)), each.number], each.name)
+            if student.id in found.by_student or student.id in found.nothing:
+                continue
+            said = f"no submission of {student} was collected: see unplaced/"
+        except Unplaced:
+            said = f"belongs to nobody in {FILE}: see unplaced/, or collect with --add"
+        unknown[str(each)] = f"row left empty: handed in, but {said}"
+    return unknown
+
+
 def _describe(grade: Grade, maximum: float, language: str) -> str:
     """Return the comment on a grade: points, maximum, late penalty."""
     shown = {name: decimal(value, language) for name, value in (("points", grade.points), ("maximum", maximum))}
     said = [WORKSHEET["points"].read(language).format(noun=POINT.after(grade.points).read(language), **shown)]
     if grade.penalty:
-        said.append(WORKSHEET["late"].read(language).format(points=decimal(grade.penalty, language)))
+        lost = {"points": decimal(grade.penalty, language), "noun": POINT.after(grade.penalty).read(language)}
+        said.append(WORKSHEET["late"].read(language).format(**lost))
     return "; ".join(said)

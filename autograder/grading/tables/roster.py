@@ -70,27 +70,30 @@ class Roster:
 
         The first number that fits counts. A name may be written without spaces. Whoever has the name but another
         e-mail address is somebody else.
-        Raises Unplaced if nobody fits, or more than one student does.
+        Raises Unplaced if nobody fits, more than one student does, or the name is that of another student.
         """
+        called = self._called(name)
         for number in numbers:
             found = _distinct(self.by_number.get(number.casefold(), ()))
             if found:
-                return self._only(found, number)
+                student = self._only(found, number)
+                if "@" not in number:
+                    _refuse_another_name(student, number, name, called)
+                return student
+        unknown = "add a line or collect with --add"
         if not name:
-            raise Unplaced(f"nobody in {FILE} has {' or '.join(map(repr, numbers[:1]))} as id, e-mail or LMS number")
-        found = _distinct(self.by_name.get(names.key(name), ()))
-        if not found and len(names.parts(name)) == 1:
-            found = _distinct(self.by_joined.get("".join(names.parts(name)), ()))
-        if not found:
-            number = f": add a line, or write {numbers[0]} into the column lms of the right one" if numbers else ""
-            raise Unplaced(f"nobody in {FILE} is called {name}{number}")
+            who = " or ".join(map(repr, numbers[:1]))
+            raise Unplaced(f"nobody in {FILE} has {who} as id, e-mail or LMS number: {unknown}")
+        if not called:
+            column = f"; or write {numbers[0]} into the column {_column(numbers)} of the right line" if numbers else ""
+            raise Unplaced(f"nobody in {FILE} is called {name}: {unknown}{column}")
         emails = [number for number in numbers if "@" in number]
-        same = [student for student in found if not _is_another(student, emails)]
+        same = [student for student in called if not _is_another(student, emails)]
         if not same:
-            who = " and ".join(student.id for student in found)
+            who = " and ".join(student.id for student in called)
             raise Unplaced(
-                f"{who} in {FILE} has this name, but another e-mail address than {emails[0]}: add a line, or write "
-                "this address into the column lms of the right one"
+                f"{who} in {FILE} has this name, but another e-mail address than {emails[0]}: {unknown}; or correct "
+                "the column email of the right line"
             )
         return self._only(same, name, numbers)
 
@@ -112,7 +115,10 @@ class Roster:
         if not found:
             found = self._by_one_word(words)
         if not found:
-            raise Unplaced(f"nobody in {FILE} is named in this path: add the name, as written here, to the column lms")
+            raise Unplaced(
+                f"nobody in {FILE} is named in this path: add the name, as written here, to the column lms, or collect "
+                "with --add if each student has a folder"
+            )
         return self._only(found, path)
 
     def group(self, name: str) -> list[Student]:
@@ -128,6 +134,14 @@ class Roster:
         groups = (student.group for student in self.students if student.group)
         return next((name.removeprefix(f"{each}-") for each in groups if name.startswith(f"{each}-")), name)
 
+    def _called(self, name: str) -> list[Student]:
+        """Return the students with a name, which may be written without spaces."""
+        words = names.parts(name)
+        found = self.by_name.get(names.key(name), []) if words else []
+        if not found and len(words) == 1:
+            found = self.by_joined.get(words[0], [])
+        return _distinct(found)
+
     def _by_one_word(self, words: set[str]) -> list[Student]:
         """Return the students with a name of which one word is in `words` and in no other student's name."""
         owners: dict[str, list[Student]] = defaultdict(list)
@@ -141,8 +155,29 @@ class Roster:
         if len(found) == 1:
             return found[0]
         who = " or ".join(f"{student.id} ({student.name})" for student in found[:4])
-        remedy = f"write {numbers[0] if numbers else repr(said)} into the column lms of the right line of {FILE}"
+        number = numbers[0] if numbers else repr(said)
+        remedy = f"write {number} into the column {_column(numbers)} of the right line of {FILE}"
+        if numbers and number.isdecimal():
+            remedy += (
+                " (in Moodle a number belongs to one assignment: better write e-mail addresses into the column email, "
+                "and collect with --worksheet)"
+            )
         raise Ambiguous(f"{said} may be {who}: {remedy}")
+
+
+def _column(numbers: Sequence[str]) -> str:
+    """Return the column of `students.csv` into which the first of an LMS's numbers or addresses belongs."""
+    return "email" if numbers and "@" in numbers[0] else "lms"
+
+
+def _refuse_another_name(student: Student, number: str, name: str, called: Sequence[Student]) -> None:
+    """Raise Ambiguous if `student` has the number, but only others have the name.
+
+    `called` are the students with the name. A name that nobody has proves nothing: an LMS may have another spelling.
+    """
+    if called and student not in called:
+        column = "id" if number.casefold() == student.id.casefold() else "lms"
+        raise Ambiguous(f"{number} is {student} in {FILE}, but the LMS says {name}: correct the column {column}")
 
 
 def _is_another(student: Student, emails: Sequence[str]) -> bool:

@@ -48,6 +48,10 @@ class Participant:
     maximum: float | None
     submitted: datetime | None
 
+    def __str__(self) -> str:
+        """Return the number, with the name if that is known."""
+        return f"{self.name} (participant {self.number})" if self.name else f"participant {self.number}"
+
 
 class Worksheet:
     """A grading worksheet, whose grades and feedback comments can be replaced."""

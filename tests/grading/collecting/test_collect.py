@@ -90,11 +90,12 @@ def test_flat_names_online_text_and_people_that_nobody_knows(course: Course, wor
         "bo: onlinetext.html": "no notebook inside: ask for the file that ends in .ipynb",
         f"Ян Ли_4700_assignsubmission_file_{NAME}.ipynb": (
             "Ян Ли may be twin1 (Ли Ян) or twin2 (Ян Ли): write 4700 into the column lms of the right line of "
-            "students.csv"
+            "students.csv (in Moodle a number belongs to one assignment: better write e-mail addresses into the column "
+            "email, and collect with --worksheet)"
         ),
         f"Чужой Человек_4_assignsubmission_file_{NAME}.ipynb": (
-            "nobody in students.csv is called Чужой Человек: add a line, or write 4 into the column lms of the right "
-            "one"
+            "nobody in students.csv is called Чужой Человек: add a line or collect with --add; or write 4 into the "
+            "column lms of the right line"
         ),
     }
     roster(course, "ann,Петрова Анна,,,", "bo,Jean Luc O'Neil,,,", "twin1,Ли Ян,,4700,", "twin2,Ян Ли,,4800,")
@@ -124,7 +125,8 @@ def test_names_of_files_do_not_matter(
         "dina": ["Homework - Дина Ким.json.ipynb"],
     }
     assert reasons(course) == {"ann: Петрова Анна/other.ipynb": "it has none of this course's cells"}
-    assert f"no submission of {NAME}: idle (Ли Ян), nameless\n" in capsys.readouterr().out
+    doubt = "or it has no place yet (1 file in unplaced/)"
+    assert f"no submission of {NAME}, {doubt}: idle (Ли Ян), nameless\n" in capsys.readouterr().out
     states = {student: each["state"] for student, each in course.grade().items()}
     assert set(states.values()) == {"graded"}, "a file beside the notebook is no reason for a review"
 

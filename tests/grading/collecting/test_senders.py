@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,40 @@ def test_a_namesake_with_another_address_is_somebody_else(
     archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
     sheet = write_worksheet(tmp_path / "w.csv", [ANNA])
     assert collect(course, archive, "--worksheet", sheet) == 1
-    assert "other in students.csv has this name, but another e-mail address than petrova@" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "other in students.csv has this name, but another e-mail address than petrova@" in said
+    assert "collect with --add; or correct the column email of the right line" in said
     assert handed_in(course) == []
     assert collect(course, archive, "--worksheet", sheet, "--add") == 0
     assert handed_in(course) == ["petrova"]
+
+
+def test_namesakes_without_a_place_are_not_said_to_have_sent_nothing(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roster(course, "ann1,Анна Петрова,,,\nann2,Анна Петрова,,,\nbo,Bo Li,,,\n")
+    came = datetime(2026, 9, 17)
+    people = [ANNA._replace(came=came), ANNA._replace(number=4712, email="p2@uni.example", came=came)]
+    people += [Participant(number, "Bo Li", came=came) for number in (1, 2)]
+    files = {f"{moodle_folder(who)}/{NAME}.ipynb": work(str(who.number)) for who in people[:3]}
+    sheet = write_worksheet(tmp_path / "w.csv", people)
+    assert collect(course, write_archive(tmp_path / "a.zip", files), "--worksheet", sheet) == 1
+    said = capsys.readouterr().out
+    assert "write petrova@uni.example into the column email of the right line" in said
+    missing = [line for line in said.splitlines() if "the worksheet says" in line]
+    assert [line.partition(":")[0] for line in missing] == ["Bo Li (participant 2)"]
+    assert f"no submission of {NAME}, or it has no place yet (2 files in unplaced/): ann1 (Анна Петрова), ann2" in said
+
+
+def test_a_number_of_another_assignment_takes_nobodys_work(course: Course, work: Work, tmp_path: Path) -> None:
+    """Moodle's numbers belong to one assignment: an old one in the column lms contradicts the name."""
+    roster(course, "kuz2,Кузнецова Анна,,4711,\npetrova,Анна Петрова,,,\n")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    for arguments in ([], ["--add"]):
+        assert collect(course, archive, *arguments) == 1
+        assert handed_in(course) == []
+    said = (course.folder / "unplaced" / "a.zip" / "reasons.csv").read_text(encoding="utf-8")
+    assert "4711 is kuz2 (Кузнецова Анна) in students.csv, but the LMS says Анна Петрова: correct the column" in said
 
 
 @pytest.mark.parametrize("known", ["petrova@mail.uni.example,", ",", "anna@uni.example,petrova@uni.example"])

@@ -82,6 +82,22 @@ def test_an_upgrade_says_that_what_was_released_is_old(course: Course, capsys: p
     assert "is old now" not in upgrade_again(course, capsys)
 
 
+def test_a_new_due_date_of_several_lessons_names_the_assignment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = '[assignments.hw1]\nlessons = ["00_first_gradient", "01_leaf_tensors"]\n'
+    (tmp_path / "course.toml").write_text(rules)
+    make_course(tmp_path, None)
+    (tmp_path / "release" / "hw1").mkdir(parents=True)
+    (tmp_path / "course.toml").write_text(f"{rules}due = 2026-09-17T23:59:00\n")
+    capsys.readouterr()
+    make_course(tmp_path, None)
+    said = capsys.readouterr().out
+    assert f"kept {tmp_path / 'course.toml'} (yours)\n" in said
+    assert said.count("is old now") == 1
+    assert "nbgrader generate_assignment hw1 --force\n" in said
+
+
 def upgrade_again(course: Course, capsys: pytest.CaptureFixture[str]) -> str:
     newer = course.folder.parent / "newer"
     make_course(course.folder, None, Collection(newer, exercises.PACKAGED, newer))

@@ -14,6 +14,7 @@ from autograder.cli import main
 from autograder.grading.report.counts import Answered, Graded, Wrong
 from autograder.grading.report.overview import Overview
 from autograder.grading.report.themes import TITLES, stuck_students, theme_of
+from autograder.messages.report import WORDS
 from support.course import Course
 from support.report import text
 
@@ -32,6 +33,10 @@ def made_up(lesson: str, students: dict[str, str]) -> Graded:
     return one
 
 
+def shown(graded: list[Graded], language: str) -> str:
+    return Overview({f"{each.assignment}.html": each for each in graded}, language).html()
+
+
 def test_every_theme_is_in_three_lessons() -> None:
     lessons = defaultdict(set)
     for lesson in COURSE.read():
@@ -46,14 +51,19 @@ def test_who_makes_one_mistake_in_three_lessons_is_stuck(language: str) -> None:
     lessons = ["graph_and_backward", "leaf_tensors", "capstones"]
     all_graded = [made_up(lesson, {"<i>ann</i>": "accumulation", "bo": "recording"}) for lesson in lessons[:2]]
     assert stuck_students(all_graded) == []
+    assert WORDS["stuck_later"].read(language) in Overview({}, language).html()
+    assert WORDS["stuck_later"].read(language) in shown(all_graded, language)
     all_graded.append(made_up(lessons[2], {"<i>ann</i>": "accumulation"}))
     assert [(each.student, each.theme) for each in stuck_students(all_graded)] == [("<i>ann</i>", "accumulation")]
-    page = BeautifulSoup(
-        Overview({f"{each.assignment}.html": each for each in all_graded}, language).html(), "html.parser"
-    )
+    page = BeautifulSoup(shown(all_graded, language), "html.parser")
     (row,) = page.select("#stuck tbody tr")
     assert text(row.td) == "<i>ann</i>"
     assert len(row.select("a")) == 3
+    right = [made_up(lesson, {}) for lesson in lessons]
+    assert WORDS["nobody_stuck"].read(language) in shown(right, language)
+    assert WORDS["idle_doubt"].read(language) not in shown(right, language)
+    right[0].unplaced = 1
+    assert WORDS["idle_doubt"].read(language) in shown(right, language)
 
 
 def test_the_command_makes_it(graded: Course, capsys: pytest.CaptureFixture[str]) -> None:

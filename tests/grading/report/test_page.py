@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import statistics
 from collections import Counter
 from string import Formatter
@@ -55,6 +56,7 @@ def test_the_head_has_the_gradebooks_numbers(graded: Course, page: BeautifulSoup
     assert tiles["wait for a person"] == str(len(waits))
     assert {"patches", "deletes"} <= waits
     assert (tiles["handed in nothing"], text(page.select_one("#idle .ids"))) == ("1", "Ли Ян (lazy)")
+    assert f"{len(waits)} of 15 submissions still wait for points from a person." in text(page.header)
     assert "Submissions with a penalty: 1, points taken off: 1.5." in text(page.header)
     assert re.search(r"Made on [\d-]+ [\d:]+ \(UTC\+07:00\)", text(page.header))
     flagged = [text(row.td) for row in page.select("#remarks tbody tr")]
@@ -63,6 +65,19 @@ def test_the_head_has_the_gradebooks_numbers(graded: Course, page: BeautifulSoup
     histogram = page.select("#scores table tr")
     labels, counts = ([text(cell) for cell in row.find_all("td")] for row in histogram)
     assert {label: int(n) for label, n in zip(labels, counts) if n != "0"} == Counter(str(int(s)) for s in scores)
+
+
+def test_whose_work_has_no_place_yet_is_not_blamed(graded: Course) -> None:
+    table = graded.folder / "unplaced" / "a.zip" / "reasons.csv"
+    table.parent.mkdir(parents=True)
+    table.write_text("file,reason,path in the archive\n001.ipynb,nobody,x\n,unread,y\n", encoding="utf-8")
+    try:
+        page = report(graded, "--language", "ru", ending=".ru")
+    finally:
+        shutil.rmtree(table.parents[1])
+    said = "Ничего не сдали, или работа пока никому не отнесена (файлов в unplaced/: 2)"
+    assert text(page.select_one("#idle h2")) == said
+    assert WORDS["idle_doubt"].ru in [text(tile) for tile in page.select(".tiles dt")]
 
 
 def test_it_begins_with_what_most_misunderstand(page: BeautifulSoup) -> None:

@@ -65,7 +65,7 @@ def test_a_request_is_answered_and_never_lost(course: Course, capsys: pytest.Cap
     course.grade("--force")
     said = requests(course, capsys)
     assert "1 open request, 0 answered" in said
-    assert "  ann (Анна Ким), 20" in said
+    assert "  ann (Анна Ким), found 20" in said
     assert " (UTC+07:00):" in said
     assert "my None is right" in said
     assert "\x1b" not in said
@@ -75,10 +75,13 @@ def test_a_request_is_answered_and_never_lost(course: Course, capsys: pytest.Cap
     assert "waiting: ann" in capsys.readouterr().err
     said = requests(course, capsys, NAME, "--student", "ann", "--answer", "None is no gradient: $x^2$")
     assert f"at answer-{FIRST.name}" in said
-    course.hand_in("ann", {**wrong, FIRST.name: f"{WRONG}\n"}, beside={"regrade.txt": "and now?"})
+    course.hand_in(
+        "ann", {**wrong, FIRST.name: f"{WRONG}\n"}, beside={"regrade.txt": "and now?"}, came="2026-09-17 21:05:00 UTC"
+    )
     course.grade()
     said = requests(course, capsys)
     assert "1 open request, 1 answered" in said
+    assert "ann (Анна Ким), handed in 2026-09-18 04:05 (UTC+07:00):" in said
     assert "and now?" in said
     requests(course, capsys, NAME, "--student", "ann", "--answer", "Still.")
     with course.gradebook() as gradebook:

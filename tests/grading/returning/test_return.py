@@ -126,6 +126,21 @@ def test_who_gets_nothing_is_told(graded: Course, tmp_path: Path, capsys: pytest
     assert "oneil: not in one.csv" in said
 
 
+def test_who_handed_in_and_belongs_to_nobody_is_told(
+    graded: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = Participant(104, "Пётр Сидоров", "", "sidorov@uni.example", CAME)
+    people = [*PEOPLE[:2], PEOPLE[2]._replace(came=CAME), stranger]
+    assert give_back(graded, "--worksheet", write_worksheet(tmp_path / "new.csv", people)) == 1
+    said = [line.strip() for line in capsys.readouterr().out.splitlines() if "handed in" in line]
+    assert said == [
+        "Пётр Ёлкин (participant 4713): row left empty: handed in, but no submission of elkin (Пётр Ёлкин) was "
+        "collected: see unplaced/",
+        "Пётр Сидоров (participant 104): row left empty: handed in, but belongs to nobody in students.csv: see "
+        "unplaced/, or collect with --add",
+    ]
+
+
 def test_canvas_gets_its_gradebook_and_a_notebook(tmp_path: Path) -> None:
     course = Course.make(tmp_path / "course", languages=["en"])
     (course.folder / "students.csv").write_text("id,name,lms\nann,Анна Петрова,\nbo,Bo Li,7\n", encoding="utf-8")

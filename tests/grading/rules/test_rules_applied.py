@@ -90,7 +90,7 @@ def test_a_late_student_is_told_why(late: Course, tmp_path: Path) -> None:
     main(["return", str(course.folder), NAME, "--worksheet", str(sheet)])
     filled = (course.folder / "returned" / NAME / "worksheet.csv").read_text(encoding="utf-8-sig")
     got, lost = (f"{(TOTAL - 1) * share:g}".replace(".", ",") for share in (0.48, 0.52))
-    assert f"{got} балла из {TOTAL:g}; за опоздание снято {lost}" in filled
+    assert f"{got} балла из {TOTAL:g}; за опоздание снято: {lost} балл" in filled
     said = {
         student: re.findall(
             '<span class="note">(.*)</span>', course.feedback(student).replace("\N{NO-BREAK SPACE}", " ")

@@ -102,7 +102,8 @@ def _check_worksheet(room: Classroom, assignment: str, grades: Mapping[str, Expe
         if person.home == "Moodle" and id in grades:
             grade, most = grades[id], MAXIMUM[assignment]
             number_text = f"{grade.points * 100 / most:.2f}"
-            late = f"; {round(grade.penalty, 2):g} taken off for lateness" if grade.penalty else ""
+            noun = "point" if grade.penalty == 1 else "points"
+            late = f"; {round(grade.penalty, 2):g} {noun} taken off for lateness" if grade.penalty else ""
             points = "1 point" if grade.points == 1 else f"{round(grade.points, 2):g} points"
             number_text = number_text.replace(".", ",") if FORMS[assignment]["russian"] else number_text
             graded[int(number)] = (number_text, f"{points} out of {most:g}{late}")
