@@ -15,8 +15,10 @@ def own_path() -> str | None:
 
     Returns None if neither VS Code nor the server tells it.
     """
-    from IPython import get_ipython
-
+    try:
+        from IPython import get_ipython
+    except ImportError:  # a script, as in the gate
+        return None
     shell = get_ipython()
     told = shell.user_ns.get("__vsc_ipynb_file__") if shell else None
     told = told or os.environ.get("JPY_SESSION_NAME", "")
