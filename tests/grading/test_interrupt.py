@@ -88,7 +88,9 @@ def test_an_interrupt_while_the_command_imports_is_one_line(course: Course) -> N
     """Python says on stderr what it has imported: argparse is among the first."""
     command = [BIN / "autograder", "grade", course.folder]
     environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as running:
+    # A shell without job control starts its background processes with SIGINT ignored.
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, **heard) as running:
         assert running.stderr
         for line in running.stderr:
             if line.split()[-1] == "argparse":
