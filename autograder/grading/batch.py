@@ -40,7 +40,7 @@ from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
 from .requests.found import find_requests, time_of
 from .requests.store import RequestStore
-from .rules.applied_rules import applied_rules
+from .rules.applied_rules import applied_due_date, applied_rules
 from .rules.late_penalty import describe_change, late_penalty
 from .submission.folder import read_submission
 from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
@@ -101,9 +101,7 @@ class Batch:
             book.try_to_write()
             if not book.has(assignment):
                 register(course, assignment)
-            applied = applied_rules(course.root)
-            if applied and (until := applied.rules.of(assignment).due):  # it was released after they were applied
-                book.set_missing_due_date(assignment, until)
+            book.set_missing_due_date(assignment, applied_due_date(course.root, assignment))
             released, due = book.released(assignment), book.is_due(assignment)
             self._known = book.standings(assignment)
         except BookClosed as closed:

@@ -128,7 +128,7 @@ class AttemptStore:
         files, time = self._submitted_files(student), None
         if TIMESTAMP in files:
             with contextlib.suppress(OSError, ValueError):
-                time = _in_utc(files.pop(TIMESTAMP).read_text(encoding="utf-8"))
+                time = in_utc(files.pop(TIMESTAMP).read_text(encoding="utf-8"))
         digest = digest_of(files)
         if files and all(attempt.digest != digest for attempt in self.of(student)):
             self.add(student, files, Attempt(digest, time, "timestamp.txt", "submitted/", time or "", {}))
@@ -180,7 +180,7 @@ def digest_of(files: Mapping[str, Path]) -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def _in_utc(text: str) -> str | None:
+def in_utc(text: str) -> str | None:
     """Return the time in nbgrader's file as ISO 8601, or None.
 
     Raises ValueError if the file holds something else.

@@ -132,12 +132,9 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
         path, key = directory / name, name.as_posix()
         old = path.read_text(encoding="utf-8") if path.is_file() else None
         if old is not None and old != text and ours.get(key) != digest(old, 64):
-            own = key == RULES  # made once, for the instructor to fill in
-            yield (
-                f"kept {path} (yours)"
-                if own
-                else (f"kept {path}, which you have changed; to get ours, move it away and run this again")
-            )
+            remedy = "which you have changed; to get ours, move it away and run this again"
+            # The rules are made once, for the instructor to fill in.
+            yield f"kept {path} (yours)" if key == RULES else f"kept {path}, {remedy}"
             continue
         assignment = name.parts[1] if path.suffix == ".ipynb" else ""
         if assignment and old and (other := list_differences(old, text)) and is_handed_in(directory, assignment):

@@ -124,19 +124,23 @@ class Book:
         """
         return self._gradebook.find_assignment(assignment).duedate is not None
 
-    def set_missing_due_date(self, assignment: str, due: datetime) -> None:
-        """Set the due date of an assignment that has none.
+    def set_missing_due_date(self, assignment: str, due: datetime | None) -> None:
+        """Set the due date of an assignment that has none. Does nothing if `due` is None.
 
+        An assignment may have been released after the rules were applied.
         Raises MissingEntry if the gradebook lacks the assignment, BookClosed if it cannot be written.
         """
-        if not self.is_due(assignment):
+        if due and not self.is_due(assignment):
             self._commit(lambda: self._set_due_date(assignment, due))
 
     def _set_due_date(self, assignment: str, due: datetime) -> None:
         self._gradebook.find_assignment(assignment).duedate = due.astimezone(UTC).replace(tzinfo=None)
 
     def due_dates(self) -> dict[str, datetime]:
-        """Return a dict from assignment to due date, in UTC without a time zone, for the assignments that have one."""
+        """Return a dict from assignment to due date, in UTC without a time zone.
+
+        Assignments without a due date are left out.
+        """
         return {each.name: each.duedate for each in self._gradebook.assignments if each.duedate}
 
     def standings(self, assignment: str) -> dict[str, Standing]:

@@ -61,7 +61,7 @@ def make_pages(course: CourseSettings, assignment: str, students: Sequence[str])
                     pages.withheld[student] = until.astimezone(rules.rules.zone)
                     continue
                 submission = gradebook.find_submission(assignment, student)
-                digest = _digest(folder, submission, explain_lateness(course.root, gradebook.db, submission))
+                digest = _digest(folder, submission, explain_lateness(rules, gradebook.db, submission))
                 if _is_fresh(place, folder, digest):
                     pages.kept.append(student)
                 else:

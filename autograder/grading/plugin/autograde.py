@@ -19,7 +19,7 @@ from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
 from ..course.sandbox_traits import SandboxTraits
-from ..rules.applied_rules import applied_rules
+from ..rules.applied_rules import applied_due_date, applied_rules
 from ..sandbox.restarting_engine import NoForkServer
 from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
 from ..submission.folder import read_submission
@@ -33,7 +33,6 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
-        self._set_due_date(ours)
         released, due = _released(ours)
         self._drop_links(ours)
         raw, reasons = self._chosen(nb, ours, released, due)
@@ -46,13 +45,6 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
                 self.log.warning("%s: cell %s %s", who, name, said)
         _reasons[_key(ours)] = [*reasons, *list_changes(clean, released[ours["notebook"]].cells)]
         return clean.notebook, resources
-
-    def _set_due_date(self, ours: Any) -> None:
-        """Set the due date of an assignment that was released after the rules were applied."""
-        applied = applied_rules(Path.cwd())
-        if applied and (due := applied.rules.of(ours["assignment"]).due):
-            with Gradebook(ours["db_url"]) as gradebook:
-                Book(gradebook).set_missing_due_date(ours["assignment"], due)
 
     def _drop_links(self, ours: Any) -> None:
         """Remove the files that nbgrader copied through links in a submission.
@@ -180,6 +172,7 @@ def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
     """Return a dict from name to released notebook, and whether the assignment has a due date."""
     with Gradebook(ours["db_url"]) as gradebook:
         book = Book(gradebook)
+        book.set_missing_due_date(ours["assignment"], applied_due_date(Path.cwd(), ours["assignment"]))
         return book.released(ours["assignment"]), book.is_due(ours["assignment"])
 
 

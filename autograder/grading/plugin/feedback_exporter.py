@@ -21,6 +21,7 @@ from ... import exercises
 from ...checking.card_layout import inline
 from ...language import LANGUAGES, decimal
 from ...messages.feedback import WORDS
+from ..rules.applied_rules import current_rules
 from ..rules.late_explanation import explain_lateness
 from ..tables.roster import read_roster
 from .mathml import render_markdown
@@ -45,7 +46,9 @@ class Grades(GetGrades):  # type: ignore[misc]
                 if grade.name in cells:
                     cells[grade.name].metadata.nbgrader.waiting = grade.needs_manual_grade
             deleted = [(g.name, g.score, g.max_score) for g in submitted.grades if g.name not in cells]
-            resources["nbgrader"]["lateness"] = explain_lateness(root, gradebook.db, submitted.assignment)
+            resources["nbgrader"]["lateness"] = explain_lateness(
+                current_rules(root), gradebook.db, submitted.assignment
+            )
         resources["nbgrader"]["deleted"] = deleted
         named = {each.id: each.name for each in read_roster(root).students}
         resources["nbgrader"]["who"] = named.get(self.student_id) or self.student_id

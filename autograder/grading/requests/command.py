@@ -31,6 +31,8 @@ def list_requests(root: Path, assignment: str | None) -> int:
     The cards are those of the exercises that a request is about. Returns the exit status 0.
     """
     course = course_settings(root)
+    zone, roster = read_rules(course.root).zone, read_roster(course.root)
+    names = {student.id: str(student) for student in roster.students}
     for name in [assignment] if assignment else course.assignments():
         store = RequestStore(course.root, name)
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
@@ -39,7 +41,9 @@ def list_requests(root: Path, assignment: str | None) -> int:
         many = quantity(len(waiting), "open request") if waiting else "no open requests"
         print(f"{name}: {many}, {len(store.all()) - len(waiting)} answered")
         for one in waiting:
-            print(printable("\n".join(_describe(course, name, one))))
+            when = with_offset(datetime.fromisoformat(one.submitted or one.came).astimezone(zone))
+            came = f"  {names.get(one.student, one.student)}, {'handed in' if one.submitted else 'found'} {when}:"
+            print(printable("\n".join([came, *_describe(course, name, one)])))
         if waiting:
             print(f"answer with: autograder requests {root} {name} --student NAME --answer TEXT")
     return 0
@@ -78,10 +82,7 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
 
 
 def _describe(course: CourseSettings, assignment: str, one: Request) -> Iterator[str]:
-    """Yield lines on a request: who and when, the text, the cards."""
-    names = {student.id: str(student) for student in read_roster(course.root).students}
-    when = with_offset(datetime.fromisoformat(one.submitted or one.came).astimezone(read_rules(course.root).zone))
-    yield f"  {names.get(one.student, one.student)}, {'handed in' if one.submitted else 'found'} {when}:"
+    """Yield lines on a request: the text, the cards."""
     yield textwrap.indent(one.text, "    > ", lambda line: True)
     checks = list(_checks(course, assignment, one.student))
     named = _named(one, [name for name, _ in checks])

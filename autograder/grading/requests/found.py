@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from nbgrader.utils import parse_utc
-
+from ..collecting.attempts import in_utc
 from ..submission.attachments import TIMESTAMP
 from ..submission.sanitize import Unreadable, load, parse
 
@@ -39,8 +37,8 @@ def find_requests(folder: Path) -> Iterator[str]:
 def time_of(folder: Path) -> str:
     """Return the time of the submission in `folder`, in UTC as ISO 8601, or "" if nothing tells."""
     try:
-        text = load(folder / TIMESTAMP, _LARGEST).decode("utf-8").strip()
-        return str(parse_utc(text).replace(tzinfo=UTC).isoformat(timespec="seconds"))
+        text = load(folder / TIMESTAMP, _LARGEST).decode("utf-8")
+        return in_utc(text) or ""
     except (Unreadable, OSError, ValueError, OverflowError):
         return ""
 

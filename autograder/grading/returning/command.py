@@ -140,9 +140,9 @@ def _fill_in_worksheet(sheet: Worksheet, found: Grades, language: str) -> dict[s
 
 
 def _unknown_senders(sheet: Worksheet, found: Grades, roster: Roster, waiting: Set[str]) -> dict[str, str]:
-    """Return the participants who handed in according to a worksheet, but of whom the course has no submission.
+    """Return the participants of a worksheet who handed in, but have no submission in the course.
 
-    Each comes with the reason. `waiting` are numbers of participants whose submission has no grade yet.
+    The result maps each to the reason. `waiting` are numbers of participants whose submission has no grade yet.
     """
     graded = {grade.attempt.lms.get("number") for grade in found.by_student.values() if grade.attempt}
     unknown = {}

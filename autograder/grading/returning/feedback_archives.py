@@ -14,6 +14,7 @@ from typing import Protocol
 from ..batch import open_gradebook
 from ..collecting.attempts import Attempt
 from ..course.settings import CourseSettings
+from ..rules.applied_rules import CourseRules, current_rules
 from .feedback_notebook import feedback_notebook
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # equal pages give equal archives
@@ -39,7 +40,7 @@ def write_feedback(
     a team that Moodle names as one: each member has a page.
     Returns the students without a page, with the reason.
     """
-    nothing = {}
+    nothing, rules = {}, current_rules(course.root)
     senders = Counter(_sender(grade.attempt) for grade in grades.values())
     archives: dict[str, dict[str, bytes]] = {"moodle_feedback.zip": {}, "canvas_feedback.zip": {}}
     for student, grade in grades.items():
@@ -52,7 +53,7 @@ def write_feedback(
             place = f"{lms['name']}_{lms['number']}_assignsubmission_file"
             archives["moodle_feedback.zip"] |= {f"{place}/{page.name}": page.read_bytes() for page in pages}
         elif lms.get("form") == "Canvas":
-            archives["canvas_feedback.zip"] |= _canvas_files(course, assignment, student, lms)
+            archives["canvas_feedback.zip"] |= _canvas_files(course, rules, assignment, student, lms)
         else:
             for page in pages:
                 target = folder / "feedback" / student / page.name
@@ -81,7 +82,9 @@ def _pages(course: CourseSettings, assignment: str, student: str) -> Iterator[Pa
     yield from sorted(page for page in pages if page.is_file())
 
 
-def _canvas_files(course: CourseSettings, assignment: str, student: str, lms: Mapping[str, str]) -> dict[str, bytes]:
+def _canvas_files(
+    course: CourseSettings, rules: CourseRules, assignment: str, student: str, lms: Mapping[str, str]
+) -> dict[str, bytes]:
     """Return a notebook with the feedback, under the name that Canvas expects.
 
     The name begins with the numbers of user and attachment, as in the archive that was collected.
@@ -89,6 +92,5 @@ def _canvas_files(course: CourseSettings, assignment: str, student: str, lms: Ma
     graded = sorted(course.autograded(assignment, student).glob("*.ipynb"))[:1]
     with open_gradebook(course) as gradebook:
         return {
-            Path(lms["path"]).name: feedback_notebook(course.root, path, gradebook, assignment, student)
-            for path in graded
+            Path(lms["path"]).name: feedback_notebook(rules, path, gradebook, assignment, student) for path in graded
         }

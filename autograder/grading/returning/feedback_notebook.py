@@ -15,13 +15,14 @@ from nbgrader.api import Gradebook
 from ...language import decimal
 from ...messages.feedback import WORDS
 from ..plugin.feedback_exporter import language_of, title
+from ..rules.applied_rules import CourseRules
 from ..rules.late_explanation import explain_lateness
 
 
-def feedback_notebook(root: Path, path: Path, gradebook: Gradebook, assignment: str, student: str) -> bytes:
+def feedback_notebook(rules: CourseRules, path: Path, gradebook: Gradebook, assignment: str, student: str) -> bytes:
     """Return a graded notebook with a table of points at the top, and comments below the answers.
 
-    `root` is the course folder, `path` the graded notebook.
+    `rules` are those that grades follow, `path` is the graded notebook.
     """
     notebook = nbformat.read(path, as_version=4)
     language = language_of(notebook)
@@ -42,7 +43,7 @@ def feedback_notebook(root: Path, path: Path, gradebook: Gradebook, assignment: 
         f"| {title(name, lesson, language)} | {show(got)} / {show(most)} |" for name, (got, most) in points.items()
     ]
     penalty = submitted.late_submission_penalty or 0.0
-    lateness = explain_lateness(root, gradebook.db, submitted.assignment)
+    lateness = explain_lateness(rules, gradebook.db, submitted.assignment)
     if penalty or lateness:
         rows.append(f"| {words['late']}. {lateness.read(language) if lateness else ''} | {show(-penalty)} |")
     total = max(0.0, submitted.score - penalty)

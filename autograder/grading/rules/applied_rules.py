@@ -74,6 +74,12 @@ def applied_rules(root: Path) -> CourseRules | None:
     return _parsed(record["text"], record["extensions"], FILE, STUDENTS)
 
 
+def applied_due_date(root: Path, assignment: str) -> datetime | None:
+    """Return the due date that the applied rules state for an assignment."""
+    applied = applied_rules(root)
+    return applied.rules.of(assignment).due if applied else None
+
+
 def current_rules(root: Path) -> CourseRules:
     """Return the rules that grades follow.
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from datetime import UTC, timedelta
-from pathlib import Path
 from typing import Any
 
 from nbgrader.api import SubmittedAssignment
 
 from ...language import LANGUAGES, Text, decimal, with_offset
 from ...messages.feedback import LATE
-from .applied_rules import current_rules
+from .applied_rules import CourseRules
 from .late_credit import describe
 from .late_penalty import credit_of, seconds_late
 
 
-def explain_lateness(root: Path, db: Any, submission: SubmittedAssignment) -> Text | None:
+def explain_lateness(current: CourseRules, db: Any, submission: SubmittedAssignment) -> Text | None:
     """Return when a submission was due, when it came, and what credit it gets. None if it came in time.
 
-    `root` is the course folder, `db` the gradebook's session. The credit is told if the course's rules give it: a
-    course may have a plugin of its own for late penalties.
+    `current` are the rules that grades follow, `db` is the gradebook's session. The credit is told if the rules give
+    it: a course may have a plugin of its own for late penalties.
     """
     late = timedelta(seconds=seconds_late(submission))
     if late <= timedelta(0):
         return None
-    current, assignment = current_rules(root), submission.assignment.name
-    extension = submission.extension or timedelta(0)
+    assignment, extension = submission.assignment.name, submission.extension or timedelta(0)
     due, came = (
         with_offset(time.replace(tzinfo=UTC).astimezone(current.rules.zone))
         for time in (submission.assignment.duedate + extension, submission.timestamp)

@@ -66,10 +66,10 @@ class Roster:
                     self.by_joined[text].append(student)
 
     def find(self, numbers: Sequence[str], name: str) -> Student:
-        """Return the student with one of the numbers, ids or e-mail addresses in `numbers`, or else with the name.
+        """Return the student with one of `numbers`, or else with the name.
 
-        The first number that fits counts. A name may be written without spaces. Whoever has the name but another
-        e-mail address is somebody else.
+        `numbers` are ids, e-mail addresses or an LMS's numbers; the first one that fits counts. A name may be written
+        without spaces. Whoever has the name but another e-mail address is somebody else.
         Raises Unplaced if nobody fits, more than one student does, or the name is that of another student.
         """
         called = self._called(name)
@@ -154,7 +154,7 @@ class Roster:
     def _only(found: list[Student], said: str, numbers: Sequence[str] = ()) -> Student:
         if len(found) == 1:
             return found[0]
-        who = " or ".join(f"{student.id} ({student.name})" for student in found[:4])
+        who = " or ".join(map(str, found[:4]))
         number = numbers[0] if numbers else repr(said)
         remedy = f"write {number} into the column {_column(numbers)} of the right line of {FILE}"
         if numbers and number.isdecimal():
