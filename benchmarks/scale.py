@@ -1,4 +1,4 @@
-"""Grading on Dask workers: throughput, overhead, bytes, a killed worker, and a simulation for more workers.
+"""The costs of grading on Dask workers, and a simulation for more workers.
 
     python benchmarks/scale.py [--json] [--count 120] [--plot FILE]
 
@@ -105,7 +105,10 @@ def run(course: Path, students: list[str], arguments: list[str], cores: int) -> 
 
 
 def lost_by_a_killed_worker(course: Path, students: list[str], folder: Path) -> float:
-    """Return the seconds by which a run is longer if one of two workers dies and another one comes at once."""
+    """Return the seconds by which a run is longer if one of two workers dies.
+
+    Another worker comes at once.
+    """
     seconds = []
     for kill in (False, True):
         shutil.rmtree(course / "autograded", ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Commands for learners' notebooks: start, check, hint, solution, reproduce, progress, contents, ready."""
+"""Commands for learners' notebooks, such as start, check, hint and ready."""
 
 from __future__ import annotations
 
@@ -127,7 +127,10 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note with rescaled points if the notebook gives the exercise other points than its module does."""
+    """Add a note with rescaled points to a verdict.
+
+    Adds none if the notebook gives the exercise the same points as its module does.
+    """
     worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
     if worth == exercise.points:
         return verdict

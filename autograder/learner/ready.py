@@ -143,8 +143,9 @@ class FreshRun(LessonNotebook):
 
 
 def fresh_run(file: Path, folder: Path, metadata: dict[str, Any], known: dict[str, Exercise]) -> FreshRun:
-    """Run the notebook `file` with the working directory `folder` in a fresh process and return it with its outputs.
+    """Run a notebook in a fresh process, and return it with its outputs.
 
+    `file` is the notebook's path, `folder` the working directory.
     `metadata` is the notebook's own, `known` a dict from name to exercise of its lesson.
     Raises Unreadable if the run fails.
     """
@@ -255,7 +256,10 @@ def _differs(cell: dict[str, Any]) -> bool:
 
 
 def _points(notebook: LessonNotebook, verdicts: dict[str, Verdict], total: str) -> Iterator[Text]:
-    """Yield the sentences on earned points and on points that a person gives. `total` is the id of the first."""
+    """Yield the sentences on earned points and on points that a person gives.
+
+    `total` is the id of the first.
+    """
     core = [name for name in notebook.exercises if notebook.counts(name)]
     earned = sum(notebook.earned(name, verdicts.get(name)) for name in core)
     yield message(total, earned=f"{earned:g}", maximum=f"{notebook.total():g}")

@@ -149,7 +149,7 @@ def said(note: Note, language: str) -> str:
 
 
 def label_of(finding: Finding) -> str:
-    """Return the id of the label that a card puts before the result of a failed case, such as "card.returned"."""
+    """Return the id of a card's label before the result of a failed case, such as "card.returned"."""
     first = finding.got[0].id if finding.got else ""
     if str(first).startswith("raised."):
         return "card.raised"

@@ -147,7 +147,7 @@ def _scores(server: Postgres) -> dict[str, float]:
 
 
 def _sqlite_scores(place: Place) -> dict[str, float]:
-    """What an undisturbed run writes into SQLite."""
+    """Return the scores that an undisturbed run writes into SQLite."""
     found: dict[str, float] = {}
     for row in place.expected:
         if len(row) == 6:

@@ -107,7 +107,10 @@ def test_the_second_turn(room: Classroom, moments: random.Random) -> None:
 
 
 def test_other_rules_and_a_killed_grader(room: Classroom, moments: random.Random) -> None:
-    """New attempts are graded, the best one counts where the rules say so. Then a rule and extensions are changed."""
+    """New attempts are graded, and the best one counts where the rules say so.
+
+    Then a rule and extensions are changed.
+    """
     folder = room.folder
     run_killed(folder, moments.randrange(20, 2 * STUDENTS), "grade", folder)
     run("grade", folder)

@@ -28,7 +28,7 @@ def test_a_missing_name_and_a_stub_are_not_attempted(language, ran):
 
 
 def test_given_code_that_was_edited_is_an_attempt(language, lesson_source):
-    """Even if it still does what it did: whoever moved a line to no effect is told so, not that nothing was done."""
+    """It need not do anything else: whoever moved a line to no effect is told so."""
     (given,) = lesson_source.of("given", "fix_zero_inside")
     edited = given.source.replace("set_to_none=True", "set_to_none=False")
     assert edited != given.source

@@ -37,7 +37,10 @@ def old_ipython(tmp_path_factory):
 
 @pytest.fixture
 def open_kernel(old_ipython, tmp_path):
-    """Start a kernel of IPython 7.34 in a folder with a space and Cyrillic letters, without `blocked` packages."""
+    """Start a kernel of IPython 7.34 without `blocked` packages.
+
+    Its folder has a space and Cyrillic letters in its name.
+    """
     kernels = []
 
     def start(blocked=frozenset(), more=(), **variables):
@@ -80,7 +83,10 @@ def test_with_torch_and_ipython_alone_the_lesson_is_solved_from_top_to_bottom(op
 
 @pytest.fixture
 def colab(open_kernel, tmp_path):
-    """A kernel in a stand-in of Colab, whose open notebook is the solved lesson with 3 points more for one exercise."""
+    """A kernel in a stand-in of Colab.
+
+    The open notebook is the solved lesson with 3 points more for one exercise.
+    """
     notebook = solved_notebook(LESSON, "en")
     check = next(cell for cell in notebook.cells if grade_id(cell) == "check-accumulate_equal")
     check.metadata.nbgrader.points += 3

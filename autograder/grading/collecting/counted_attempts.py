@@ -92,7 +92,10 @@ def submit_counted(
 
 
 def with_other_attempts(course: CourseSettings, assignment: str) -> list[str]:
-    """Return the students with attempts besides the submitted one, if the best attempt counts. Otherwise nobody."""
+    """Return the students with attempts besides the submitted one.
+
+    The list is empty unless the best attempt counts.
+    """
     one, store = current_rules(course.root).rules.of(assignment), AttemptStore(course, assignment)
     if one.counts != BEST:
         return []

@@ -27,9 +27,10 @@ class UnplacedFile:
 
 
 def keep_unplaced(root: Path, source: str, files: Sequence[UnplacedFile]) -> Path:
-    """Write the files of one archive that could not be placed, and a table of the reasons. Returns their folder.
+    """Write the files of one archive that could not be placed, and a table of the reasons.
 
-    They replace those of an earlier run with the same archive: what has found its place since then disappears.
+    The files replace those of an earlier run with the same archive: what has found its place since then disappears.
+    Returns the folder.
     """
     place = root / _FOLDER / source
     remove_leftovers(place)
@@ -58,6 +59,9 @@ def count_unplaced(root: Path) -> int:
 
 
 def doubt_of_unplaced(root: Path) -> str:
-    """Return words to put after "no submission" while a file without a place may be somebody's work, or ""."""
+    """Return the words to put after "no submission", or "".
+
+    A file without a place may be somebody's submission.
+    """
     count = count_unplaced(root)
     return f", or it has no place yet ({quantity(count, 'file')} in unplaced/)" if count else ""

@@ -70,7 +70,7 @@ def follow_rules(course: CourseSettings) -> list[str]:
 
 
 def list_changes(course: CourseSettings, new: CourseRules) -> list[str]:
-    """Return what the rules `new` change for graded submissions, in words: late penalties, attempts that count."""
+    """Return the changes of late penalties and counted attempts by the rules `new`, in words."""
     old = applied_rules(course.root) or CourseRules(Rules(), {})
     with open_gradebook(course) as gradebook:
         lines = [_describe(change) for change in compare(gradebook.db, old, new)]

@@ -10,7 +10,10 @@ _EXAMPLE = "Europe/Moscow"
 
 
 def machine_zone() -> str:
-    """Return the name of this machine's time zone, or of an example if the machine has UTC or does not tell."""
+    """Return the name of this machine's time zone.
+
+    Returns an example if the machine has UTC or does not tell.
+    """
     _, _, name = str(_LOCAL.resolve()).partition("zoneinfo/")
     name = os.environ.get("TZ", "").removeprefix(":") or name
     return name if "/" in name and not name.startswith(("/", "Etc/")) else _EXAMPLE

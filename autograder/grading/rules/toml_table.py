@@ -51,7 +51,10 @@ class BadRule(UserError):
 
 
 def not_toml(text: str, source: str, error: tomllib.TOMLDecodeError) -> BadRule:
-    """Return the error that the text of a file is not valid TOML, with an example of the key in the wrong line."""
+    """Return the error that the text of a file is not valid TOML.
+
+    The error shows an example of the key in the wrong line.
+    """
     number = re.search(r"at line (\d+)", str(error))
     lines = text.splitlines()
     line = lines[int(number[1]) - 1] if number and int(number[1]) <= len(lines) else ""

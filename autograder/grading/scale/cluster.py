@@ -39,7 +39,7 @@ def dask_workers(address: str) -> Iterator[tuple[Executor, int]]:
 
 
 def examine_workers(address: str) -> tuple[bool, str]:
-    """Find out which versions the workers of a scheduler have, and which walls they can build around answers.
+    """Examine the workers of a scheduler: versions, and walls around answers.
 
     Returns whether all workers can grade for this machine, and a text about each of them.
     Raises UserError with the remedy if there is no scheduler or no worker.
@@ -53,7 +53,10 @@ def examine_workers(address: str) -> tuple[bool, str]:
 
 
 def _examine(needed: dict[str, str]) -> tuple[bool, str]:
-    """Run on a worker: return whether the worker can grade, and what was found. `needed` are the head's versions."""
+    """Return whether the worker that runs this can grade, and a text with findings.
+
+    `needed` are the head's versions.
+    """
     if wrong := differences(needed, versions()):
         return False, f"✗ not used: {wrong}"
     return examine()

@@ -1,5 +1,6 @@
-"""Grading on three machines: network namespaces without a shared folder. Workers and the head are killed.
+"""Grading on three machines, while workers and the head are killed.
 
+The machines are network namespaces without a shared folder.
 `SCALE_SUBMISSIONS=10000` makes it the large trial, in both kinds of gradebooks.
 """
 

@@ -1,4 +1,4 @@
-"""What has become of everything that was put in, beside what the model says."""
+"""Comparisons of the course folder with the model: attempts, grades, returned files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXCUSED = 7  # the index of a student of Canvas
 
 
 def check_account(room: Classroom) -> None:
-    """Every file that was put in is stored as an attempt of its owner, or has no place, for the expected reason."""
+    """Check that every file is an attempt of its owner, or has no place for the expected reason."""
     unplaced: dict[tuple[str, str], str] = {}
     for table in (room.folder / "unplaced").glob("*/reasons.csv"):
         for row in _rows(table):
@@ -51,7 +51,7 @@ def check_account(room: Classroom) -> None:
 
 
 def check_grades(room: Classroom, model: Model, turn: int = 2) -> Grades:
-    """The gradebook is what the model says of all attempts, or of those of the first turn. Returns the grades."""
+    """Compare the gradebook with the model of all attempts, or of the first turn. Returns the grades."""
     expected = model.grades([each for each in room.handed_in if turn == 2 or each.number == 0])
     for assignment, found in room.gradebook().items():
         wanted = {id: (each.score, pytest.approx(each.penalty)) for id, each in expected[assignment].items()}
@@ -80,7 +80,7 @@ def canvas_gradebook(people: list[Person], points: Mapping[str, tuple[str, float
 
 
 def check_returned(room: Classroom, expected: Grades) -> None:
-    """What is returned for each assignment is exactly what the model says."""
+    """Compare the returned files of each assignment with the model."""
     assert sorted(path.name for path in (room.folder / "returned").iterdir()) == sorted([*ASSIGNMENTS, "total.csv"])
     for assignment, grades in expected.items():
         place = room.folder / "returned" / assignment
