@@ -311,7 +311,8 @@ MESSAGES: dict[str, Text] = {
     "due.in_time": Text("Due {time}.", "Срок сдачи: {time}."),
     "due.late": Text(
         "It was due {time}; handed in now, it gets {credit} % of the points. An extension of yours is not counted here.",
-        "Срок сдачи был {time}; сейчас за работу дают {credit} % баллов. Если вам продлили срок, здесь это не учтено.",
+        "Срок сдачи был {time}; за работу, сданную сейчас, засчитывается {credit} % баллов. Если вам продлили срок, здесь "
+        "это не учтено.",
     ),
     "start.page": Text(
         "Pictures and plots speak this page's language.",

@@ -101,19 +101,20 @@ class Roster:
         """Return the student whose id, e-mail address, LMS number or name occurs in a path.
 
         A surname is enough if no other student's name has that word.
-        Raises Unplaced if nobody fits, or more than one student does.
+        Raises Unplaced if nobody fits, or more than one student does, or the number is of another than the name.
         """
         whole = path.casefold()
         words = set(names.parts(path))
         pieces = {piece.strip() for part in whole.split("/") for piece in (part, *part.replace("_", " ").split())}
         pieces |= {piece.rpartition(".")[0] for piece in pieces}
         found = _distinct(student for piece in pieces for student in self.by_number.get(piece, ()))
-        if not found:
-            complete = {key: students for key, students in self.by_name.items() if key and words.issuperset(key)}
-            longest = max(map(len, complete), default=0)
-            found = _distinct(each for key, students in complete.items() if len(key) == longest for each in students)
-        if not found:
-            found = self._by_one_word(words)
+        complete = {key: students for key, students in self.by_name.items() if key and words.issuperset(key)}
+        longest = max(map(len, complete), default=0)
+        named = _distinct(each for key, students in complete.items() if len(key) == longest for each in students)
+        if longest > 1 and found and not {each.id for each in found} & {each.id for each in named}:
+            who = " or ".join(map(str, named))  # a name of one word may be an assignment's instead
+            raise Ambiguous(f"{path} has an id or number of {found[0]}, but the name of {who}: correct {FILE}")
+        found = found or named or self._by_one_word(words)
         if not found:
             raise Unplaced(
                 f"nobody in {FILE} is named in this path: add the name, as written here, to the column lms, or collect "

@@ -69,6 +69,18 @@ def test_a_number_of_another_assignment_takes_nobodys_work(course: Course, work:
     assert "4711 is kuz2 (Кузнецова Анна) in students.csv, but the LMS says Анна Петрова: correct the column" in said
 
 
+def test_a_number_and_a_name_in_a_path_that_contradict_each_other_take_nobodys_work(
+    course: Course, work: Work, tmp_path: Path
+) -> None:
+    """The archive is of no LMS's form."""
+    roster(course, "kuz2,Кузнецова Анна,,4711,\npetrova,Анна Петрова,,,\n")
+    files = {f"{folder}/{NAME}.ipynb": work(folder) for folder in ("4711 Петрова Анна", "Кузнецова Анна 4711")}
+    assert collect(course, write_archive(tmp_path / "a.zip", files)) == 1
+    assert handed_in(course) == ["kuz2"]
+    said = (course.folder / "unplaced" / "a.zip" / "reasons.csv").read_text(encoding="utf-8")
+    assert "an id or number of kuz2 (Кузнецова Анна), but the name of petrova (Анна Петрова): correct students" in said
+
+
 @pytest.mark.parametrize("known", ["petrova@mail.uni.example,", ",", "anna@uni.example,petrova@uni.example"])
 def test_a_missing_address_or_another_domain_is_no_reason_for_doubt(
     course: Course, work: Work, tmp_path: Path, known: str
