@@ -20,7 +20,7 @@ from support.regrading import COUNT, PATIENCE, Place
 pytestmark = pytest.mark.long
 
 SEED = 20261121
-GRADER_KILLS, SERVER_KILLS, CHILD_KILLS = 4, 2, 20  # 26 rounds
+GRADER_KILLS, SERVER_KILLS, CHILD_KILLS = 2, 2, 10
 
 
 def fork_server_of(grader: psutil.Process) -> psutil.Process | None:
@@ -121,8 +121,7 @@ def in_turns(place: Place, kill: Callable[[int], int], rounds: int) -> None:
 def test_a_rerun_after_kills_at_random_moments_is_right(place: Place, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     kills = {
-        "grader-1": (kill_grader, GRADER_KILLS // 2),
-        "grader-2": (kill_grader, GRADER_KILLS // 2),
+        "grader": (kill_grader, GRADER_KILLS),
         "fork server": (kill_fork_servers, SERVER_KILLS),
         "children": (kill_children, CHILD_KILLS),
     }

@@ -7,6 +7,7 @@ import pytest
 from autograder.cli import main
 from support.course import Course
 from support.first_gradient import FIRST, NAME, SOLVED, TOTAL
+from support.submissions import ENDLESS
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +15,7 @@ def slips(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """An endless loop in a cell, an import of what is gone, and a file that is cut off; nothing is graded."""
     course = Course.make(tmp_path_factory.mktemp("slips") / "course")
     course.configure("c.RunIsolated.cell_seconds = 5")
-    course.hand_in("loops", {**SOLVED, FIRST.name: f"{SOLVED[FIRST.name]}\nwhile True:\n    pass"})
+    course.hand_in("loops", {**SOLVED, FIRST.name: f"{SOLVED[FIRST.name]}\n{ENDLESS}"})
     gone = f"from autograder.exercises import something_removed\n{SOLVED[FIRST.name]}"
     course.hand_in("older", {**SOLVED, FIRST.name: gone}, language="ru")
     course.hand_in("tqdm", {**SOLVED, FIRST.name: f"import not_here\n{SOLVED[FIRST.name]}"})

@@ -83,7 +83,7 @@ def test_the_lesson_works_in_the_browser(work, language):
         notebook.picture(f"{language}-ready", ready)
 
 
-@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("language", ["ru"])
 def test_the_page_of_contents_opens_first_and_leads_to_a_lesson(work, language):
     with jupyterlab(work, language) as address, browser_page() as page:
         contents = Notebook.open(page, address)

@@ -28,6 +28,8 @@ from autograder.checking.observe import code_digest, observe
 
 Edit = Callable[[NotebookNode], None]
 
+ENDLESS = "import time\nwhile True:\n    time.sleep(1)"
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -115,9 +117,10 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
         return f"{head}\n    {first}\n{rest}"
 
     fewest = min(functions, key=lambda e: len(e.draw("public")))
-    body = f"def {fewest.asks}(*args):\n    while True:\n        pass"
+    # Endless loops that sleep cost a limit's time, but no processor.
+    body = f"def {fewest.asks}(*args):\n    import time\n    while True:\n        time.sleep(1)"
     yield Submission("loop-in-function", "ru", {**solved, fewest.name: body}, nothing_for=(fewest.name,))
-    yield answer("loop-in-cell", f"{right}\n\nwhile True:\n    pass", "ru")
+    yield answer("loop-in-cell", f"{right}\n\n{ENDLESS}", "ru")
     yield answer("syntax-error", right.replace(":\n", "\n", 1))
     yield answer("raises", inside('raise ValueError("<b>no</b> idea")'), "ru")
     yield answer("raises-in-cell", f'{right}\n\nraise ValueError("after the answer")')
@@ -205,7 +208,7 @@ def points(exercise: Exercise, namespace: dict[str, Any]) -> float:
 
 def _run(source: str, namespace: dict[str, Any]) -> None:
     """A student's cell, as a kernel runs it: what it raises ends the cell and nothing else."""
-    source = source.replace("while True:\n    pass", "raise TimeoutError")  # the loop in a cell, without the wait
+    source = source.replace(ENDLESS, "raise TimeoutError")  # the loop in a cell, without the wait
     place = f"<cell {hashlib.sha256(source.encode()).hexdigest()}>"
     # As IPython does it, so that the source of an answer can be told from that of the given code.
     linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
