@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from autograder.cli import main
+from autograder.grading import graders
+from autograder.grading.sandbox import engine, fork_server_process
 from support.course import Course
 from support.first_gradient import FIRST, SOLVED, TAMPERS
 from support.regrading import Place, make_place
 from support.submissions import Submission, read
+
+
+class _NotStarted:
+    """A stand-in for a fork server that a command need not start."""
+
+    wall = "none of them"
+
+    def __init__(self, isolation: str) -> None:
+        assert engine.ForkServerProcess
+
+    def __enter__(self) -> _NotStarted:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="session", autouse=True)
+def resident_graders() -> Iterator[None]:
+    """Let the graders of this process stay open between commands, as in `autograder watch`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graders, "close_graders", lambda: None)
+        patch.setattr(fork_server_process, "ForkServerProcess", _NotStarted)
+        yield
 
 
 @pytest.fixture

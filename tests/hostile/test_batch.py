@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from autograder.authoring.source import Lesson
 from support import attacks
 from support.attacks.attack import HALF, Attack
-from support.course import BIN, Course
+from support.course import Course, run_autograder
 from support.submissions import Submission, all_of, expected_scores, read
 
 pytestmark = pytest.mark.long
@@ -80,9 +79,7 @@ def _hostile(attack: Attack, course: Course) -> dict[str, Any]:
 
 def test_honest_and_hostile_submissions_are_graded_side_by_side(course: Course) -> None:
     before = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
-    done = subprocess.run(
-        [BIN / "autograder", "grade", course.folder, "--json"], capture_output=True, text=True, timeout=500
-    )
+    done = run_autograder("grade", course.folder, "--json")
     results = {each["student"]: each for each in json.loads(done.stdout)[course.name]}
 
     for submission in course.submissions:

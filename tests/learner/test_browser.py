@@ -35,7 +35,8 @@ def work(tmp_path, language):
     return tmp_path / "work"
 
 
-@pytest.mark.parametrize("language", ["en", "ru"])
+# In Russian: Notebook 7 below, and a student of the hub in `tests/deploy`.
+@pytest.mark.parametrize("language", ["en"])
 def test_the_lesson_works_in_the_browser(work, language):
     name = f"{LESSON.file_name}.ipynb"
     cells = json.loads((work / language / name).read_text(encoding="utf-8"))["cells"]

@@ -180,7 +180,7 @@ def test_an_endless_cell_is_interrupted(save, monkeypatch):
     monkeypatch.setattr("autograder.learner.ready.CELL_SECONDS", 15)
 
     def loop(notebook):
-        find(notebook, f"answer-{CORE[0]}").source = "while True: pass"
+        find(notebook, f"answer-{CORE[0]}").source = "import time\nwhile True: time.sleep(1)"
 
     table = rehearse(str(save(keep=CORE[:2], edit=loop)))
     assert f"`{CORE[0]}`: KeyboardInterrupt" in "\n".join(table.below)

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,7 +28,7 @@ from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.cli import main
 from autograder.grading.course.create import make_course
-from support.nbgrader_server import NbgraderServer
+from support.command_server import CommandServer
 from support.submissions import Submission, read
 
 BIN = Path(sys.executable).parent
@@ -217,7 +218,7 @@ class Course:
             environment["AUTOGRADER_LANGUAGE"] = language
         with tempfile.TemporaryDirectory() as folder:
             said = Path(folder, "log")
-            status = _server().run(arguments, cwd or self.folder, environment, said)
+            status = _server("nbgrader").run(arguments, cwd or self.folder, environment, said, said)
             log = said.read_text(encoding="utf-8")
         assert status == 0, f"nbgrader {' '.join(arguments)}\n{log}"
         self.logs[" ".join([*arguments[:1], language]).strip()] = log
@@ -239,9 +240,19 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return found
 
 
-@cache
-def _server() -> NbgraderServer:
-    return NbgraderServer()
+_server = cache(CommandServer)
+
+
+def run_autograder(*arguments: object, cwd: Path | None = None, first: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `autograder ...` in a process of its own, a fork of one that has imported torch and the grader.
+
+    `first` is Python code that runs in the fork before the command.
+    """
+    command = [*map(str, arguments)]
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        status = _server("autograder").run(command, cwd or Path.cwd(), dict(os.environ), out, err, first)
+        return subprocess.CompletedProcess(command, status, out.read_text("utf-8"), err.read_text("utf-8"))
 
 
 def make_folder(folder: Path) -> None:

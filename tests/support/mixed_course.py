@@ -26,7 +26,7 @@ from support.course import BIN, Course
 from support.submissions import all_of, read
 
 _LESSONS = ("first_gradient", "gradient_accumulation")
-_HONEST = ("solved", "blank", "mistakes", "raises", "warns", "no-check", "syntax-error", "edited-check")
+_HONEST = ("solved", "blank", "mistakes-1", "raises", "warns", "no-check", "syntax-error", "edited-check")
 _ATTACKS = (
     "comparison functions replaced",
     "a tensor subclass that says it equals anything",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.cli import main
-from support.course import BIN, Course, once
+from support.course import Course, once, run_autograder
 from support.submissions import Edit, Submission, read
 
 EXERCISE = "accumulate_equal"
@@ -100,7 +99,7 @@ def graded_class() -> Course:
         course.nbgrader("generate_assignment", "own")
         own = read(folder / "release" / "own" / "own.ipynb")
         course.hand_in("sums-1", own, name="own", folder=folder / "submitted" / "sums-1" / "own")
-        done = subprocess.run([BIN / "autograder", "grade", folder], capture_output=True, text=True)
+        done = run_autograder("grade", folder)
         assert done.returncode == 1, done.stderr  # garbage cannot be graded
         course.hand_in("late", {})
         course.nbgrader("db", "student", "add", "sums-1", "--last-name=Иванов", "--first-name=Пётр")

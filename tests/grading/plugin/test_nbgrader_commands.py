@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ import autograder
 from autograder import exercises
 from autograder.checking.verdict import MIME
 from autograder.grading.course.settings import course_settings
-from support.course import BIN, Course
+from support.course import Course, run_autograder
 from support.submissions import expected_scores, read, written
 
 pytestmark = pytest.mark.long
@@ -90,7 +89,7 @@ def test_every_score_is_what_the_verdicts_say(graded: Course, gradebook: Gradebo
 def test_autograder_grade_gives_the_same_scores(graded: Course, gradebook: Gradebook) -> None:
     second = Course(graded.folder.parent / "second" / graded.folder.name, graded.lesson)  # before anything was graded
     second.configure(f"c.RunIsolated.cell_seconds = {SECONDS}")
-    done = subprocess.run([BIN / "autograder", "grade", second.folder], capture_output=True, text=True, check=False)
+    done = run_autograder("grade", second.folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{len(graded.submissions)} submissions" in done.stdout
 

@@ -23,7 +23,7 @@ from support.postgres import Postgres
 
 pytestmark = pytest.mark.long
 
-COUNT = int(os.environ.get("SCALE_SUBMISSIONS", "90"))
+COUNT = int(os.environ.get("SCALE_SUBMISSIONS", "120"))
 DATABASES = ["postgresql", "sqlite"] if COUNT > 1000 else ["postgresql"]  # other tests of Dask use SQLite
 
 

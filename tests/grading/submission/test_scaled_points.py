@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import nbformat
@@ -12,7 +10,7 @@ import pytest
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.checking.verdict import MIME
-from support.course import BIN, Course
+from support.course import Course, run_autograder
 from support.submissions import Submission, read
 
 POINTS = {"check-train_epoch": (7, 3), "check-accumulate_equal": (3, 6), "check-accumulate_uneven": (4, 1)}
@@ -43,7 +41,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     made.hand_in("right", solved)
     half = Submission("half", "ru", {**solved, "accumulate_equal": concatenated})
     made.hand_in("half", half.notebook(read(made.released("en"))))
-    subprocess.run([BIN / "autograder", "grade", made.folder], check=True, capture_output=True)
+    assert run_autograder("grade", made.folder).returncode == 0
     return made
 
 
@@ -86,10 +84,7 @@ def test_points_changed_after_grading_are_taken_over(course: Course, tmp_path: P
     (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "check-accumulate_equal")
     cell.metadata.nbgrader.points = 12
     nbformat.write(notebook, changed.source)
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-    for command in (["nbgrader", "generate_assignment", course.name, "--force"], ["autograder", "grade", "."]):
-        subprocess.run(
-            [BIN / command[0], *command[1:]], cwd=changed.folder, env=environment, check=True, capture_output=True
-        )
+    changed.release("en", "--force")
+    assert run_autograder("grade", ".", cwd=changed.folder).returncode == 0
     assert _scores(changed, "half")["check-accumulate_equal"] == (8, 12)
     assert _scores(changed, "right")["check-accumulate_equal"] == (12, 12)
