@@ -85,6 +85,24 @@ def points(outcome: Outcome) -> dict[str, float]:
     return {name: verdict.points for name, verdict in outcome.verdicts.items() if verdict.points}
 
 
+def blank_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> Any:
+    """Return a lesson's notebook as a student gets it."""
+    return student_notebook(source_notebook(lesson, exercises), "en")
+
+
+def released_cells(blank: Any) -> dict[str, Released]:
+    """Return the cells of a student's notebook that grading restores, by grade id."""
+    released = {}
+    for cell in blank.cells:
+        ours = cell.metadata.get("nbgrader")
+        if ours:
+            locked = ours.locked or (ours.grade and not ours.solution)
+            released[ours.grade_id] = Released(
+                cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
+            )
+    return released
+
+
 @contextmanager
 def open_assignment(
     lesson: Lesson,
@@ -98,16 +116,9 @@ def open_assignment(
     (folder / "course").mkdir()
     (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
     folder.joinpath("course").chmod(0o777)
-    blank = student_notebook(source_notebook(lesson, exercises), "en")
+    blank = blank_notebook(lesson, exercises)
     judge = LessonJudge(hidden.expected_results(folder / "course", lesson, exercises))
-    released = {}
-    for cell in blank.cells:
-        ours = cell.metadata.get("nbgrader")
-        if ours:
-            locked = ours.locked or (ours.grade and not ours.solution)
-            released[ours.grade_id] = Released(
-                cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
-            )
+    released = released_cells(blank)
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
     with Engine(limits, wall=wall) as engine:
         warm_up(engine, lesson, exercises, {})

@@ -58,8 +58,8 @@ def largest_file(folder: str) -> int:
 
 
 @functools.cache
-def _shared_folder(name: str) -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory()
+def _shared_folder(name: str, parent: str) -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(dir=parent)
 
 
 def empty_folder(name: str) -> str:
@@ -67,7 +67,11 @@ def empty_folder(name: str) -> str:
 
     A new folder for each case would take 2.5 ms.
     """
-    folder = _shared_folder(name).name
+    parent = tempfile.gettempdir()
+    folder = _shared_folder(name, parent).name
+    if not os.path.isdir(folder):  # a forked child of the grader inherits the cache, but has another file system
+        _shared_folder.cache_clear()
+        folder = _shared_folder(name, parent).name
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry, ignore_errors=True)

@@ -25,7 +25,7 @@ class Rehearsal:
     modules: dict[str, str] = field(default_factory=dict)  # source without mistakes; empty for a private lesson
     notebooks: list[list[str]] = field(default_factory=list)  # sources of the released code cells, a list per notebook
     imports: list[str] = field(default_factory=list)  # names of modules
-    mistakes: dict[str, str] = field(default_factory=dict)  # source of all mistakes, by exercise
+    mistakes: dict[str, str] = field(default_factory=dict)  # source of the first mistake, by exercise
 
 
 def pack_run(run: Run) -> dict[str, Any]:

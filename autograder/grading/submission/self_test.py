@@ -33,9 +33,9 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
     if path:
         modules = read_lesson(path)
         mistakes = {
-            name: modules.extract(name, [mistake.program.__name__ for mistake in each.mistakes.values()])
+            name: modules.extract(name, [next(iter(each.mistakes.values())).program.__name__])
             for name, each in known.items()
-            if each.asks_for != "dict"  # a table of predictions is no program
+            if each.mistakes and each.asks_for != "dict"  # a table of predictions is no program
         }
         engine.rehearse(Rehearsal(lesson.name, modules.redacted(), _plain_cells(source), mistakes=mistakes))
     else:  # a private lesson's exercises may change while an engine runs: only load the modules that they import

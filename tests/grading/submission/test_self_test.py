@@ -1,0 +1,34 @@
+"""The self-test of grading: every lesson can be graded behind both walls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder import exercises
+from autograder.authoring.build import COURSE
+from autograder.authoring.source import Lesson
+from autograder.checking.expected import Expected
+from autograder.grading.course.hidden_cases import ExpectedResults
+from autograder.grading.limits import FULL, LANDLOCK, Limits
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.submission.judgement import LessonJudge
+from autograder.grading.submission.self_test import grade_solution, warm_up
+from support.assignment import blank_notebook, released_cells
+
+
+@pytest.fixture(scope="module", params=[FULL, LANDLOCK])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An engine for one lesson after the other, as for a whole course."""
+    with Engine(Limits(), wall=request.param) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
+def test_the_solutions_of_a_lesson_get_all_points(lesson: Lesson, engine: Engine) -> None:
+    known = COURSE.exercises(lesson)
+    public = {name: Expected.from_json(key) for name, key in exercises.keys(lesson.name).items()}
+    warm_up(engine, lesson, known, {})
+    judge = LessonJudge(ExpectedResults(lesson, known, public))
+    grade_solution(engine, judge, released_cells(blank_notebook(lesson, known)), {})
