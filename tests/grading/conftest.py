@@ -67,7 +67,7 @@ def work(course: Course) -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def flagged(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """One honest submission, one that tampers, one with a doubled cell, and one that is no notebook; all graded."""
+    """Four graded submissions: honest, tampering, with a doubled cell, and no notebook."""
     course = Course.make(tmp_path_factory.mktemp("flagged") / "course")
     course.hand_in("ann", SOLVED)
     course.hand_in("boris", {**SOLVED, FIRST.name: TAMPERS}, language="ru")

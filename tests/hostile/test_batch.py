@@ -79,7 +79,7 @@ def _hostile(attack: Attack, course: Course) -> dict[str, Any]:
 
 def test_honest_and_hostile_submissions_are_graded_side_by_side(course: Course) -> None:
     before = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
-    done = run_autograder("grade", course.folder, "--json")
+    done = run_autograder("grade", course.folder, "--json", timeout=500)
     results = {each["student"]: each for each in json.loads(done.stdout)[course.name]}
 
     for submission in course.submissions:

@@ -5,8 +5,8 @@ grade`. A fork has the arguments, folder, environment and exit status of a proce
 our package is imported by the fork, as nbgrader's config asks for it.
 
 The program's argument is "nbgrader" or "autograder". It reads JSON from standard input, a line for a command:
-arguments, folder, environment, two files for the output, and code to run first. It writes the command's exit status to
-standard output.
+arguments, folder, environment, two files for the output, code to run first, and the most seconds. It writes the
+command's exit status to standard output.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import threading
@@ -37,17 +39,24 @@ class CommandServer:
         atexit.register(self.close)
 
     def run(
-        self, arguments: Sequence[str], folder: Path, environment: dict[str, str], out: Path, err: Path, first: str = ""
+        self,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: dict[str, str],
+        out: Path,
+        err: Path,
+        first: str = "",
+        timeout: float | None = None,
     ) -> int:
         """Run `PROGRAM ARGUMENTS`, whose stdout and stderr go to two files or one. Returns the exit status.
 
-        `first` is Python code that runs before the command.
+        `first` is Python code that runs before the command. After `timeout` seconds the command is killed.
         """
         assert self._process.stdin
         assert self._process.stdout
         with self._lock:
             request = [list(arguments), str(folder.resolve()), environment, str(out), str(err), first]
-            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.write(json.dumps([request, timeout]) + "\n")
             self._process.stdin.flush()
             return int(self._process.stdout.readline())
 
@@ -102,7 +111,12 @@ if __name__ == "__main__":
     _main(sys.argv[1])
     sys.path[0] = str(_BIN)  # instead of this folder
     for line in sys.stdin:
+        request, timeout = json.loads(line)
         child = os.fork()
         if not child:
-            _run(sys.argv[1], *json.loads(line))
+            _run(sys.argv[1], *request)
+        handle = os.pidfd_open(child)
+        if not select.select([handle], [], [], timeout)[0]:
+            os.kill(child, signal.SIGKILL)
+        os.close(handle)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

@@ -55,7 +55,9 @@ class Course:
         beside: Mapping[str, str] | None = None,
         submissions: Iterable[Submission] = (),
     ) -> Course:
-        """Make a course folder with one lesson released, `beside` it files of the instructor. Nothing is handed in.
+        """Make a course folder with one lesson released, in which nothing is handed in.
+
+        `beside` are files of the instructor.
 
         The commands run once in a run of the tests, for all workers; every other call copies what they made. That takes
         10 ms instead of 13 s for two languages.
@@ -133,7 +135,7 @@ class Course:
             return {row["student"]: row["flagged"] for row in rows}
 
     def by_hand(self, student: str, cell: str, assignment: str = "") -> tuple[float | None, bool, list[str]]:
-        """Points that a person gave, whether the cell waits for a person, and a person's comments on the notebook."""
+        """Return a person's points, whether the cell waits for a person, and a person's comments."""
         assignment = assignment or self.name
         with self.gradebook() as gradebook:
             grade = gradebook.find_grade(cell, assignment, assignment, student)
@@ -195,7 +197,7 @@ class Course:
             gradebook.find_submission_notebook(self.name, self.name, student).flagged = flag
 
     def give_by_hand(self, student: str, cell: str, points: float, assignment: str = "") -> None:
-        """Grade a cell as formgrader does: points, and no more waiting; a comment on the notebook's first answer."""
+        """Grade a cell as formgrader does, and comment on the notebook's first answer."""
         assignment = assignment or self.name
         with self.gradebook() as gradebook:
             grade = gradebook.find_grade(cell, assignment, assignment, student)
@@ -243,15 +245,17 @@ def files_below(folder: Path) -> dict[str, bytes]:
 _server = cache(CommandServer)
 
 
-def run_autograder(*arguments: object, cwd: Path | None = None, first: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `autograder ...` in a process of its own, a fork of one that has imported torch and the grader.
+def run_autograder(
+    *arguments: object, cwd: Path | None = None, first: str = "", timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `autograder ...` in a fork of a process that has imported torch and the grader.
 
-    `first` is Python code that runs in the fork before the command.
+    `first` is Python code that runs in the fork before the command. After `timeout` seconds the command is killed.
     """
     command = [*map(str, arguments)]
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
-        status = _server("autograder").run(command, cwd or Path.cwd(), dict(os.environ), out, err, first)
+        status = _server("autograder").run(command, cwd or Path.cwd(), dict(os.environ), out, err, first, timeout)
         return subprocess.CompletedProcess(command, status, out.read_text("utf-8"), err.read_text("utf-8"))
 
 

@@ -64,7 +64,8 @@ class Place:
 
     def grade(self, *more: str) -> dict[str, dict[str, Any]]:
         """The results of an undisturbed run by student."""
-        done = run_autograder("grade", self.folder, "--json", "--jobs=2", *more)
+        done = run_autograder("grade", self.folder, "--json", "--jobs=2", *more, timeout=PATIENCE)
+        assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == 0, (done.stderr, done.stdout)
         return {result["student"]: result for result in json.loads(done.stdout)[NAME]}
 

@@ -59,7 +59,7 @@ class Submission:
 
 
 def all_of(lesson: Lesson) -> list[Submission]:
-    """The submissions of the one real run: right, blank, every mistake of the core, and everything that goes wrong."""
+    """Return submissions that are right, blank, with every mistake of the core, and with mishaps."""
     known = exercises.load(lesson.name)
     core = {name: exercise for name, exercise in known.items() if exercise.core}
     solved = {name: solutions(exercise)[0] for name, exercise in known.items()}

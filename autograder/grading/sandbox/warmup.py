@@ -61,7 +61,7 @@ def warm_shell(kind: type[Shell]) -> Shell:
 
 
 def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
-    """Run a rehearsal: import modules, run a lesson's released cells, and probe one mistake of each exercise.
+    """Run a rehearsal: imports, a lesson's released cells, and a mistake of each exercise.
 
     `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The mistakes
     are deleted afterwards, so no child finds them.

@@ -31,9 +31,10 @@ SECONDS = 15  # for one cell; a loop in a function is stopped by the check itsel
 
 @pytest.fixture(scope="module")
 def graded(released: Course) -> Course:
-    """The same with submissions handed in (through the exchange, as files in an archive, and directly) and graded.
+    """The same with submissions handed in and graded.
 
-    nbgrader takes longer than `autograder grade`: of the submissions with mistakes it gets two.
+    They come through the exchange, as files in an archive, and directly. nbgrader takes longer than `autograder
+    grade`: of the submissions with mistakes it gets two.
     """
     chosen = [each for each in released.submissions if not each.mistakes or each.student in TWO]
     course = replace(released, submissions=chosen)
@@ -61,7 +62,10 @@ def second(released: Course, graded: Course) -> Course:
 
 
 def _exchange(course: Course, student: str, language: str) -> None:
-    """Release, fetch, submit and collect: the student's own commands know the course id and nothing else of ours."""
+    """Release, fetch, submit and collect.
+
+    The student's own commands know the course id and nothing else of ours.
+    """
     course_id = f"--course={course.folder.name}" + ("-ru" if language == "ru" else "")
     home = course.folder.parent / f"home-{student}"
     home.mkdir()
@@ -77,7 +81,7 @@ def _exchange(course: Course, student: str, language: str) -> None:
 
 
 def _archive(course: Course, student: str) -> None:
-    """Collect what a learning management system gives: an archive with a notebook called after its student."""
+    """Collect an archive of an LMS, with a notebook called after its student."""
     folder = course.folder / "downloaded" / course.name / "archive"
     folder.mkdir(parents=True)
     text = nbformat.writes(course.submission(student).notebook(read(course.released("ru"))))

@@ -79,7 +79,10 @@ def test_a_mutated_notebook_is_made_anew_or_refused(honest: Json, released: Rele
 
 
 def check_clean(clean: sanitize.Sanitized, released: ReleasedNotebook) -> None:
-    """Check that a notebook can be run, written and read again, and has each released cell at most once, as it was."""
+    """Check that a notebook can be run, written and read again.
+
+    It has each released cell at most once, as it was.
+    """
     notebook = nbformat.reads(nbformat.writes(clean.notebook), as_version=4)
     nbformat.validate(notebook)
     nbformat.writes(notebook).encode()
@@ -95,7 +98,10 @@ def check_clean(clean: sanitize.Sanitized, released: ReleasedNotebook) -> None:
 
 
 def odd_folders(submitted: Path, honest: Json) -> dict[str, str]:
-    """Folders with something else than a notebook in them, and what is said of each; nothing where it is graded."""
+    """Make folders with something else than a notebook; return what is said of each.
+
+    Nothing is said where it is graded.
+    """
     good = json.dumps(honest)
 
     def folder(student: str) -> Path:
@@ -162,7 +168,7 @@ def test_mutated_notebooks_and_odd_folders_are_graded_or_refused(course: Course,
     assert {*names.values()} == {*HARMFUL, *HARMLESS}
     for number in range(5):
         course.hand_in(f"{'az'[number % 2]}-honest-{number}", json.dumps(honest))
-    done = run_autograder("grade", course.folder, "--json")
+    done = run_autograder("grade", course.folder, "--json", timeout=170)
     assert "Traceback" not in done.stderr
     results = {result["student"]: result for result in json.loads(done.stdout)[NAME]}
     assert done.returncode == 1
@@ -181,7 +187,7 @@ def test_mutated_notebooks_and_odd_folders_are_graded_or_refused(course: Course,
         if student in said:
             assert said[student] in reasons, student
             assert (result["state"] == "graded") == (not said[student]), student
-    table = run_autograder("grade", course.folder)  # what failed is tried again, and fails again
+    table = run_autograder("grade", course.folder, timeout=170)  # what failed is tried again, and fails again
     assert table.returncode == 1
     assert "\x1b" not in table.stdout
     with course.gradebook() as book:

@@ -18,7 +18,10 @@ POINTS = {"check-train_epoch": (7, 3), "check-accumulate_equal": (3, 6), "check-
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """A released course with changed points and two submissions: all right, and half of `accumulate_equal` right."""
+    """A released course with changed points and two submissions.
+
+    One is all right, the other has half of `accumulate_equal`.
+    """
     (lesson,) = COURSE.read(["gradient_accumulation"])
     made = Course.make(tmp_path_factory.mktemp("points") / "calculus", lesson, languages=())
     notebook = read(made.source)

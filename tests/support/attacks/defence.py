@@ -108,7 +108,6 @@ def _namespace(process: str) -> str:
 
 
 def _honest_ones_are_graded(assignment: Assignment) -> None:
-    solved = {name: assignment.solved[name] for name in EXERCISES[:2]}
-    outcome, _ = assignment.hand_in(assignment.notebook(solved))
+    outcome, _ = assignment.hand_in(assignment.notebook(assignment.solved))
     assert (outcome.flags, outcome.ended) == ([], None)
-    assert points(outcome) == {name: assignment.judge.answers.exercises[name].points for name in solved}
+    assert points(outcome) == {name: assignment.judge.answers.exercises[name].points for name in EXERCISES}
