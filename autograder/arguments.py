@@ -78,10 +78,7 @@ def _add_authoring(commands: Any) -> None:
     verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
     verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
     verify.add_argument(
-        "--processes",
-        type=_positive,
-        metavar="N",
-        help="try each answer four times in each of N processes (default: 5)",
+        "--trials", type=_positive, metavar="N", help="try each answer N times, four times in a process (default: 20)"
     )
     verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 

@@ -157,7 +157,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     from .authoring import gate, trials
     from .language import quantity
 
-    processes = chosen.processes or trials.PROCESSES
+    number = chosen.trials or trials.TRIALS
     collection = _collection(chosen)
     reports, failed = [], False
     wanted = [name.partition(".")[::2] for name in chosen.lessons] or [
@@ -165,7 +165,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     ]
     for name, only in wanted:
         (lesson,) = collection.read([name])
-        found, whole = gate.verify(lesson, collection.exercises(lesson), only, processes)
+        found, whole = gate.verify(lesson, collection.exercises(lesson), only, number)
         reports += found
         for complaint in whole:
             print(f"{lesson.file_name}: {complaint}", file=sys.stderr)

@@ -16,6 +16,7 @@ from autograder.checking.exercise import Exercise
 from autograder.language import LANGUAGES
 from autograder.learner import commands
 from autograder.learner.session import SESSION, Session
+from support.kernel import forked_kernels
 
 LESSON = "gradient_accumulation"
 
@@ -59,6 +60,12 @@ def same_folder() -> Iterator[None]:
     before = os.getcwd()
     yield
     os.chdir(before)
+
+
+@pytest.fixture
+def quick_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that this test starts are forked from a process that has imported torch. This saves 1.9 of 2.1 s."""
+    monkeypatch.setenv("JUPYTER_PATH", str(forked_kernels()))
 
 
 @pytest.fixture(scope="session")

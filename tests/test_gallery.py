@@ -14,6 +14,7 @@ from autograder.authoring.build import COURSE
 from autograder.cli import main
 from autograder.language import LANGUAGES
 from autograder.messages.drawing import WORDS
+from support.kernel import forked_kernels
 
 # For each row of the table of features (B.3 of the reference on pictures) what the text twins must say of it: ids of
 # sentences, with the parameters that the gallery's own graphs give, or facts that are the same in every language.
@@ -51,7 +52,10 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     text = COURSE.files(gallery)[COURSE.notebooks / language / "gallery.ipynb"]
     notebook = nbformat.reads(text, as_version=4)
     folder = str(tmp_path_factory.mktemp(language))
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(forked_kernels()))
+        client.execute()
     return language, notebook
 
 

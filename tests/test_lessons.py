@@ -14,7 +14,7 @@ from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME, Verdict
 from autograder.language import LANGUAGES
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
 
 LESSONS = [*zip(COURSE.read(), cycle(LANGUAGES))]  # the code is the same in both languages
 
@@ -38,7 +38,7 @@ def execute(notebook, folder: Path) -> dict[str, list[Verdict]]:
 def test_a_notebook_runs_untouched_and_then_solved_gets_every_point(lesson, language, tmp_path):
     """As a learner works: run all, write the answers, run all again in the same kernel."""
     notebook = nbformat.read(COURSE.notebooks / language / f"{lesson.file_name}.ipynb", as_version=4)
-    solved = copy.deepcopy(notebook.cells)
+    solved = [cell for cell in copy.deepcopy(notebook.cells) if "two_processes(" not in cell.source]  # 3 s of two cores
     for cell in solved:
         name = cell.id.removeprefix("answer-")
         if name != cell.id:

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import nbformat
+import pytest
 import yaml
 from nbclient import NotebookClient
 
@@ -26,6 +27,7 @@ def block_after(marker: str) -> str:
     return found[1]
 
 
+@pytest.mark.usefixtures("quick_kernels")
 def test_an_exercise_added_by_the_recipe_passes_the_gate(tmp_path, capsys):
     imports = (
         "import torch\n"

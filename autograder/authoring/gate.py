@@ -1,7 +1,7 @@
 """The gate: what `autograder verify` demands of every exercise.
 
 - The solution earns all points, and the stub is not attempted.
-- Every mistake is rejected and recognised as itself in 20 trials: four in each of five processes, on 16 seeds.
+- Every mistake is rejected and recognised as itself in 20 trials: in five processes, on 16 seeds.
 - At least three other right answers pass.
 - No senseless answer, such as one that raises, makes the checker itself fail.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
@@ -30,7 +30,7 @@ from .junk import accepted_helpers, accepted_junk
 from .lint import banned_words, problems
 from .redaction import helpers
 from .source import Lesson
-from .trials import PROCESSES, Trials, try_answers
+from .trials import TRIALS, Trials, try_answers
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 
@@ -60,12 +60,11 @@ class Report:
 
 
 def verify(
-    lesson: Lesson, exercises: dict[str, Exercise], only: str = "", processes: int = PROCESSES
+    lesson: Lesson, exercises: dict[str, Exercise], only: str = "", number: int = TRIALS
 ) -> tuple[list[Report], list[str]]:
     """Return a report for each exercise of a lesson, and the problems of the lesson as a whole.
 
-    If `only` names an exercise, that exercise alone is verified. Each answer is tried four times in each of the
-    `processes`.
+    If `only` names an exercise, that exercise alone is verified. Each answer is tried `number` times.
     Raises BrokenSource if a cell of the lesson cannot be executed, or if an answer ends its process.
     Raises Unknown if the lesson has no exercise `only`.
     """
@@ -75,7 +74,7 @@ def verify(
     chosen = [exercises[only]] if only else list(exercises.values())
     judged = [each for each in chosen if not each.withdrawn and each.name in ran.solutions]
     keys = {each.name: ran.expect(each, PUBLIC_SEED) for each in judged}
-    trials, others = try_answers(lesson, judged, keys, processes), helpers(exercises.values())
+    trials, others = try_answers(lesson, judged, keys, number), helpers(exercises.values())
     reports = []
     for exercise in chosen:
         reports.append(report := _report(exercise))

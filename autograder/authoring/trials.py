@@ -1,11 +1,12 @@
 """Trials of a lesson's right and wrong answers, in several processes.
 
 A verdict must be the same every time. Each answer is therefore judged on the public seed in several new processes.
-Each process also judges the answers on `HIDDEN_SEEDS` seeds of its own.
+Each process judges the answers on hidden seeds of its own too: it makes `PER_PROCESS` trials.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import random
@@ -28,7 +29,7 @@ from ..checking.verdict import Verdict
 from .execute import Ran, run
 from .source import BrokenSource, Lesson
 
-PROCESSES, HIDDEN_SEEDS = 5, 3
+TRIALS, PER_PROCESS = 20, 4
 # Imported before the processes are forked, once for all. Nothing may call backward before the fork.
 _PRELOADED = ["torch", "torch._dynamo", "torch.utils.checkpoint", __name__]
 _BLOCKS = 20_000  # many more than an answer needs
@@ -38,9 +39,9 @@ Trials = dict[tuple[str, str, str], list[Verdict]]
 
 
 def try_answers(
-    lesson: Lesson, chosen: Sequence[Exercise], keys: Mapping[str, Expected], processes: int = PROCESSES
+    lesson: Lesson, chosen: Sequence[Exercise], keys: Mapping[str, Expected], number: int = TRIALS
 ) -> Trials:
-    """Return four verdicts a process on the solution, each alternative and each mistake of the chosen exercises.
+    """Return `number` verdicts on the solution, each alternative and each mistake of the chosen exercises.
 
     `keys` is a dict from exercise name to what is expected on the public seed.
     Raises BrokenSource if a cell of the lesson cannot be executed, or if an answer ends its process.
@@ -48,12 +49,15 @@ def try_answers(
     trials: Trials = defaultdict(list)
     if not chosen:
         return trials
+    processes = math.ceil(number / PER_PROCESS)
+    seeds = [[PUBLIC_SEED, *(f"gate {process}.{n}" for n in range(PER_PROCESS - 1))] for process in range(processes)]
+    seeds[-1] = seeds[-1][: number - PER_PROCESS * (processes - 1)]
     path, encoded = exercises.path_of(chosen[0]), {each.name: keys[each.name].to_json() for each in chosen}
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
     executor = ProcessPoolExecutor(min(processes, os.cpu_count() or 1), context, max_tasks_per_child=1)
     try:
-        for found in executor.map(_try_in_process, *zip(*((lesson, path, encoded, n) for n in range(processes)))):
+        for found in executor.map(_try_in_process, *zip(*((lesson, path, encoded, each) for each in seeds))):
             for answer, verdicts in found.items():
                 trials[answer] += verdicts
     except BrokenProcessPool as error:
@@ -64,23 +68,22 @@ def try_answers(
     return trials
 
 
-def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], process: int) -> Trials:
-    """Return the verdicts of process number `process` on the exercises named in `keys`."""
+def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequence[str]) -> Trials:
+    """Return the verdicts of a new process on the exercises named in `keys`, on each of the seeds."""
     with tempfile.TemporaryDirectory() as tempfile.tempdir:  # deletes the files that wrong answers leave
-        return _try_all(lesson, path, keys, process)
+        return _try_all(lesson, path, keys, seeds)
 
 
-def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], process: int) -> Trials:
+def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequence[str]) -> Trials:
     torch.set_num_threads(1)
-    blocks = _scatter_free_blocks(process)
+    blocks = _scatter_free_blocks(seeds[-1])
     known = exercises.load_path(path)
     ran = run(lesson, known, facts=False)
-    seeds = [f"gate {process}.{number}" for number in range(HIDDEN_SEEDS)]
     trials: Trials = defaultdict(list)
     for name, key in keys.items():
         exercise = known[name]
         answers = [(*each, code_digest(each[2])) for each in _answers(exercise, ran)]
-        for seed in (PUBLIC_SEED, *seeds):
+        for seed in seeds:
             expected = Expected.from_json(key) if seed == PUBLIC_SEED else ran.expect(exercise, seed)
             for kind, own, answer, code in answers:
                 seen = expected.mistakes.get(own) if kind == "mistake" and seed != PUBLIC_SEED else None
@@ -99,7 +102,7 @@ def _answers(exercise: Exercise, ran: Ran) -> Iterator[tuple[str, str, object]]:
         yield "mistake", name, as_answer(exercise, mistake.program, solution)
 
 
-def _scatter_free_blocks(seed: int) -> list[bytearray]:
+def _scatter_free_blocks(seed: str) -> list[bytearray]:
     """Fill the heap and free every second block in an order that depends on `seed`.
 
     New objects then get addresses in another order in each process. A verdict that depends on addresses differs.

@@ -14,6 +14,8 @@ from autograder.learner.replies import Reply
 from autograder.learner.session import SESSION
 from support.kernel import Kernel
 
+pytestmark = pytest.mark.usefixtures("quick_kernels")
+
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)
 CORE = [name for name, exercise in EXERCISES.items() if exercise.core]

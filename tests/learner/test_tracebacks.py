@@ -8,6 +8,7 @@ import pytest
 from nbclient import NotebookClient
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize(
     ("language", "sentence"), [("en", "The first backward() freed"), ("ru", "Первый backward() освободил")]
 )

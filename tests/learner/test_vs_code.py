@@ -15,6 +15,8 @@ from support.solved import as_vs_code_saves_it, grade_id, solved_notebook
 NAME = f"{LESSON.file_name}.ipynb"
 EXERCISES = COURSE.exercises(LESSON)
 
+pytestmark = pytest.mark.usefixtures("quick_kernels")
+
 
 @pytest.fixture
 def saved(tmp_path, language):

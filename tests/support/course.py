@@ -215,12 +215,13 @@ class Course:
     def nbgrader(self, *arguments: str, language: str = "", cwd: Path | None = None) -> str:
         """Run `nbgrader ...` as an instructor would, without an activated environment. Returns its log."""
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder.parent), "LANG": "C.UTF-8"}
-        environment |= {k: v for k, v in os.environ.items() if k == "PYTHONPATH"}
+        environment |= {k: v for k, v in os.environ.items() if k in ("PYTHONPATH", "JUPYTER_PATH")}
         if language:
             environment["AUTOGRADER_LANGUAGE"] = language
         with tempfile.TemporaryDirectory() as folder:
             said = Path(folder, "log")
-            status = _server("nbgrader").run(arguments, cwd or self.folder, environment, said, said)
+            with said.open("w") as out:
+                status = _server("nbgrader").run(arguments, cwd or self.folder, environment, out, out)
             log = said.read_text(encoding="utf-8")
         assert status == 0, f"nbgrader {' '.join(arguments)}\n{log}"
         self.logs[" ".join([*arguments[:1], language]).strip()] = log
@@ -250,13 +251,15 @@ def run_autograder(
 ) -> subprocess.CompletedProcess[str]:
     """Run `autograder ...` in a fork of a process that has imported torch and the grader.
 
-    `first` is Python code that runs in the fork before the command. After `timeout` seconds the command is killed.
+    `first` is Python code that runs in the fork before the command.
+    Raises TimeoutError if the command takes longer than `timeout` seconds; the command is killed then.
     """
     command = [*map(str, arguments)]
     with tempfile.TemporaryDirectory() as folder:
-        out, err = Path(folder, "out"), Path(folder, "err")
-        status = _server("autograder").run(command, cwd or Path.cwd(), dict(os.environ), out, err, first, timeout)
-        return subprocess.CompletedProcess(command, status, out.read_text("utf-8"), err.read_text("utf-8"))
+        said, complaints = Path(folder, "out"), Path(folder, "err")
+        with said.open("w") as out, complaints.open("w") as err:
+            status = _server("autograder").run(command, cwd or Path.cwd(), dict(os.environ), out, err, first, timeout)
+        return subprocess.CompletedProcess(command, status, said.read_text("utf-8"), complaints.read_text("utf-8"))
 
 
 def make_folder(folder: Path) -> None:

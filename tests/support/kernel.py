@@ -1,14 +1,20 @@
-"""A real kernel that is told which notebook and which cell it runs."""
+"""Real kernels: one that is told its notebook and cells, and forked ones."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jupyter_client.manager import start_new_kernel
 from nbformat.notebooknode import NotebookNode
+
+from support import fork_client
+from support.command_server import CommandServer
 
 
 class Kernel:
@@ -55,3 +61,22 @@ class Kernel:
     def close(self) -> None:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+
+
+@cache
+def forked_kernels() -> Path:
+    """Return a folder for JUPYTER_PATH, in which "python3" is a kernel that is forked.
+
+    Such a kernel has imported ipykernel and torch when it starts.
+    """
+    server = CommandServer("kernel")
+    spec = {
+        "argv": [sys.executable, "-I", "-S", fork_client.__file__, server.address, "-f", "{connection_file}"],
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+    }
+    folder = Path(server.address).with_name("jupyter")
+    path = folder / "kernels" / "python3" / "kernel.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    return folder

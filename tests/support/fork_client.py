@@ -1,0 +1,52 @@
+"""A command in a fork of a `CommandServer`, and a program that is a kernel: `fork_client.py ADDRESS ARGUMENTS`.
+
+As a program it passes an interrupt on. When it dies, so does its fork. It imports little, as it stands for a process
+that starts in no time.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+
+
+class Fork:
+    """A fork that runs the command `arguments` of a server's program.
+
+    `files` are the descriptors of its standard input, output and error. `first` is Python code that runs before the
+    command. The fork is killed when the object is closed.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        arguments: Sequence[str],
+        folder: str,
+        environment: Mapping[str, str],
+        files: Sequence[int],
+        first: str = "",
+    ) -> None:
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.connect(address)
+        socket.send_fds(self._connection, [b"\n"], files)
+        request = json.dumps([list(arguments), folder, dict(environment), first])
+        self._connection.sendall(f"{request}\n".encode())
+        self._answers = self._connection.makefile()
+        self.pid = int(self._answers.readline())
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status. Raises TimeoutError after `timeout` seconds."""
+        self._connection.settimeout(timeout)
+        return int(self._answers.readline())
+
+    def close(self) -> None:
+        self._answers.close()
+        self._connection.close()
+
+
+if __name__ == "__main__":
+    fork = Fork(sys.argv[1], sys.argv[2:], os.getcwd(), os.environ, [0, 1, 2])
+    signal.signal(signal.SIGINT, lambda *_: os.killpg(fork.pid, signal.SIGINT))
+    sys.exit(fork.wait())
