@@ -70,6 +70,11 @@ def test_checking_needs_torch_alone() -> None:
         assert packages <= sys.stdlib_module_names, module
 
 
+def test_the_config_of_nbgrader_needs_no_torch() -> None:
+    """It is read by every command of nbgrader."""
+    assert {name for name in closure("autograder.grading.config") if name.partition(".")[0] == "torch"} == set()
+
+
 def test_a_verdict_is_a_leaf() -> None:
     assert imports("autograder.checking.verdict") & MODULES.keys() <= {"autograder.language"}
 

@@ -6,7 +6,7 @@ An instructor's notebook has English and Russian prose, a student's notebook has
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbconvert.preprocessors import TagRemovePreprocessor
@@ -14,9 +14,12 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 
 from .. import __version__
-from ..checking.exercise import Exercise
 from ..language import LANGUAGES
 from .source import CHECK, STUB, BrokenSource, Cell, Lesson, digest
+
+# nbgrader's config imports this module, and needs no torch.
+if TYPE_CHECKING:
+    from ..checking.exercise import Exercise
 
 _START = re.compile(r"(?m)^start\(")
 TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"

@@ -16,11 +16,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..checking.exercise import Exercise
 from ..errors import UserError
 from ..exercises import PACKAGED, bare
+
+# nbgrader's config imports this module, and needs no torch.
+if TYPE_CHECKING:
+    from ..checking.exercise import Exercise
 
 REPOSITORY = Path(__file__).parents[2]
 _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hides this folder

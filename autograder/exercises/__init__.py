@@ -19,12 +19,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..checking.exercise import Exercise
 from ..errors import UserError
 from ..language import Text
 from ..messages.cards import message
+
+# Names and paths are looked up without torch, which nbgrader's config does not need.
+if TYPE_CHECKING:
+    from ..checking.exercise import Exercise
 
 PACKAGED = Path(__file__).parent
 
@@ -178,6 +181,8 @@ def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
     own = modules[""]
     if hasattr(own, "EXERCISES"):
         return {name: getattr(modules[name], name) for name in own.EXERCISES}
+    from ..checking.exercise import Exercise
+
     return {item.name: item for item in vars(own).values() if isinstance(item, Exercise)}
 
 
@@ -214,6 +219,8 @@ def _listed(path: Path) -> tuple[str, ...]:
 
 
 def _exercise(path: Path, name: str) -> Exercise:
+    from ..checking.exercise import Exercise
+
     if not (path / f"{name}.py").is_file():
         raise ImportError(f"EXERCISES names {name}, but there is no {name}.py")
     found = getattr(_module(path, name), name, None)

@@ -116,14 +116,14 @@ def test_a_stub_stands_for_every_program(lesson: str) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_an_extracted_mistake_is_the_same_program(lesson: str) -> None:
-    key = exercises.keys(lesson)
+    key, whole = exercises.keys(lesson), source(lesson)
     for name, exercise in exercises.load(lesson).items():
+        expected = Expected.from_json(key[name])
         for mistake in exercise.mistakes.values() if exercise.asks_for != "dict" else ():
             space: dict[str, Any] = {"__name__": "__main__"}
             program = mistake.program.__name__
-            exec(compile(source(lesson).extract(name, [program]), "<mistake>", "exec"), space)
+            exec(compile(whole.extract(name, [program]), "<mistake>", "exec"), space)
             if exercise.asks_for == "function":
-                expected = Expected.from_json(key[name])
                 verdict = judge(exercise, observe(exercise, space[program], expected.seed), expected, code="other")
                 if mistake.name != "forgets_the_file":  # its error comes from a helper, which the probe takes for ours
                     assert verdict.mistake == mistake.name, (name, verdict.text("en"))
