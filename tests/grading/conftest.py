@@ -11,8 +11,9 @@ import pytest
 from autograder.cli import main
 from autograder.grading import graders
 from autograder.grading.sandbox import fork_server_process
-from support.course import Course
+from support.course import Course, forked_sandbox
 from support.first_gradient import FIRST, SOLVED, TAMPERS
+from support.forked_sandbox import subprocess_with_forks
 from support.regrading import Place, make_place
 from support.submissions import Submission, read
 
@@ -44,6 +45,7 @@ def resident_graders() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graders, "close_graders", lambda: None)
         patch.setattr(fork_server_process, "ForkServerProcess", _NotStarted)  # an engine starts its own
+        patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
         yield
 
 

@@ -1,20 +1,22 @@
-"""A process that runs commands of nbgrader, or of ours, or kernels, in forks of itself.
+"""A process that runs commands of nbgrader, or of ours, kernels, or fork servers, in forks of itself.
 
 The imports take 3.7 of the 4.7 s that a short `nbgrader` command takes, 2.5 of the 6 s of a short `autograder grade`,
 and 1.9 of the 2.1 s in which a kernel starts and imports torch. A fork has the arguments, folder, environment, files
 and exit status of a process of its own. In nbgrader and in a kernel our package is imported by the fork.
 
-The program's arguments are "nbgrader", "autograder" or "kernel", and a Unix socket's address. It ends with its standard
-input, and all forks with it.
+The program's arguments are its kind and the address of its Unix socket; for commands also the address of the process
+that forks their sandbox's fork servers. It ends with its standard input, and all forks with it.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -23,23 +25,30 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, NoReturn
 
+from support.fork_client import Fork
+from support.forked_sandbox import subprocess_with_forks
+
 _BIN = Path(sys.executable).parent
+# What a fork server's process has from its start.
+_SANDBOX = {"HOME": os.environ.get("HOME", "/"), "OMP_NUM_THREADS": "1", "TORCH_COMPILE_DISABLE": "1"}
 
 
 class CommandServer:
-    """The process, from outside. `program` is "nbgrader", "autograder" or "kernel"."""
+    """The process, from outside. `program` is "nbgrader", "autograder", "kernel" or "sandbox"."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, *more: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="forks-")
         self.address = str(Path(self._folder.name, "socket"))
         environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+        environment |= _SANDBOX if program == "sandbox" else {}
         environment |= {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
-        command = [sys.executable, __file__, program, self.address]
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
+        command = [sys.executable, "-m", __name__, program, self.address, *more]
+        tests, pipe = Path(__file__).parents[1], subprocess.PIPE
+        self._process = subprocess.Popen(command, cwd=tests, env=environment, stdin=pipe, stdout=pipe, text=True)
         atexit.register(self.close)
         assert self._process.stdout
         self._process.stdout.readline()  # says that it listens
@@ -59,8 +68,6 @@ class CommandServer:
         `first` is Python code that runs before the command.
         Raises TimeoutError if the command takes longer than `timeout` seconds; the command is killed then.
         """
-        from support.fork_client import Fork  # not for the program, whose path has no `support`
-
         with open(os.devnull) as nothing:
             files = [nothing.fileno(), out.fileno(), err.fileno()]
             fork = Fork(self.address, arguments, str(folder.resolve()), environment, files, first)
@@ -75,10 +82,14 @@ class CommandServer:
         self._folder.cleanup()
 
 
-def _serve(program: str, address: str) -> None:
+def _serve(program: str, address: str, sandbox: str = "") -> None:
     """Fork a handler for every connection, until standard input ends."""
+    if sandbox:
+        fork_server_process = importlib.import_module("autograder.grading.sandbox.fork_server_process")
+        fork_server_process.subprocess = subprocess_with_forks(sandbox)
     main = _import(program)
-    sys.path[:1] = [] if program == "kernel" else [str(_BIN)]  # instead of this folder
+    sys.path[:1] = [] if program in ("kernel", "sandbox") else [str(_BIN)]  # instead of this folder
+    gc.freeze()  # a fork that collected torch's objects would copy all pages of memory
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a handler
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
@@ -95,7 +106,7 @@ def _serve(program: str, address: str) -> None:
 def _handle(connection: socket.socket, program: str, main: Callable[[], object]) -> None:
     """Run a command in a fork. Send the fork's id, then its exit status. Kill the fork when the client goes."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _, files, *_ = socket.recv_fds(connection, 1, 3)
+    _, files, *_ = socket.recv_fds(connection, 1, 4)
     with connection.makefile() as lines:
         request = json.loads(lines.readline())
     fork = os.fork()
@@ -157,6 +168,10 @@ def _import(program: str) -> Callable[[], object]:
     elif program == "autograder":
         importlib.import_module("autograder.grading.grade_command")
         from autograder.cli import main
+    elif program == "sandbox":
+        for name in ("torch._dynamo", "torch.func", "torch.testing", "matplotlib.pyplot", "sympy", "IPython"):
+            importlib.import_module(name)
+        main = partial(runpy.run_module, "autograder.grading.sandbox", run_name="__main__", alter_sys=True)
     else:
         importlib.import_module("torch._dynamo")  # the first step of an optimizer imports it
         os.environ["JPY_PARENT_PID"] = "1"  # is read by the import; without a parent a kernel speaks to a terminal

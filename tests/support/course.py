@@ -243,7 +243,15 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return found
 
 
-_server = cache(CommandServer)
+@cache
+def forked_sandbox() -> str:
+    """Return the address of the process that forks the sandbox's fork servers."""
+    return CommandServer("sandbox").address
+
+
+@cache
+def _server(program: str) -> CommandServer:
+    return CommandServer(program, forked_sandbox())
 
 
 def run_autograder(

@@ -6,6 +6,7 @@ that starts in no time.
 
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -15,8 +16,8 @@ from collections.abc import Mapping, Sequence
 class Fork:
     """A fork that runs the command `arguments` of a server's program.
 
-    `files` are the descriptors of its standard input, output and error. `first` is Python code that runs before the
-    command. The fork is killed when the object is closed.
+    `files` are the descriptors of its standard input, output and error, and of a socket, which has the number 3 there.
+    `first` is Python code that runs before the command. The fork is killed when the object is closed.
     """
 
     def __init__(
@@ -35,6 +36,10 @@ class Fork:
         self._connection.sendall(f"{request}\n".encode())
         self._answers = self._connection.makefile()
         self.pid = int(self._answers.readline())
+
+    def has_ended(self) -> bool:
+        """Return whether `wait` would return at once."""
+        return bool(select.select([self._connection], [], [], 0)[0])
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status. Raises TimeoutError after `timeout` seconds."""
