@@ -28,6 +28,7 @@ from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.cli import main
 from autograder.grading.course.create import make_course
+from autograder.grading.course.hidden_cases import expected_results
 from support.command_server import CommandServer
 from support.submissions import Submission, read
 
@@ -314,5 +315,6 @@ def _make(course: Course, languages: tuple[str, ...], beside: dict[str, str]) ->
     course.logs |= before.logs
     if languages:
         course.release(languages[-1])
+        expected_results(course.folder, course.lesson, COURSE.exercises(course.lesson))  # once, for all copies
     for where, text in ({} if languages else beside).items():
         (course.source.parent / where).write_text(text, encoding="utf-8")
