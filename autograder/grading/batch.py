@@ -35,7 +35,7 @@ from .course.folders import (
 )
 from .course.gradebook import Book, BookClosed
 from .course.grading_data import AssignmentSnapshot, CourseSnapshot
-from .course.registration import register
+from .course.registration import is_registered, register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
 from .requests.found import find_requests, time_of
@@ -99,7 +99,7 @@ class Batch:
         self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()
-            if not book.has(assignment):
+            if not is_registered(course, book, assignment):
                 register(course, assignment)
             book.set_missing_due_date(assignment, applied_due_date(course.root, assignment))
             released, due = book.released(assignment), book.is_due(assignment)

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from autograder.cli import main
-from support.course import Course, files_below
+from support.course import Course, files_below, run_autograder
 from support.first_gradient import NAME, SOLVED, TOTAL
 
 
@@ -22,6 +22,36 @@ def test_a_lost_gradebook_is_filled_again(course: Course) -> None:
         assert main(["grade", str(course.folder), name]) == 0
     assert course.scores() == {"ann": TOTAL}
     assert files_below(course.folder / "release") == before
+
+
+# Kills the process when it writes the third cell of a kind into the gradebook.
+KILL = """
+import os, signal
+from nbgrader.api import Gradebook
+written, write = [], Gradebook.update_or_create_{kind}_cell
+def killed(*arguments, **more):
+    written.append(arguments)
+    if len(written) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return write(*arguments, **more)
+Gradebook.update_or_create_{kind}_cell = killed
+"""
+
+
+@pytest.mark.parametrize("kind", ["grade", "source"])
+def test_a_lost_gradebook_is_filled_again_after_a_kill(kind: str, course: Course) -> None:
+    course.hand_in("ann", SOLVED)
+    with course.gradebook() as gradebook:
+        before = gradebook.find_notebook(NAME, NAME).to_dict()
+        cells = [each.to_dict() for each in gradebook.find_notebook(NAME, NAME).source_cells]
+    (course.folder / "gradebook.db").unlink()
+    assert run_autograder("grade", course.folder, first=KILL.format(kind=kind)).returncode == -9
+    assert main(["grade", str(course.folder)]) == 0
+    assert course.scores() == {"ann": TOTAL}
+    with course.gradebook() as gradebook:
+        notebook = gradebook.find_notebook(NAME, NAME)
+        assert notebook.to_dict() | {"id": "", "num_submissions": 0} == before | {"id": ""}
+        assert len(notebook.source_cells) == len(cells)
 
 
 def test_one_assignment_that_cannot_be_graded_does_not_stop_the_others(

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.source import Lesson
 from support.course import BIN, Course
+from support.first_gradient import LESSON
 from support.forbidden import LANDLOCK, NAMESPACES, forbid
 from support.submissions import all_of, expected_scores, read
 
 
 @pytest.fixture(scope="module")
-def course(lesson_source: Lesson, tmp_path_factory: pytest.TempPathFactory) -> Course:
-    submissions = [each for each in all_of(lesson_source) if each.student in ("solved-en", "mistakes-1")]
-    course = Course.make(tmp_path_factory.mktemp("walls") / "calculus", lesson_source, submissions=submissions)
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    submissions = [each for each in all_of(LESSON) if each.student in ("solved-en", "mistakes-1")]
+    course = Course.make(tmp_path_factory.mktemp("walls") / "calculus", LESSON, submissions=submissions)
     course.hand_in_all()
     return course
 

@@ -11,13 +11,12 @@ from autograder.learner.lab import show_contents
 from autograder.learner.working_copy import prepare
 from autograder.messages.cards import message
 from support.browser import Notebook, as_typed, browser_page, classic_notebook, jupyterlab
+from support.first_gradient import EXERCISES, FIRST, LESSON
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
 
-LESSON, CONTENTS = COURSE.read(["gradient_accumulation", "index"])
-EXERCISES = COURSE.exercises(LESSON)
-WRONG = EXERCISES["accumulate_uneven"]
-MISTAKE = next(iter(WRONG.mistakes.values()))
+(CONTENTS,) = COURSE.read(["index"])
+MISTAKE = next(iter(FIRST.mistakes.values()))
 
 SECOND_BACKWARD = "loss = torch.ones(2, requires_grad=True).exp().sum()\nloss.backward()\nloss.backward()"
 
@@ -57,17 +56,17 @@ def test_the_lesson_works_in_the_browser(work, language):
             card = notebook.card(at[f"check-{exercise.name}"])
             expect(card).to_contain_text(f"✓ {says('state.passed')}")
             expect(card).to_have_attribute("lang", language)
-        notebook.picture(f"{language}-passed", at[f"check-{WRONG.name}"])
+        notebook.picture(f"{language}-passed", at[f"check-{FIRST.name}"])
 
-        notebook.type_into(at[f"answer-{WRONG.name}"], as_typed(MISTAKE.program, WRONG.asks))
-        notebook.run(at[f"answer-{WRONG.name}"])
-        check = at[f"check-{WRONG.name}"]
+        notebook.type_into(at[f"answer-{FIRST.name}"], as_typed(MISTAKE.program, FIRST.asks))
+        notebook.run(at[f"answer-{FIRST.name}"])
+        check = at[f"check-{FIRST.name}"]
         notebook.run(check)
         expect(notebook.card(check)).to_contain_text(f"✗ {says('state.not yet')}")
         expect(notebook.card(check)).to_contain_text(MISTAKE.says.read(language).replace("`", ""))
         notebook.picture(f"{language}-mistake", check)
 
-        hint = notebook.insert_below(check, f'from autograder import hint\nhint("{WRONG.name}")')
+        hint = notebook.insert_below(check, f'from autograder import hint\nhint("{FIRST.name}")')
         expect(notebook.cell(hint).locator(".jp-OutputArea")).to_contain_text(says("hint.title", number=1, total=3))
         notebook.picture(f"{language}-hint", hint)
 
@@ -99,10 +98,10 @@ def test_the_lesson_works_in_classic_notebook_7(work, language):
     name = f"{LESSON.file_name}.ipynb"
     cells = json.loads((work / language / name).read_text(encoding="utf-8"))["cells"]
     at = {cell["metadata"].get("nbgrader", {}).get("grade_id"): index for index, cell in enumerate(cells)}
-    answer, check = at[f"answer-{WRONG.name}"], at[f"check-{WRONG.name}"]
+    answer, check = at[f"answer-{FIRST.name}"], at[f"check-{FIRST.name}"]
     with classic_notebook(work) as address, browser_page() as page:
         notebook = Notebook.open(page, address.replace("tree?", f"notebooks/{language}/{name}?"))
-        notebook.type_into(answer, solutions(WRONG)[0])
+        notebook.type_into(answer, solutions(FIRST)[0])
         notebook.run_all()
         expect(notebook.card(check)).to_contain_text(f"✓ {message('state.passed').read(language)}")
         notebook.save()

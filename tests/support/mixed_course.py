@@ -62,8 +62,8 @@ class MixedCourse:
         self.secret = (self.folder / "secret").read_text(encoding="utf-8").strip()
 
     @classmethod
-    def make(cls, folder: Path) -> MixedCourse:
-        """Make a course with one submission of each kind, numbered 0."""
+    def make(cls, folder: Path, pause: float) -> MixedCourse:
+        """Make a course with one submission of each kind, numbered 0. Honest ones sleep `pause` seconds."""
         first, *others = (Course(folder, lesson) for lesson in COURSE.read(list(_LESSONS)))
         made = cls(Course.make(folder, first.lesson, languages=["en"]))
         for other in others:
@@ -72,7 +72,8 @@ class MixedCourse:
             released = read(each.released("en"))
             for submission in all_of(each.lesson):
                 if submission.language == "en" and submission.student.startswith(_HONEST):
-                    each.hand_in(f"{each.lesson.name}.{submission.student}-0", submission.notebook(released))
+                    slow = with_cell(submission.notebook(released), f"import time\ntime.sleep({pause})")
+                    each.hand_in(f"{each.lesson.name}.{submission.student}-0", slow)
             for kind, text in _BROKEN.items():
                 each.hand_in(f"{each.lesson.name}.{kind}-0", text)
         solved = all_of(others[0].lesson)[0].notebook(read(others[0].released("en")))

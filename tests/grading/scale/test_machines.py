@@ -23,14 +23,15 @@ from support.postgres import Postgres
 
 pytestmark = pytest.mark.long
 
-COUNT = int(os.environ.get("SCALE_SUBMISSIONS", "120"))
+COUNT = int(os.environ.get("SCALE_SUBMISSIONS", "60"))
+PAUSE = 0 if COUNT > 1000 else 0.4  # seconds, so that the kills come before few submissions are graded
 DATABASES = ["postgresql", "sqlite"] if COUNT > 1000 else ["postgresql"]  # other tests of Dask use SQLite
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[MixedCourse, dict[str, Any]]:
     """Return a course with a submission of each kind, and the results of a single machine by kind."""
-    kinds = MixedCourse.make(tmp_path_factory.mktemp("one") / "calculus")
+    kinds = MixedCourse.make(tmp_path_factory.mktemp("one") / "calculus", PAUSE)
     copied = MixedCourse(kinds.course.copy(tmp_path_factory.mktemp("graded")))
     grader = copied.start()
     grader.communicate()
