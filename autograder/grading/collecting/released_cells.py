@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...errors import UserError
 from ..course.gradebook import Book, ReleasedNotebook
+from ..course.registration import is_registered
 from ..course.settings import CourseSettings
 from ..submission.sanitize import Released, grade_id_of, load, parse, source_of
 
@@ -22,7 +23,10 @@ def released_notebooks(course: CourseSettings, book: Book) -> dict[str, Mapping[
     )
     if not names:
         raise UserError(f"{course.root} has no assignment: `autograder course` puts the lessons there")
-    return {name: book.released(name) if book.has(name) else _from_source(sources / name) for name in names}
+    return {
+        name: book.released(name) if is_registered(course, book, name) else _from_source(sources / name)
+        for name in names
+    }
 
 
 def _from_source(folder: Path) -> dict[str, ReleasedNotebook]:

@@ -24,7 +24,7 @@ from support.postgres import Postgres
 pytestmark = pytest.mark.long
 
 COUNT = int(os.environ.get("SCALE_SUBMISSIONS", "60"))
-PAUSE = 0 if COUNT > 1000 else 0.4  # seconds, so that the kills come before few submissions are graded
+PAUSE = 0 if COUNT > 1000 else 0.4  # seconds that a submission sleeps: workers must not finish before the kills
 DATABASES = ["postgresql", "sqlite"] if COUNT > 1000 else ["postgresql"]  # other tests of Dask use SQLite
 
 
