@@ -22,7 +22,7 @@ from ..submission.scores import SaveVerdicts
 from .rubric import ShowRubric
 from .safe_html import Harmless
 
-# Names, not classes: only the commands that use them import torch then. Any other command takes 1.9 s less.
+# Names, not classes: only the commands that use them import torch then. Any other command takes 1.6 s less.
 _AUTOGRADE, _FEEDBACK = f"{__package__}.autograde.", f"{__package__}.feedback_exporter."
 
 
