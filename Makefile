@@ -6,9 +6,9 @@ BIN := .venv/bin
 QUICK := checking messages pictures learner/test_check.py test_architecture.py test_docstrings.py test_measure.py
 
 # Whole files, so that their courses and engines are made once; the files marked as long begin first.
-WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: install lab test quick screenshots wheel
+.PHONY: install lab test mypy pytest quick screenshots wheel
 
 install: .venv/installed
 
@@ -16,7 +16,8 @@ install: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m compileall -qq -j 0 $(dir $(BIN))lib || true  # on all processors; some packages hold broken files
 	@touch $@
 
 # LANGUAGE in the environment belongs to gettext: only the one on make's command line chooses.
@@ -26,8 +27,14 @@ lab: install
 test: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(MAKE) --jobs=2 mypy pytest
+
+mypy: install
 	$(BIN)/mypy
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
+
+# One thread of torch for each worker: more would wait for one another.
+pytest: install
+	OMP_NUM_THREADS=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
 
 quick: install
 	$(BIN)/ruff check .
