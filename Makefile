@@ -6,7 +6,7 @@ BIN := .venv/bin
 QUICK := checking messages pictures learner/test_check.py test_architecture.py test_docstrings.py test_measure.py
 
 # Whole files, so that their courses and engines are made once; the files marked as long begin first.
-WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
 .PHONY: install lab test mypy pytest quick screenshots wheel
 
@@ -32,9 +32,8 @@ test: install
 mypy: install
 	$(BIN)/mypy
 
-# One thread of torch for each worker: more would wait for one another.
 pytest: install
-	OMP_NUM_THREADS=1 PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
 
 quick: install
 	$(BIN)/ruff check .

@@ -49,17 +49,23 @@ PLOTS: dict[str, Callable[[], Any]] = {
 }
 
 
+def open_figures() -> list[int]:
+    """Return the numbers of pyplot's figures. Cells of lessons that other tests ran leave some."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot.get_fignums() if pyplot else []
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", PLOTS)
 def test_every_plot_is_a_picture_and_a_text(kind: str, language: str) -> None:
     SESSION.language = language
     made = PLOTS[kind]()
-    before = dict(matplotlib.rcParams)
+    before, figures = dict(matplotlib.rcParams), open_figures()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         svg, png, text, metadata = shown(made)
     assert dict(matplotlib.rcParams) == before
-    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    assert open_figures() == figures
     assert text == repr(made) == str(made)
     size = metadata["image/png"]
     assert (2 * size["width"], 2 * size["height"]) == pytest.approx(struct.unpack(">II", png[16:24]), abs=2)

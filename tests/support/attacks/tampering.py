@@ -348,10 +348,11 @@ _thread.start_new_thread(later, ())
         """
 import threading, time
 import autograder.checking.allocations as allocations
-true, wake = allocations.LiveBytes.peak, threading.Event()
+true, wake, awake = allocations.LiveBytes.peak, threading.Event(), threading.Event()
 def later():
     while wake.wait():
         wake.clear()
+        awake.set()
         allocations.LiveBytes.peak = property(lambda self: 0)
         time.sleep(0.001)
         allocations.LiveBytes.peak = true
@@ -363,6 +364,7 @@ threading.Thread(target=later, daemon=True).start()
 _train = train_epoch
 def train_epoch(*args):
     wake.set()
+    awake.wait()
     return _train(*args)
 """
         },
