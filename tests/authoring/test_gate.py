@@ -57,6 +57,7 @@ CORE = [
     "measure",
     "learner.commands",
     "learner.history",
+    "learner.working_copy",
     "pictures.draw",
     "pictures.plots.jacobian",
 ]

@@ -10,7 +10,10 @@ import pytest
 
 from autograder.cli import main
 from autograder.grading import graders
-from autograder.grading.sandbox import fork_server_process
+from autograder.grading.limits import Limits
+from autograder.grading.sandbox import fork_server_process, restarting_engine
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.fork_server_process import ForkServerProcess
 from support.course import Course, forked_sandbox
 from support.first_gradient import FIRST, SOLVED, TAMPERS
 from support.forked_sandbox import subprocess_with_forks
@@ -45,8 +48,15 @@ def resident_graders() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graders, "close_graders", lambda: None)
         patch.setattr(fork_server_process, "ForkServerProcess", _NotStarted)  # an engine starts its own
-        patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
+        patch.setattr(restarting_engine, "Engine", _forked_engine)
         yield
+
+
+def _forked_engine(limits: Limits, *, wall: str, starting: ForkServerProcess | None) -> Engine:
+    """Return a grader's engine whose fork server is a fork. Engines that tests make themselves start a real one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
+        return Engine(limits, wall=wall, starting=starting)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from autograder.authoring.source import Lesson
 from support import attacks
 from support.attacks.attack import HALF, Attack
-from support.course import Course, run_autograder
+from support.course import BIN, Course
 from support.submissions import Submission, all_of, expected_scores, read
 
 pytestmark = pytest.mark.long
@@ -79,7 +80,8 @@ def _hostile(attack: Attack, course: Course) -> dict[str, Any]:
 
 def test_honest_and_hostile_submissions_are_graded_side_by_side(course: Course) -> None:
     before = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
-    done = run_autograder("grade", course.folder, "--json", timeout=500)
+    command = [BIN / "autograder", "grade", course.folder, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
     results = {each["student"]: each for each in json.loads(done.stdout)[course.name]}
 
     for submission in course.submissions:
