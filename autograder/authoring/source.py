@@ -78,7 +78,10 @@ class Cell:
 
     @property
     def role(self) -> tuple[str, str] | None:
-        """The cell's part in an exercise and the exercise's name, such as ("answer", "accumulate_uneven"), or None."""
+        """The cell's part in an exercise and the exercise's name, or None.
+
+        An example is ("answer", "accumulate_uneven").
+        """
         return next(((role, str(self.metadata[role])) for role in ROLES if role in self.metadata), None)
 
 
@@ -99,7 +102,10 @@ class Lesson:
 
     @property
     def files(self) -> Path:
-        """The folder of the lesson's data files. It is beside the lesson source and has the same name without `.py`."""
+        """The folder of the lesson's data files.
+
+        It is beside the lesson source and has the same name without `.py`.
+        """
         return self.path.with_suffix("")
 
     @property

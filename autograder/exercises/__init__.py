@@ -88,7 +88,10 @@ def lessons() -> list[str]:
 
 
 def bare(lesson: str) -> str:
-    """Return a lesson's name without its number, such as gradient_accumulation for 03_gradient_accumulation."""
+    """Return a lesson's name without its number.
+
+    An example is gradient_accumulation for 03_gradient_accumulation.
+    """
     number, _, rest = lesson.partition("_")
     return rest if number.isdigit() and rest else lesson
 
@@ -151,7 +154,10 @@ def module_files(path: Path) -> dict[str, Path]:
 
 
 def mistakes_of(exercise: str) -> str:
-    """Return the name of the module that registers the mistakes of an exercise, if its own module does not."""
+    """Return the name of the module for the mistakes of an exercise.
+
+    A lesson has this module if the exercise's own module does not register the mistakes.
+    """
     return f"{exercise}_mistakes"
 
 
@@ -174,7 +180,7 @@ def load_path(path: Path) -> dict[str, Exercise]:
 
 
 def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
-    """Return a dict from name to exercise, as a lesson's imported modules define them, in the lesson's order.
+    """Return a dict from name to exercise, in the order of a lesson's imported modules.
 
     `modules` maps module names to modules, with the names that `module_files` uses.
     """
@@ -233,7 +239,10 @@ def _exercise(path: Path, name: str) -> Exercise:
 
 @cache
 def _module(path: Path, name: str = "") -> ModuleType:
-    """Import a module of the lesson at `path`: the module `name`, or by default the package or only module itself."""
+    """Import the module `name` of the lesson at `path`.
+
+    By default this is the lesson's package, or its only module.
+    """
     if path.parent == PACKAGED:
         return importlib.import_module(f"{__name__}.{path.name}{name and '.'}{name}")
     lesson = f"private_exercises.{path.stem}"

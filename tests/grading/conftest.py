@@ -53,7 +53,10 @@ def resident_graders() -> Iterator[None]:
 
 
 def _forked_engine(limits: Limits, *, wall: str, starting: ForkServerProcess | None) -> Engine:
-    """Return a grader's engine whose fork server is a fork. Engines that tests make themselves start a real one."""
+    """Return a grader's engine whose fork server is a fork.
+
+    Engines that tests make themselves start a real one.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
         return Engine(limits, wall=wall, starting=starting)

@@ -75,7 +75,10 @@ print(found)
 
 
 def test_no_object_in_memory_is_a_program(engine: Engine) -> None:
-    """Look at every code object of a child, as only our own worker may: the audit hook refuses it to a student."""
+    """Look at every code object of a child, as only our own worker may.
+
+    The audit hook refuses it to a student.
+    """
     names = {
         mistake.program.__name__
         for lesson in LESSONS
@@ -99,7 +102,10 @@ def test_no_object_in_memory_is_a_program(engine: Engine) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_a_stub_stands_for_every_program(lesson: str) -> None:
-    """The redacted lesson has the same exercises with the same texts, no mistake does anything, no table is there."""
+    """The redacted lesson has the same exercises with the same texts.
+
+    No mistake does anything, no table is there.
+    """
     modules = exercises.modules_of(f"autograder.exercises.{lesson}", source(lesson).redacted())
     redacted, whole = exercises.defined_in(modules), exercises.load(lesson)
     assert list(redacted) == list(whole)

@@ -104,7 +104,10 @@ def _serve(program: str, address: str, sandbox: str = "") -> None:
 
 
 def _handle(connection: socket.socket, program: str, main: Callable[[], object]) -> None:
-    """Run a command in a fork. Send the fork's id, then its exit status. Kill the fork when the client goes."""
+    """Run a command in a fork, and kill the fork when the client goes.
+
+    Sends the fork's id, then its exit status.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, files, *_ = socket.recv_fds(connection, 1, 4)
     with connection.makefile() as lines:

@@ -1,7 +1,7 @@
-"""A command in a fork of a `CommandServer`, and a program that is a kernel: `fork_client.py ADDRESS ARGUMENTS`.
+"""A client of `CommandServer`, as a class and as a kernel's program.
 
-As a program it passes an interrupt on. When it dies, so does its fork. It imports little, as it stands for a process
-that starts in no time.
+The program's arguments are the server's ADDRESS and those of the kernel. As a program it passes an interrupt on. When
+it dies, so does its fork. It imports little, as it stands for a process that starts in no time.
 """
 
 import json

@@ -45,5 +45,8 @@ class _ForkServer:
 
 
 def subprocess_with_forks(address: str) -> SimpleNamespace:
-    """Return what stands for `subprocess` in `fork_server_process`. `address` is that of a `CommandServer`."""
+    """Return a stand-in for `subprocess` in the module `fork_server_process`.
+
+    `address` is that of a `CommandServer`.
+    """
     return SimpleNamespace(Popen=partial(_ForkServer, address), DEVNULL=subprocess.DEVNULL)

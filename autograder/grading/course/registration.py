@@ -26,9 +26,10 @@ def is_registered(course: CourseSettings, book: Book, assignment: str) -> bool:
 
 
 def register(course: CourseSettings, assignment: str) -> None:
-    """Add an assignment to the gradebook from its source notebooks, as `nbgrader generate_assignment` does.
+    """Add an assignment to the gradebook from its source notebooks.
 
-    The release folder is not touched. The caller must hold the assignment's lock.
+    The gradebook is then as after `nbgrader generate_assignment`. The release folder is not touched. The caller must
+    hold the assignment's lock.
     Raises UserError with the remedy if there is no source notebook, or nbgrader rejects the notebook.
     """
     source = course.source(assignment)

@@ -54,7 +54,10 @@ def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
 
 
 def _is_harmless(outcome: Outcome, notebook: Any, attack: Attack) -> None:
-    """Nothing that should not have been read, no script, no verdict but the grader's own; and it can be written."""
+    """Check that a graded notebook can be written and holds nothing harmful.
+
+    Harmful are a secret, a script, and a verdict that is not the grader's own.
+    """
     written = nbformat.writes(notebook)
     assert len(written.encode()) < 64 << 20
     assert "NaN" not in written
@@ -79,9 +82,9 @@ def _is_harmless(outcome: Outcome, notebook: Any, attack: Attack) -> None:
 
 
 def _nothing_is_left(notebook: Any, wall: str) -> None:
-    """The submission's first cell has told its process and its process namespace, where none may be any more.
+    """Check that no process of a submission is left.
 
-    Without a namespace of its own, it is one process.
+    Its first cell has told its process and its process namespace. Without a namespace of its own, it is one process.
     """
     told = [output.get("text", "").strip() for output in notebook.cells[0].outputs]
     if not told:

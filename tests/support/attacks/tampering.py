@@ -456,7 +456,10 @@ def found(frame):
 
 
 def _meter_emptied(how: str) -> dict[str, str]:
-    """Return the answer that uses too many bytes, and before it calls `found(frame)` with a frame that it gets so."""
+    """Return the answer that uses too many bytes, after a line that gets a frame.
+
+    `how` is the source that gets the frame and calls `found(frame)`.
+    """
     body = how.strip().replace("\n", "\n    ")
     return {"train_epoch": f"{_TRAIN}{_EMPTIES}\ndef train_epoch(*case):\n    {body}\n    return _train(*case)\n"}
 
