@@ -40,7 +40,7 @@ from support.attacks.defence import assert_no_gain
 
 pytestmark = pytest.mark.long
 
-LIMITS = Limits(cell_seconds=2, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
+LIMITS = Limits(cell_seconds=1, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
 
 @pytest.fixture(scope="module")

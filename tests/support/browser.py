@@ -52,7 +52,6 @@ def tell():
 @contextmanager
 def _server(work, code):
     """A Jupyter server that `code` starts and whose address it prints, with settings of nobody."""
-    interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # off in background jobs
     nobody = work.parent / "nobody"
     env = {
         **os.environ,
@@ -63,7 +62,7 @@ def _server(work, code):
         "JUPYTERLAB_WORKSPACES_DIR": str(nobody / "workspaces"),
     }
     with (work / "jupyter.log").open("w") as log:
-        command = [sys.executable, "-c", f"{interruptible}; from pathlib import Path\n{code}"]
+        command = [sys.executable, "-c", f"from pathlib import Path\n{code}"]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=env)
         try:
             line = server.stdout.readline()
@@ -71,7 +70,7 @@ def _server(work, code):
             assert address, f"no address in {line!r}: {(work / 'jupyter.log').read_text()}"
             yield address[0]
         finally:
-            server.send_signal(2)
+            server.terminate()
             server.wait(30)
             server.stdout.close()
 
@@ -97,12 +96,22 @@ def as_typed(program, name):
     return ast.unparse(function)
 
 
+# Whether the server knows an idle kernel of the page's notebook, and the page is connected to it.
+_CONNECTED = """async () => {
+    const {baseUrl, token} = JSON.parse(document.getElementById("jupyter-config-data").textContent);
+    const sessions = await (await fetch(`${baseUrl}api/sessions?token=${token}`)).json();
+    const mine = sessions.find(each => decodeURI(location.pathname).endsWith(`/${each.path}`));
+    return mine && mine.kernel.connections && mine.kernel.execution_state === "idle";
+}"""
+
+
 class Notebook:
     """A notebook open in JupyterLab or Notebook 7, used by its cells' positions."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+        page.wait_for_function(_CONNECTED)  # before, the indicator says idle, but cells that are run are forgotten
         self.wait_until_idle()
 
     @classmethod

@@ -1,7 +1,7 @@
 """A client of `CommandServer`, as a class and as a kernel's program.
 
-The program's arguments are the server's ADDRESS and those of the kernel. As a program it passes an interrupt on. When
-it dies, so does its fork. It imports little, as it stands for a process that starts in no time.
+The program's arguments are the server's ADDRESS and those of the kernel. As a program it passes an interrupt on, and
+ends when its parent does. When it dies, so does its fork. It imports little, as it stands for a process that starts in no time.
 """
 
 import json
@@ -37,9 +37,9 @@ class Fork:
         self._answers = self._connection.makefile()
         self.pid = int(self._answers.readline())
 
-    def has_ended(self) -> bool:
-        """Return whether `wait` would return at once."""
-        return bool(select.select([self._connection], [], [], 0)[0])
+    def has_ended(self, seconds: float = 0) -> bool:
+        """Return whether the command has ended. Waits up to `seconds` for its end."""
+        return bool(select.select([self._connection], [], [], seconds)[0])
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status. Raises TimeoutError after `timeout` seconds."""
@@ -54,4 +54,8 @@ class Fork:
 if __name__ == "__main__":
     fork = Fork(sys.argv[1], sys.argv[2:], os.getcwd(), os.environ, [0, 1, 2])
     signal.signal(signal.SIGINT, lambda *_: os.killpg(fork.pid, signal.SIGINT))
+    parent = os.getppid()
+    while not fork.has_ended(1):
+        if os.getppid() != parent:
+            sys.exit(1)
     sys.exit(fork.wait())
