@@ -99,7 +99,8 @@ def as_typed(program, name):
 # Whether the server knows an idle kernel of the page's notebook, and the page is connected to it.
 _CONNECTED = """async () => {
     const {baseUrl, token} = JSON.parse(document.getElementById("jupyter-config-data").textContent);
-    const sessions = await (await fetch(`${baseUrl}api/sessions?token=${token}`)).json();
+    const headers = token ? {Authorization: `token ${token}`} : {};  // a hub's page has a cookie instead
+    const sessions = await (await fetch(`${baseUrl}api/sessions`, {headers})).json();
     const mine = sessions.find(each => decodeURI(location.pathname).endsWith(`/${each.path}`));
     return mine && mine.kernel.connections && mine.kernel.execution_state === "idle";
 }"""
