@@ -1,7 +1,7 @@
 """Trials of a lesson's right and wrong answers, in several processes.
 
 A verdict must be the same every time. Each answer is therefore judged on the public seed in several new processes.
-Each process judges the answers on hidden seeds of its own too: it makes `PER_PROCESS` trials.
+Each process first judges the answers on hidden seeds of its own: it makes `PER_PROCESS` trials.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def try_answers(
     if not chosen:
         return trials
     processes = math.ceil(number / PER_PROCESS)
-    seeds = [[PUBLIC_SEED, *(f"gate {process}.{n}" for n in range(PER_PROCESS - 1))] for process in range(processes)]
+    seeds = [[*(f"gate {process}.{n}" for n in range(PER_PROCESS - 1)), PUBLIC_SEED] for process in range(processes)]
     seeds[-1] = seeds[-1][: number - PER_PROCESS * (processes - 1)]
     path, encoded = exercises.path_of(chosen[0]), {each.name: keys[each.name].to_json() for each in chosen}
     context = multiprocessing.get_context("forkserver")
@@ -76,7 +76,7 @@ def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: 
 
 def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequence[str]) -> Trials:
     torch.set_num_threads(1)
-    blocks = _scatter_free_blocks(seeds[-1])
+    blocks = _scatter_free_blocks(seeds[0])
     known = exercises.load_path(path)
     ran = run(lesson, known, facts=False)
     trials: Trials = defaultdict(list)

@@ -19,8 +19,9 @@ def test_other_packages_are_blocked(tmp_path):
 
 
 def test_the_gate_is_green_with_torch_alone(tmp_path):
-    # Two trials, on the public seed and a hidden one: authors run the whole gate when they change a lesson.
-    code = "import sys; from autograder.cli import main; sys.exit(main(['verify', '--json', '--trials=2']))"
+    # One trial, on a hidden seed: authors run the whole gate when they change a lesson. `test_build` compares what two
+    # processes find on the public seed.
+    code = "import sys; from autograder.cli import main; sys.exit(main(['verify', '--json', '--trials=1']))"
     done = run_without(BEYOND_TORCH, tmp_path, code)
     assert (done.returncode, done.stderr) == (0, "")
     reports = json.loads(done.stdout)

@@ -52,6 +52,12 @@ def resident_graders() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def quick_fork_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork servers that the test starts are forks, which saves 2.2 of 2.7 s for each."""
+    monkeypatch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
+
+
 def _forked_engine(limits: Limits, *, wall: str, starting: ForkServerProcess | None) -> Engine:
     """Return a grader's engine whose fork server is a fork.
 

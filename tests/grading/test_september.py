@@ -20,7 +20,7 @@ from support.september.schedule import plan
 
 pytestmark = pytest.mark.long
 
-STUDENTS = int(os.environ.get("SEPTEMBER_STUDENTS", 60))
+STUDENTS = int(os.environ.get("SEPTEMBER_STUDENTS", 40))
 SEED = 20240901
 CREDIT, NEW_CREDIT = 80, 70  # percent on the first late day, before and after the rule was changed
 
@@ -30,7 +30,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     """The class. Each test goes on where the one before has ended."""
     chance = random.Random(SEED)
     people = make_people(STUDENTS, chance)
-    handed_in = plan(people, make_teams(people, STUDENTS // 30), chance)
+    handed_in = plan(people, make_teams(people, STUDENTS // 20), chance)
     return Classroom(tmp_path_factory.mktemp("september"), people, handed_in, CREDIT)
 
 

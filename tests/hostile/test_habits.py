@@ -54,15 +54,9 @@ def _notebook(assignment: Assignment, habit: Habit) -> dict[str, Any]:
     """The solved assignment with a habit in it."""
     answer = f"{assignment.solved['accumulate_equal']}\n{habit.answer}"
     raw = assignment.notebook({**assignment.solved, "accumulate_equal": answer}, first=habit.cell)
-    raw["cells"] = [cell for cell in raw["cells"] if not _is_picture(cell)]
     imports = next(cell for cell in raw["cells"] if cell["source"].startswith("import torch"))
     imports["source"] = f"{habit.top}\n{imports['source']}"
     return raw
-
-
-def _is_picture(cell: dict[str, Any]) -> bool:
-    """A cell of the lesson's own that shows something and takes time."""
-    return cell["source"].startswith("from autograder") and "start(" not in cell["source"] and not cell["metadata"]
 
 
 @pytest.fixture(scope="module")

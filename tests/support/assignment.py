@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -74,7 +73,8 @@ class Assignment:
         role, _, name = cell["metadata"].get("nbgrader", {}).get("grade_id", "").partition("-")
         if role:
             return name in self.asked
-        return re.search("^(import torch|from autograder import)", cell["source"], re.M) is not None
+        source = cell["source"]
+        return source.startswith("import torch") or "\nstart(" in source  # pictures take time
 
 
 def code_cell(name: str, source: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A client of `CommandServer`, as a class and as a kernel's program.
 
 The program's arguments are the server's ADDRESS and those of the kernel. As a program it passes an interrupt on, and
-ends when its parent does. When it dies, so does its fork. It imports little, as it stands for a process that starts in no time.
+ends when its parent does. When it dies, so does its fork. It imports little, as it stands for a process that starts in
+no time.
 """
 
 import json

@@ -39,7 +39,7 @@ DOUBLED = "numbers = [1, 2]\nawaited = 3\nnumbers"  # a cell that is rehearsed
 
 
 @pytest.fixture
-def engine() -> Iterator[Engine]:
+def engine(quick_fork_servers: None) -> Iterator[Engine]:
     with Engine() as engine:
         yield engine
 
