@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pytest
 
 from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
 from autograder.grading.limits import FULL, Limits
+from autograder.grading.sandbox import student_process
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
@@ -120,6 +122,7 @@ def open_assignment(
     judge = LessonJudge(hidden.expected_results(folder / "course", lesson, exercises))
     released = released_cells(blank)
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
-    with Engine(limits, wall=wall) as engine:
+    with Engine(limits, wall=wall) as engine, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(student_process, "_GRACE", 1.0)  # what ignores its time limit computes 2 s less
         warm_up(engine, lesson, exercises, {})
         yield Assignment(engine, judge, released, blank, solved, folder / "course", asked)
