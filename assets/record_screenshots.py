@@ -128,7 +128,8 @@ def record(page: Page, name: str, language: str, source: Path, clicks: int = 0) 
 def main(names: Iterable[str]) -> None:
     """Record the screenshots with these names, or all."""
     wanted = [*names] or NAMES
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    browsers = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, browsers)), None)
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = Path(temporary)
         os.environ["AUTOGRADER_HOME"] = str(folder / "records")

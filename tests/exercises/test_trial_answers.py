@@ -10,11 +10,14 @@ A file `answers/LESSON.py` belongs to the lesson LESSON (without its number). It
 
 `verdict` is "passed" or "refused". `mistake` is left out, or names the mistake that the check must recognise, or is ""
 if the check must not name any.
+
+Answers are judged on the public seed. The environment variable TRIAL_SEED names a hidden seed in its place.
 """
 
 from __future__ import annotations
 
 import linecache
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -33,7 +36,7 @@ from autograder.checking.judge import judge, screen
 from autograder.checking.observe import code_digest, observe
 
 ANSWERS = Path(__file__).parent / "answers"
-SEEDS = (PUBLIC_SEED, "trial")
+SEED = os.environ.get("TRIAL_SEED", PUBLIC_SEED)
 CELL = re.compile(r"^# %%(.*)\n", re.M)
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
@@ -73,10 +76,10 @@ def lesson_run(name: str) -> Ran:
 
 
 @cache
-def expected(lesson: str, exercise: str, seed: str) -> Expected:
-    if seed == PUBLIC_SEED:
+def expected(lesson: str, exercise: str) -> Expected:
+    if SEED == PUBLIC_SEED:
         return Expected.from_json(exercises.keys(lesson)[exercise])
-    return lesson_run(lesson).expect(exercises.find(exercise, lesson), seed)
+    return lesson_run(lesson).expect(exercises.find(exercise, lesson), SEED)
 
 
 @pytest.mark.parametrize("answer", [answer for _, answer in FOUND], ids=[name for name, _ in FOUND])
@@ -89,12 +92,9 @@ def test_an_answer_gets_the_verdict_it_deserves(answer: Answer, tmp_path, monkey
     linecache.cache[name] = (len(answer.source), None, lines, name)  # as in a notebook: `code_digest` reads the source
     exec(compile(answer.source, name, "exec"), namespace)
     given = namespace.get(exercise.asks)
-    for seed in SEEDS:
-        known = expected(answer.lesson, answer.exercise, seed)
-        verdict = screen(exercise, namespace) or judge(
-            exercise, observe(exercise, given, seed), known, code_digest(given)
-        )
-        assert (verdict.state == "passed") == (answer.verdict == "passed"), verdict.text("en")
-        assert verdict.state in ("passed", "not yet"), verdict.text("en")
-        if answer.mistake is not None:
-            assert (verdict.mistake or "") == answer.mistake, verdict.text("en")
+    known = expected(answer.lesson, answer.exercise)
+    verdict = screen(exercise, namespace) or judge(exercise, observe(exercise, given, SEED), known, code_digest(given))
+    assert (verdict.state == "passed") == (answer.verdict == "passed"), verdict.text("en")
+    assert verdict.state in ("passed", "not yet"), verdict.text("en")
+    if answer.mistake is not None:
+        assert (verdict.mistake or "") == answer.mistake, verdict.text("en")
