@@ -79,7 +79,10 @@ def cells_page(name: str, language: str, folder: Path) -> Path:
 
 
 def make_report(folder: Path) -> dict[str, Path]:
-    """Grade a class in the new folder `folder`, each student with another mistake; return the report by language."""
+    """Grade a class in the new folder `folder`. Returns the report's path by language.
+
+    The students make different mistakes.
+    """
     autograder, nbgrader = ([sys.executable, "-m", package] for package in ("autograder", "nbgrader"))
     subprocess.run([*autograder, "course", folder], check=True, capture_output=True)
     subprocess.run([*nbgrader, "generate_assignment", LESSON], cwd=folder, check=True, capture_output=True)
@@ -113,7 +116,10 @@ def answer(exercise: exercises.Exercise, number: int) -> str:
 
 
 def record(page: Page, name: str, language: str, source: Path, clicks: int = 0) -> None:
-    """Write the screenshot of the page in the file `source`. `clicks` is the number of steps to go forward."""
+    """Write the screenshot of the page in the file `source`.
+
+    `clicks` is the number of steps to go forward.
+    """
     page.goto(source.as_uri())
     for _ in range(clicks):
         page.locator("[data-steps] button").last.click()

@@ -52,10 +52,15 @@ def resident_graders() -> Iterator[None]:
         yield
 
 
+def _fork_fork_servers(patch: pytest.MonkeyPatch) -> None:
+    """Replace new processes of fork servers by forks while `patch` lasts."""
+    patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
+
+
 @pytest.fixture
 def quick_fork_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork servers that the test starts are forks, which saves 2.2 of 2.7 s for each."""
-    monkeypatch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
+    _fork_fork_servers(monkeypatch)
 
 
 def _forked_engine(limits: Limits, *, wall: str, starting: ForkServerProcess | None) -> Engine:
@@ -64,7 +69,7 @@ def _forked_engine(limits: Limits, *, wall: str, starting: ForkServerProcess | N
     Engines that tests make themselves start a real one.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
+        _fork_fork_servers(patch)
         return Engine(limits, wall=wall, starting=starting)
 
 

@@ -40,7 +40,10 @@ def test_an_attack_does_not_pay(attack: Attack, assignment: Assignment) -> None:
 
 @pytest.mark.parametrize("cells_after", [0, 2000])
 def test_who_ends_right_after_a_check_keeps_its_points(assignment: Assignment, cells_after: int) -> None:
-    """The cells after a check are sent to it before it has shown that nothing was replaced: it shows that first."""
+    """The child shows that nothing was replaced before it runs the cells after a check.
+
+    It has these cells already: the grader does not wait between requests.
+    """
     raw = assignment.notebook({**HALF, **{name: assignment.solved[name] for name in EXERCISES[:2]}})
     ids = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in raw["cells"]]
     after = ids.index(f"check-{EXERCISES[1]}") + 1

@@ -97,7 +97,7 @@ def as_typed(program, name):
     return ast.unparse(function)
 
 
-# Whether the server knows an idle kernel of the page's notebook, and the page is connected to it.
+# JavaScript that returns true if the kernel of the page's notebook is idle, and the page is connected to it.
 _CONNECTED = """async () => {
     const {baseUrl, token} = JSON.parse(document.getElementById("jupyter-config-data").textContent);
     const headers = token ? {Authorization: `token ${token}`} : {};  // a hub's page has a cookie instead

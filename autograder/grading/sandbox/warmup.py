@@ -45,7 +45,7 @@ def warm_shell(kind: type[Shell]) -> Shell:
     # The first optimizer step or gradient check imports torch._dynamo. This takes a second and replaces some of torch's
     # functions, so it must happen before the guard looks.
     shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
-    shell.run_cell("raise NotImplementedError")  # the first traceback takes 20 ms in a child, the second one 5
+    shell.run_cell("raise NotImplementedError")  # a child's first traceback takes 5 ms, not 24
     from torch._dynamo import eval_frame, mutation_guard
 
     shell.run_cell("import autograder.learner.tracebacks, autograder.learner.ready")  # `start` imports them
