@@ -80,7 +80,16 @@ def _add_authoring(commands: Any) -> None:
     verify.add_argument(
         "--trials", type=_positive, metavar="N", help="try each answer N times, four times in a process (default: 20)"
     )
+    verify.add_argument(
+        "--answers",
+        type=Path,
+        metavar="DIR",
+        help="also list the mistakes that no answer recorded in DIR/LESSON.py makes",
+    )
     verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
+
+    convert = commands.add_parser("convert", help="give the mistakes of private lessons files of their own")
+    convert.add_argument("directory", type=Path, metavar="DIR")
 
 
 def _add_course(commands: Any) -> None:

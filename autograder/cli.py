@@ -124,7 +124,7 @@ def _singleuser(chosen: argparse.Namespace) -> int:
 
 def _build(chosen: argparse.Namespace) -> int:
     from .authoring import build, lint
-    from .authoring.source import BrokenSource
+    from .cells import BrokenSource
     from .language import quantity
 
     collection, made, complaints = _collection(chosen), {}, []
@@ -154,7 +154,7 @@ def _build(chosen: argparse.Namespace) -> int:
 def _verify(chosen: argparse.Namespace) -> int:
     import json
 
-    from .authoring import gate, trials
+    from .authoring import gate, recorded_answers, trials
     from .language import quantity
 
     number = chosen.trials or trials.TRIALS
@@ -173,6 +173,11 @@ def _verify(chosen: argparse.Namespace) -> int:
             for problem in report.problems:
                 print(f"{report.lesson}.{report.exercise}: {problem}", file=sys.stderr)
         failed |= bool(whole or any(report.problems for report in found))
+        if chosen.answers:
+            verified = [collection.exercises(lesson)[report.exercise] for report in found]
+            never = recorded_answers.never_made(verified, chosen.answers / f"{lesson.name}.py")
+            for exercise, mistakes in never.items():
+                print(f"{lesson.name}.{exercise}: no recorded answer makes {', '.join(mistakes) or 'no mistake'}")
     if chosen.json:
         print(json.dumps([report.to_json() for report in reports], ensure_ascii=False, indent=2))
     else:
@@ -184,6 +189,13 @@ def _verify(chosen: argparse.Namespace) -> int:
                 f"{sign} {report.exercise}: {report.solution}, {known}/{len(report.mistakes)} mistakes, {alternatives}"
             )
     return int(failed)
+
+
+def _convert(chosen: argparse.Namespace) -> int:
+    from .authoring.conversion import convert_course
+
+    print(*convert_course(chosen.directory), sep="\n")
+    return 0
 
 
 def _course(chosen: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from autograder import extras
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import REPOSITORY
 from autograder.cli import main
+from support.exercises import write_exercises
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
@@ -35,12 +36,10 @@ def test_an_exercise_added_by_the_recipe_passes_the_gate(tmp_path, capsys):
         "from autograder.language import Text\n"
     )
     heading = '# %% [markdown] tags=["en"]\n# # Twice\n# %% [markdown] tags=["ru"]\n# # Дважды\n'
-    for folder, name, text in [
-        ("exercises", "twofold.py", imports + block_after("an exercise")),
-        ("lessons", "20_twofold.py", heading + block_after("its cells")),
-    ]:
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / name).write_text(text, encoding="utf-8")
+    module, mistakes = imports + block_after("an exercise"), block_after("its mistakes")
+    write_exercises(tmp_path, "twofold", {"twice": module}, {"twice": mistakes})
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "20_twofold.py").write_text(heading + block_after("its cells"), encoding="utf-8")
     course = ["--course", str(tmp_path)]
     assert main(["build", "--accept", "twofold", *course]) == 0
     assert main(["verify", *course]) == 0, capsys.readouterr().err

@@ -6,20 +6,25 @@ nbgrader's source notebooks.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import exercises
+from ..cells import BrokenSource
 from ..checking.exercise import PUBLIC_SEED, Exercise
-from ..checking.observe import decode_run
+from ..checking.expected import Expected
+from ..checking.observe import Run
 from ..checking.values import AtMost, compare
 from ..errors import UserError
+from ..exercises.key import Key
 from ..language import LANGUAGES
-from .execute import run
-from .source import SOURCES, BrokenSource, Lesson, digest, read
+from .execute import Ran, run
+from .mistakes import mistakes_of
+from .source import SOURCES, Lesson, digest, read
+
+_OLD = re.compile(r"^@?\w+\.(?:mistake|wrong)\(", re.M)  # how exercise modules once registered mistakes
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,13 @@ class Collection:
         """
         if _is_page(lesson):
             return {}
-        path = exercises.lesson_path(self.modules, lesson.name)
-        if path is None:
-            needed = self.modules / f"{lesson.name}.py"
-            raise BrokenSource(needed, 1, f"lesson {lesson.file_name} needs this module; it may be empty")
+        path, old = self.path(lesson), self.modules / f"{lesson.name}.py"
+        if old.is_file() or any(_OLD.search(text) for text in _texts(path)):
+            wrong = "mistakes have a file of their own now: `autograder convert DIR` rewrites your lessons so"
+            raise BrokenSource(old if old.is_file() else path, 1, wrong)
+        if not (path / "__init__.py").is_file():
+            wrong = f'lesson {lesson.file_name} needs this file, with its exercises in order: EXERCISES = ("first",)'
+            raise BrokenSource(path / "__init__.py", 1, wrong)
         try:
             return exercises.load_path(path)
         except Exception as error:
@@ -67,11 +75,24 @@ class Collection:
             raise BrokenSource(file, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
 
     def path(self, lesson: Lesson) -> Path:
-        """Return the path of the package or module that holds a lesson's exercises."""
-        return exercises.lesson_path(self.modules, lesson.name) or self.modules / f"{lesson.name}.py"
+        """Return the path of the package that holds a lesson's exercises."""
+        return self.modules / lesson.name
 
-    def key(self, lesson: Lesson) -> Path:
-        return exercises.key_beside(self.path(lesson))
+    def keys(self, lesson: Lesson) -> dict[Path, str | bytes]:
+        """Return a dict from path to text for the keys of a lesson's exercises.
+
+        Raises BrokenSource if the lesson cannot be executed, or has no answer to an exercise.
+        """
+        known = self.exercises(lesson)
+        ran = run(lesson, known)
+        missing = [name for name in known if name not in ran.solutions]
+        if missing:
+            wrong = f'no answer cell for {", ".join(missing)}: add `# %% answer="{missing[0]}"`'
+            raise BrokenSource(lesson.path, 1, wrong)
+        return {
+            (path := exercises.key_in(self.path(lesson), name)): build_key(exercise, ran, path)
+            for name, exercise in known.items()
+        }
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
         """Return a dict from path to content for every file built from a lesson source. Writes nothing.
@@ -81,7 +102,7 @@ class Collection:
         from .notebooks import source_notebook, student_notebook, to_text
 
         source = source_notebook(lesson, self.exercises(lesson))
-        made: dict[Path, str | bytes] = {} if _is_page(lesson) else {self.key(lesson): build_key(self, lesson)}
+        made: dict[Path, str | bytes] = {} if _is_page(lesson) else self.keys(lesson)
         for language in LANGUAGES:
             path = self.notebooks / language / f"{lesson.file_name}.ipynb"
             made[path] = to_text(student_notebook(source, language))
@@ -91,9 +112,9 @@ class Collection:
 class Private(Collection):
     """An instructor's own lessons in an nbgrader course folder.
 
-    `notebooks` is the folder `source/`, from which nbgrader makes students' notebooks. Exercise module and key are
-    copied to `exercises/` beside each notebook. nbgrader hands that folder out, and `check` looks there for private
-    exercises.
+    `notebooks` is the folder `source/`, from which nbgrader makes students' notebooks. The exercises are copied to
+    `exercises/` beside each notebook, without their mistakes. nbgrader hands that folder out, and `check` looks there
+    for private exercises.
     """
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
@@ -115,15 +136,15 @@ class Private(Collection):
         """
         from .notebooks import source_notebook, to_text
 
-        key, folder = build_key(self, lesson), self.notebooks / lesson.file_name
-        path, copy = self.path(lesson), folder / "exercises" / self.path(lesson).name
+        keys, folder, package = self.keys(lesson), self.notebooks / lesson.file_name, self.path(lesson)
         own = sorted(path for path in lesson.files.rglob("*") if path.is_file())
+        shared = [*exercises.module_files(package).values(), *sorted(package.glob("programs/*.py"))]
+        handed_out = {**{path: path.read_bytes() for path in shared}, **keys}
         return {
             **{folder / path.relative_to(lesson.files): path.read_bytes() for path in own},
-            self.key(lesson): key,
+            **keys,
             folder / f"{lesson.file_name}.ipynb": to_text(source_notebook(lesson, self.exercises(lesson))),
-            **{copy / file.relative_to(path): file.read_bytes() for file in exercises.module_files(path).values()},
-            exercises.key_beside(copy): key,
+            **{folder / "exercises" / path.relative_to(self.modules): data for path, data in handed_out.items()},
         }
 
 
@@ -142,6 +163,10 @@ def private(course: Path) -> Private:
         if exercises.lesson_path(exercises.PACKAGED, exercises.bare(path.stem)):
             raise BrokenSource(path, 1, "the course itself has a lesson of this name: rename yours and its module")
     return Private(course / "lessons", course / "exercises", course / "source")
+
+
+def _texts(path: Path) -> Iterator[str]:
+    return (file.read_text(encoding="utf-8") for file in exercises.module_files(path).values())
 
 
 def _is_page(lesson: Lesson) -> bool:
@@ -164,43 +189,35 @@ def _origin(error: BaseException, modules: Mapping[str, Path]) -> tuple[Path, in
     return found
 
 
-def build_key(collection: Collection, lesson: Lesson) -> str:
-    """Return a lesson's key as JSON text: observations of solutions, mistakes and given code on the public cases.
+def build_key(exercise: Exercise, ran: Ran, path: Path) -> str:
+    """Return the text of an exercise's key: observations on the public cases, and the sentences of its mistakes.
 
-    An existing key is returned unchanged if all values agree within the exercises' tolerance. Otherwise keys would
-    differ between processors, which round sums differently.
+    The observations in the file at `path` are kept if all values agree within the exercise's tolerance. Otherwise keys
+    would differ between processors, which round sums differently.
     """
-    known, path = collection.exercises(lesson), collection.key(lesson)
-    ran = run(lesson, known)
-    missing = [name for name in known if name not in ran.solutions]
-    if missing:
-        raise BrokenSource(lesson.path, 1, f'no answer cell for {", ".join(missing)}: add `# %% answer="{missing[0]}"`')
-    key = {name: ran.expect(exercise, PUBLIC_SEED).to_json() for name, exercise in known.items()}
-    if path.is_file():
-        old = path.read_text(encoding="utf-8")
-        if _agree(json.loads(old), key, known):
-            return old
-    lines = (f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in key.items())
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _agree(old: object, new: object, known: dict[str, Exercise]) -> bool:
-    if not isinstance(old, dict) or not isinstance(new, dict) or list(old) != list(new):
-        return False
+    expected = ran.expect(exercise, PUBLIC_SEED)
     try:
-        return all(_same_runs(old[name], new[name], known[name].rtol) for name in new)
-    except (KeyError, TypeError, ValueError):
+        old = Key.from_text(path.read_text(encoding="utf-8")).expected
+        expected = old if _agree(old, expected, exercise.rtol) else expected
+    except (OSError, LookupError, TypeError, ValueError):
+        pass  # none yet, or a damaged one
+    return Key(expected, mistakes_of(exercise).named).to_text(exercise.rtol)
+
+
+def _agree(old: Expected, new: Expected, rtol: float) -> bool:
+    """Return whether two observations of the same answers are equal within the tolerance `rtol`."""
+    if (old.seed, old.given_code, list(old.mistakes)) != (new.seed, new.given_code, list(new.mistakes)):
         return False
+    pairs = [(old.solution, new.solution), (old.given or [], new.given or [])]
+    pairs += [(runs, new.mistakes[name]) for name, runs in old.mistakes.items()]
+    return all(len(a) == len(b) and all(_same_run(x, y, rtol) for x, y in zip(a, b)) for a, b in pairs)
 
 
-def _same_runs(old: object, new: object, rtol: float) -> bool:
-    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        if "values" in new:
-            return _same_values(decode_run(old).values, decode_run(new).values, rtol)
-        return all(_same_runs(old[key], new[key], rtol) for key in new)
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return all(_same_runs(a, b, rtol) for a, b in zip(old, new))
-    return old == new
+def _same_run(old: Run, new: Run, rtol: float) -> bool:
+    raised = [each.raised and (each.raised.whose, each.raised.id, each.raised.parameters) for each in (old, new)]
+    if raised[0] or raised[1]:
+        return raised[0] == raised[1]  # a key holds nothing else of such a run
+    return old.edited == new.edited and _same_values(old.values, new.values, rtol)
 
 
 def _same_values(old: dict[str, object], new: dict[str, object], rtol: float) -> bool:

@@ -1,23 +1,24 @@
 """Execution of a lesson source as plain Python.
 
-Runs solutions, alternatives, stubs and facts, which are assertions that back the prose. Needs torch but not Jupyter.
+Runs solutions, alternatives, stubs, facts, which are assertions that back the prose, and mistakes. Needs torch but not
+Jupyter.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..cells import BrokenSource, define, execute
 from ..checking.exercise import Exercise
 from ..checking.expected import Expected, expect
-from .source import CHECK, BrokenSource, Cell, Lesson, without_solution
+from .mistakes import mistakes_of
+from .source import CHECK, Lesson, without_solution
 
 
 @dataclass
@@ -25,32 +26,37 @@ class Ran:
     """The functions, classes and tables that a lesson's cells define.
 
     `solutions`, `stubs` and `given` (given code) are dicts from exercise name to object. In `alternatives`, each
-    exercise name has a dict from a name such as "twice.1" to object.
+    exercise name has a dict from a name such as "twice.1" to object. In `mistakes`, it has one from a mistake's name.
     """
 
     solutions: dict[str, object] = field(default_factory=dict)
     stubs: dict[str, object] = field(default_factory=dict)
     given: dict[str, object] = field(default_factory=dict)
     alternatives: dict[str, dict[str, object]] = field(default_factory=dict)
+    mistakes: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def expect(self, exercise: Exercise, seed: str) -> Expected:
         """Observe solution, mistakes and given code of an exercise on the cases of `seed`.
 
         Raises KeyError if the lesson has no solution of the exercise.
         """
-        return expect(exercise, self.solutions[exercise.name], seed, self.given.get(exercise.name))
+        name = exercise.name
+        return expect(exercise, self.solutions[name], self.mistakes.get(name, {}), seed, self.given.get(name))
 
 
 def run(lesson: Lesson, exercises: dict[str, Exercise], facts: bool = True) -> Ran:
-    """Execute a lesson source from top to bottom, without checks and pictures.
+    """Execute a lesson source from top to bottom, without checks and pictures, and then the mistakes.
 
-    Facts are executed only if `facts` is True. Returns what the cells with solutions, stubs, given code and
-    alternatives define.
+    Facts are executed only if `facts` is True. Returns what the cells with solutions, stubs, given code, alternatives
+    and mistakes define.
     Raises BrokenSource if a cell raises or does not define what its exercise asks for.
     """
     _compare_names(lesson, exercises)
     with _beside_its_files(lesson):
-        return _run(lesson, exercises, facts)
+        ran = _run(lesson, exercises, facts)
+        for name, solution in ran.solutions.items():
+            ran.mistakes[name] = mistakes_of(exercises[name]).run(exercises[name], solution)
+        return ran
 
 
 @contextlib.contextmanager
@@ -81,7 +87,7 @@ def _run(lesson: Lesson, exercises: dict[str, Exercise], facts: bool) -> Ran:
             continue
         role, name = cell.role or ("", "")
         if not role:
-            _execute(lesson, cell, cell.source, shared)
+            execute(lesson.path, cell, shared)
             continue
         if role == "written":
             continue
@@ -89,13 +95,13 @@ def _run(lesson: Lesson, exercises: dict[str, Exercise], facts: bool) -> Ran:
         if role == "answer":
             stub = without_solution(cell.source)
             if stub is not None and not lesson.of("given", name):
-                ran.stubs[name] = _define(lesson, cell, stub, dict(shared), asks)
-            ran.solutions[name] = _define(lesson, cell, cell.source, shared, asks)
+                ran.stubs[name] = define(lesson.path, cell, dict(shared), asks, stub)
+            ran.solutions[name] = define(lesson.path, cell, shared, asks)
         elif role == "given":
-            ran.stubs[name] = ran.given[name] = _define(lesson, cell, cell.source, dict(shared), asks)
+            ran.stubs[name] = ran.given[name] = define(lesson.path, cell, dict(shared), asks)
         elif role == "alternative":
             others = ran.alternatives.setdefault(name, {})
-            others[f"{name}.{len(others) + 1}"] = _define(lesson, cell, cell.source, dict(shared), asks)
+            others[f"{name}.{len(others) + 1}"] = define(lesson.path, cell, dict(shared), asks)
     return ran
 
 
@@ -119,23 +125,3 @@ def _compare_names(lesson: Lesson, exercises: dict[str, Exercise]) -> None:
                     f'the cell is tagged check="{name}" and ends in `{ends}`: its last line must be `check("{name}")`'
                 )
                 raise BrokenSource(lesson.path, cell.line, wrong)
-
-
-def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], asks: str) -> object:
-    namespace.pop(asks, None)
-    _execute(lesson, cell, source, namespace)
-    if asks not in namespace:
-        raise BrokenSource(lesson.path, cell.line, f"the cell does not define `{asks}`, the name its exercise asks for")
-    return namespace[asks]
-
-
-def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
-    lines_before = "\n" * cell.line  # errors then report the line in the file
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # torch issues one at the first use of forward mode
-            exec(compile(lines_before + source, str(lesson.path), "exec"), namespace)
-    except Exception as error:
-        what = "fact does not hold" if cell.is_fact else "cell raises an error"
-        detail = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise BrokenSource(lesson.path, cell.line, f"this {what}: {detail}") from error

@@ -5,6 +5,7 @@
 - At least three other right answers pass.
 - No senseless answer, such as one that raises, makes the checker itself fail.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
+- The key has at most 100 kB.
 - Every text exists in English and in Russian, with equally many code spans.
 - The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
 """
@@ -24,15 +25,17 @@ from ..checking.observe import code_digest, observe
 from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict
 from ..exercises import Unknown
+from ..exercises.key import Key
 from ..language import LANGUAGES, Text
 from .execute import run
-from .junk import accepted_helpers, accepted_junk
+from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, problems
-from .redaction import helpers
+from .mistakes import mistakes_of
 from .source import Lesson
 from .trials import TRIALS, Trials, try_answers
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
+LARGEST_KEY = 100_000  # bytes; a check reads its key
 
 
 @dataclass
@@ -74,7 +77,7 @@ def verify(
     chosen = [exercises[only]] if only else list(exercises.values())
     judged = [each for each in chosen if not each.withdrawn and each.name in ran.solutions]
     keys = {each.name: ran.expect(each, PUBLIC_SEED) for each in judged}
-    trials, others = try_answers(lesson, judged, keys, number), helpers(exercises.values())
+    trials = try_answers(lesson, judged, keys, number)
     reports = []
     for exercise in chosen:
         reports.append(report := _report(exercise))
@@ -84,8 +87,9 @@ def verify(
             _judge_stub(exercise, ran.stubs.get(exercise.name), key, report)
             report.problems += _unnamed_limits(exercise, key)
             report.problems += _unread_tensors(exercise, key)
+            report.problems += _too_large(exercise, key)
             report.problems += accepted_junk(exercise, key)
-            report.problems += accepted_helpers(exercise, ran.solutions[exercise.name], key, others)
+            report.problems += accepted_helpers(exercise, key, helpers(exercise))
         elif not exercise.withdrawn:
             report.solution = "missing"
             report.problems.append("the lesson has no answer cell for it")
@@ -144,6 +148,12 @@ def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
             yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
 
 
+def _too_large(exercise: Exercise, key: Expected) -> Iterator[str]:
+    size = len(Key(key, mistakes_of(exercise).named).to_text(exercise.rtol).encode())
+    if size > LARGEST_KEY:
+        yield f"its key has {size // 1000} kB; at most {LARGEST_KEY // 1000}: draw smaller cases, or observe less"
+
+
 def _unread_tensors(exercise: Exercise, key: Expected) -> Iterator[str]:
     for one in exercise.aspects:
         if any(repr(WITHOUT_DATA) in repr(run.values.get(one.name)) for run in key.solution):
@@ -172,7 +182,7 @@ def texts(exercise: Exercise) -> Iterator[tuple[str, Text]]:
     yield from ((f"aspect {aspect.name}", aspect.says) for aspect in exercise.aspects)
     yield from ((f"label of aspect {aspect.name}", aspect.measured) for aspect in exercise.aspects if aspect.measured)
     yield from ((f"hint {number}", hint) for number, hint in enumerate(exercise.hints, 1))
-    yield from ((f"mistake {mistake.name}", mistake.says) for mistake in exercise.mistakes.values())
+    yield from ((f"mistake {name}", mistake.says) for name, mistake in mistakes_of(exercise).named.items())
 
 
 def _texts(exercise: Exercise) -> Iterator[str]:
@@ -184,9 +194,9 @@ def _texts(exercise: Exercise) -> Iterator[str]:
         yield from (f"{name}: {complaint}" for complaint in banned_words(text.ru))
     if len(exercise.hints) < HINTS:
         yield f"{len(exercise.hints)} hints; a learner gets {HINTS}: a question, a pointer, a skeleton"
-    for mistake in exercise.mistakes.values():
+    for name, mistake in mistakes_of(exercise).named.items():
         if mistake.says.en.startswith("It looks") or mistake.says.ru.startswith("Похоже"):
-            yield f"the mistake {mistake.name} must not begin as its label does, “Looks like” / «Похоже на ошибку»"
+            yield f"the mistake {name} must not begin as its label does, “Looks like” / «Похоже на ошибку»"
 
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:

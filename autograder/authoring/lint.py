@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from .source import Cell, Lesson, digest
+from ..cells import Cell
+from .source import Lesson, digest
 
 # An English cell and its Russian twin must have the same formulas, code and link targets, in any order. They must have
 # equally many headings and list items.

@@ -14,8 +14,9 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 
 from .. import __version__
+from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES
-from .source import CHECK, STUB, BrokenSource, Cell, Lesson, digest
+from .source import CHECK, STUB, Lesson, digest
 
 # nbgrader's config imports this module, and needs no torch.
 if TYPE_CHECKING:

@@ -1,24 +1,20 @@
 """Lesson sources: a reader of the files in `notebooks/lessons`.
 
-A lesson source is a Python file in jupytext's percent format: a line `# %%` begins a cell. Attributes on that line say
-what the cell is. `tags` is "en" or "ru" for prose, "fact" for an assertion that backs the prose, "picture" for a plot.
-A cell of an exercise has one of the attributes `answer`, `given`, `alternative`, `check` and `written`. The attribute's
-value is the exercise's name.
-This reader needs only the standard library, because `autograder verify` must run wherever torch does. A test compares
-it with jupytext.
+A lesson source is a file of cells. The attribute `tags` is "en" or "ru" for prose, "fact" for an assertion that backs
+the prose, "picture" for a plot. A cell of an exercise has one of the attributes `answer`, `given`, `alternative`,
+`check` and `written`. The attribute's value is the exercise's name.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..errors import UserError
+from ..cells import ROLES, BrokenSource, Cell, read_cells
 from ..exercises import PACKAGED, bare
 
 # nbgrader's config imports this module, and needs no torch.
@@ -29,60 +25,13 @@ REPOSITORY = Path(__file__).parents[2]
 _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hides this folder
 NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "lessons"
-ROLES = ("answer", "given", "alternative", "check", "written")
 KEYS = {*ROLES, "tags", "of", "reading", "needs", "minutes", "points"}
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
 # The last line of a check cell. In the released cell, the grader reads the exercise's name from it.
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 
-_HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<metadata>.*)$")
-_PAIR = re.compile(r"""\s*(?P<key>\w+)=(?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d+)\s*""")
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
-
-
-class BrokenSource(UserError):
-    """An error in a lesson source: place, problem, remedy."""
-
-    def __init__(self, path: Path, line: int, wrong: str) -> None:
-        super().__init__(f"{path}:{line}: {wrong}")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a lesson source.
-
-    `line` is the number, in the file, of the line that holds the cell's attributes.
-    """
-
-    kind: str  # "code" or "markdown"
-    source: str
-    metadata: dict[str, Any]
-    line: int
-
-    @property
-    def language(self) -> str | None:
-        return next((tag for tag in self.metadata.get("tags", []) if tag in ("en", "ru")), None)
-
-    @property
-    def is_fact(self) -> bool:
-        return "fact" in self.metadata.get("tags", [])
-
-    @property
-    def is_picture(self) -> bool:
-        """True if the cell draws a picture.
-
-        Such a cell is not executed by `autograder verify`, and no other cell may depend on it.
-        """
-        return "picture" in self.metadata.get("tags", [])
-
-    @property
-    def role(self) -> tuple[str, str] | None:
-        """The cell's part in an exercise and the exercise's name, or None.
-
-        An example is ("answer", "accumulate_uneven").
-        """
-        return next(((role, str(self.metadata[role])) for role in ROLES if role in self.metadata), None)
 
 
 @dataclass(frozen=True)
@@ -143,40 +92,12 @@ def read(path: Path) -> Lesson:
     Raises BrokenSource if the file is malformed.
     Raises OSError if it cannot be read.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    starts = [i for i, line in enumerate(lines) if _HEADER.match(line)]
-    if not starts:
-        raise BrokenSource(path, 1, "no cell: a cell starts with a line `# %%` or `# %% [markdown]`")
-    return Lesson(path, [_cell(path, lines[a:b], a + 1) for a, b in zip(starts, [*starts[1:], len(lines)])])
-
-
-def _cell(path: Path, lines: list[str], line: int) -> Cell:
-    header = _HEADER.match(lines[0])
-    assert header is not None
-    metadata: dict[str, Any] = {}
-    at, text = 0, header["metadata"].strip()
-    while at < len(text):
-        pair = _PAIR.match(text, at)
-        if pair is None:
-            raise BrokenSource(path, line, f'cannot read `{text[at:]}` in the header: write key="value"')
-        try:
-            metadata[pair["key"]] = json.loads(pair["value"])
-        except json.JSONDecodeError:
-            raise BrokenSource(path, line, f"`{pair['value']}` is not JSON: quote it with double quotes") from None
-        at = pair.end()
-    unknown = ", ".join(key for key in metadata if key not in KEYS)
-    if unknown:
-        raise BrokenSource(path, line, f"a cell has no attribute {unknown}; it may have {', '.join(sorted(KEYS))}")
-    body = lines[1:]
-    if header["markdown"]:
-        stray = next((i for i, each in enumerate(body) if each and not each.startswith("#")), None)
-        if stray is not None:
-            raise BrokenSource(path, line + 1 + stray, "a line of a markdown cell starts with `# `")
-        body = [each.removeprefix("#").removeprefix(" ") for each in body]
-    source = "\n".join(body).strip("\n")
-    if source.count("### BEGIN SOLUTION") != source.count("### END SOLUTION"):
-        raise BrokenSource(path, line, "every `### BEGIN SOLUTION` needs its `### END SOLUTION` on a line of its own")
-    return Cell("markdown" if header["markdown"] else "code", source, metadata, line)
+    cells = read_cells(path, KEYS)
+    for cell in cells:
+        if cell.source.count("### BEGIN SOLUTION") != cell.source.count("### END SOLUTION"):
+            wrong = "every `### BEGIN SOLUTION` needs its `### END SOLUTION` on a line of its own"
+            raise BrokenSource(path, cell.line, wrong)
+    return Lesson(path, cells)
 
 
 def without_solution(source: str) -> str | None:

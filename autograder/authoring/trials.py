@@ -21,13 +21,14 @@ from typing import Any
 import torch
 
 from .. import exercises
+from ..cells import BrokenSource
 from ..checking.exercise import PUBLIC_SEED, Exercise
-from ..checking.expected import Expected, as_answer
+from ..checking.expected import Expected
 from ..checking.judge import judge
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import Verdict
 from .execute import Ran, run
-from .source import BrokenSource, Lesson
+from .source import Lesson
 
 TRIALS, PER_PROCESS = 20, 4
 # Imported before the processes are forked, once for all. Nothing may call backward before the fork.
@@ -94,12 +95,11 @@ def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequenc
 
 def _answers(exercise: Exercise, ran: Ran) -> Iterator[tuple[str, str, object]]:
     """Yield kind, name and object of each right and wrong answer to an exercise."""
-    solution = ran.solutions[exercise.name]
-    yield "solution", exercise.name, solution
+    yield "solution", exercise.name, ran.solutions[exercise.name]
     for name, answer in ran.alternatives.get(exercise.name, {}).items():
         yield "alternative", name, answer
-    for name, mistake in exercise.mistakes.items():
-        yield "mistake", name, as_answer(exercise, mistake.program, solution)
+    for name, mistake in ran.mistakes[exercise.name].items():
+        yield "mistake", name, mistake
 
 
 def _scatter_free_blocks(seed: str) -> list[bytearray]:

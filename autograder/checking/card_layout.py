@@ -34,6 +34,13 @@ def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
         yield Card(verdict, exercise, one)
 
 
+def _sentence(exercise: Exercise, mistake: str) -> Text:
+    """Return the sentence that names a mistake, or its bare name if the exercise's key does not have it (yet)."""
+    from .. import exercises
+
+    return exercises.sentence_for(exercise, mistake) or Text(mistake, mistake)
+
+
 class Card:
     """The sentences that show one verdict in one language.
 
@@ -49,7 +56,7 @@ class Card:
         self.points = self._say(points, earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
         self.aspects = list(self._aspects()) if self._has_aspects() else []
         self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
-        self.mistake = exercise.mistakes[verdict.mistake].says.read(language) if verdict.mistake else ""
+        self.mistake = _sentence(exercise, verdict.mistake).read(language) if verdict.mistake else ""
         self.notes = [self._say(note.id, **note.parameters) for note in verdict.notes]
         self.closing = list(self._closing())
 

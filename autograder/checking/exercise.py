@@ -1,22 +1,23 @@
-"""Exercises: cases, a probe, aspects, and mistakes as programs.
+"""Exercises: cases, a probe, aspects.
 
 An exercise states no expected results: the probe observes the lesson's solution to get them. The probe also observes
-every mistake's program. An answer with the same observation has made that mistake.
+every mistake, a program outside the exercise's module. An answer with the same observation has made that mistake.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
 
 from ..language import MINUTE, POINT, Text
-from .inputs import Formula, Lineup
+from .inputs import Formula, Lineup, Programs
 from .values import RTOL, canonical, describe
 
 KINDS = {
@@ -94,18 +95,6 @@ class Aspect:
     measured: Text | None = None
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A misconception as a program, with the sentence `says` that names it.
-
-    If the exercise is a table of predictions, `program` is a dict of the wrong entries.
-    """
-
-    name: str
-    program: Any
-    says: Text
-
-
 def _no_probe(answer: Any, case: Case) -> dict[str, object]:
     raise LookupError("this process has no probes of its own")
 
@@ -136,8 +125,13 @@ class Exercise:
     asks_for: str = "function"
     withdrawn: bool = False
     shows_graph: bool = False
-    mistakes: dict[str, Mistake] = field(default_factory=dict)
-    generate: Callable[[torch.Generator], Iterator[Case]] = lambda rng: iter([Case()])
+    programs_text: str = ""
+    generate: Callable[..., Iterator[Case]] = lambda rng: iter([Case()])
+
+    @cached_property
+    def programs(self) -> Programs:
+        """The programs that `programs_text` defines: a learner's test must accept or refuse them."""
+        return Programs.from_text(self.programs_text)
 
     @property
     def points(self) -> float:
@@ -154,18 +148,19 @@ class Exercise:
             f"*{kind.ru} · {dots} · {self.minutes} {minutes.ru} · {points} {worth.ru}{extra.ru}*",
         )
 
-    def cases(self, generate: Callable[[torch.Generator], Iterator[Case]]) -> None:
+    def cases(self, generate: Callable[..., Iterator[Case]]) -> None:
         """Register a generator of cases; used as a decorator.
 
         `generate(rng)` gets a seeded torch generator and yields cases. It draws in float64, with `rand` and `randint`
-        only.
+        only. If the exercise has programs, it is called as `generate(rng, programs)`.
         """
         self.generate = generate
 
     def draw(self, seed: str) -> list[Case]:
         """Return new cases drawn from `seed`. The same seed gives the same values on every machine."""
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
-        return list(self.generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
+        rng = torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))
+        return list(self.generate(rng, self.programs) if self.programs_text else self.generate(rng))
 
     def failing_case(self, seed: str, index: int, aspect: str) -> Case:
         """Return a new copy of case `index` of `seed`, on which `aspect` is wrong.
@@ -179,41 +174,11 @@ class Exercise:
         return case
 
     def texts(self) -> Exercise:
-        """Return a copy of the exercise with texts and points, but without probe, cases and mistakes.
+        """Return a copy of the exercise with texts and points, but without probe, cases and programs.
 
         The grader puts this copy in place of the exercise in a child, before student code runs there.
         """
-        return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), mistakes={})
-
-    def mistake(self, en: str, ru: str) -> Callable[[Any], Any]:
-        """Return a decorator that registers a program as a mistake.
-
-        `en` and `ru` are the sentence that names the mistake.
-        Raises ValueError if another mistake has the program's name, or if the exercise is a table of predictions.
-        """
-        if self.asks_for == "dict":
-            raise ValueError(f"{self.name} asks for a table: register wrong entries with {self.name}.wrong(...)")
-
-        def register(program: Any) -> Any:
-            self._add(Mistake(program.__name__, program, Text(en, ru)))
-            return program
-
-        return register
-
-    def wrong(self, name: str, entries: Mapping[str, object], en: str, ru: str) -> None:
-        """Register wrong entries of a table of predictions as a mistake.
-
-        `en` and `ru` are the sentence that names the mistake.
-        Raises ValueError if another mistake is called `name`, or if the exercise is no table of predictions.
-        """
-        if self.asks_for != "dict":
-            raise ValueError(f"{self.name} asks for no table: register a program with @{self.name}.mistake(...)")
-        self._add(Mistake(name, entries, Text(en, ru)))
-
-    def _add(self, mistake: Mistake) -> None:
-        if mistake.name in self.mistakes:
-            raise ValueError(f"{self.name} has two mistakes called {mistake.name}")
-        self.mistakes[mistake.name] = mistake
+        return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), programs_text="")
 
 
 def aspect(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 from .exercise import Exercise
 from .observe import Run, code_digest, decode_run, encode_run, observe
+from .values import decode
+
+_SHORT = 24  # characters of JSON that a reference would not shorten
 
 
 @dataclass(frozen=True)
@@ -26,19 +29,40 @@ class Expected:
     given: Sequence[Run] | None = None
     given_code: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, digits: int = 17) -> dict[str, Any]:
+        """Return the observations as JSON data, in which equal values are stored once, in the list "values".
+
+        Numbers are rounded to `digits` decimal digits; 17 keep a float64 as it is.
+        """
+        pool = _ValuePool(digits)
+
+        def encoded(runs: Sequence[Run]) -> list[dict[str, Any]]:
+            found = [encode_run(run) for run in runs]
+            for values in (run["values"] for run in found if "values" in run):
+                values.update({name: pool.put(value) for name, value in values.items()})
+            return found
+
         return {
             "seed": self.seed,
-            "solution": [encode_run(run) for run in self.solution],
-            "mistakes": {name: [encode_run(run) for run in runs] for name, runs in self.mistakes.items()},
-            "given": None if self.given is None else [encode_run(run) for run in self.given],
+            "solution": encoded(self.solution),
+            "mistakes": {name: encoded(runs) for name, runs in self.mistakes.items()},
+            "given": None if self.given is None else encoded(self.given),
             "given_code": self.given_code,
+            "values": pool.values,
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Expected:
+        """Return the observations that `to_json` encoded.
+
+        Raises LookupError, TypeError or ValueError for other data.
+        """
+        pool: list[Any] = []
+        for value in data["values"]:
+            pool.append(decode(value, pool))
+
         def runs(encoded: Sequence[dict[str, Any]]) -> list[Run]:
-            return [decode_run(run) for run in encoded]
+            return [decode_run(run, pool) for run in encoded]
 
         given = data["given"]
         return cls(
@@ -50,53 +74,56 @@ class Expected:
         )
 
 
-def expect(exercise: Exercise, solution: object, seed: str, given: object = None) -> Expected:
+def expect(
+    exercise: Exercise, solution: object, mistakes: Mapping[str, object], seed: str, given: object = None
+) -> Expected:
     """Observe the solution, every mistake and the given code on the cases of `seed`.
 
-    `given` is the given code's function or class, or None if there is none.
+    `mistakes` is a dict from name to answer. `given` is the given code's function or class, or None if there is none.
     """
-    programs = {name: as_answer(exercise, mistake.program, solution) for name, mistake in exercise.mistakes.items()}
     return Expected(
         seed,
         observe(exercise, solution, seed),
-        {name: observe(exercise, program, seed) for name, program in programs.items()},
+        {name: observe(exercise, program, seed) for name, program in mistakes.items()},
         None if given is None else observe(exercise, given, seed),
         None if given is None else code_digest(given),
     )
 
 
-def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
-    """Return a mistake's program in the form of an answer.
+class _ValuePool:
+    """The distinct tensors, lists and dicts among encoded values.
 
-    If the program is a class, return a copy with the name that the exercise asks for. If the program is the dict of
-    wrong entries in a table, return the solution's table with these entries.
+    `values` is a list of JSON data, in which an entry refers only to earlier entries.
     """
-    if exercise.asks_for == "dict":
-        return {**solution, **program}
-    return _renamed(program, exercise.asks) if exercise.asks_for == "class" else program
 
+    def __init__(self, digits: int) -> None:
+        self.values: list[Any] = []
+        self._digits = digits
+        self._numbers: dict[str, int] = {}
 
-def _renamed(program: type, name: str) -> type:
-    """Return a copy of a class under another name.
+    def put(self, data: Any) -> Any:
+        """Return encoded data with `{"@": NUMBER}` in place of its tensors, lists and dicts.
 
-    A mistake needs the learner's name, because torch's errors contain the name of a custom Function. Python's errors
-    contain that of a method.
-    """
-    body = {
-        key: staticmethod(_method_of(name, value.__func__)) if isinstance(value, staticmethod) else value
-        for key, value in vars(program).items()
-        if key not in ("__dict__", "__weakref__")
-    }
-    return type(program)(name, program.__bases__, body)
+        `values.decode` reads the result.
+        """
+        match data:
+            case {"dict": items}:
+                data = {"names": self.put([*items]), "items": [self.put(item) for item in items.values()]}
+            case list():
+                data = [self.put(item) for item in data]
+            case {"tensor": numbers}:
+                data = {**data, "tensor": [self._rounded(number) for number in numbers]}
+            case float():
+                return self._rounded(data)
+            case _:
+                return data
+        text = json.dumps(data)
+        if len(text) <= _SHORT:
+            return data
+        if text not in self._numbers:
+            self._numbers[text] = len(self.values)
+            self.values.append(data)
+        return {"@": self._numbers[text]}
 
-
-def _method_of(name: str, function: Any) -> Any:
-    """Return a copy of a function that is called a method of the class `name`."""
-    if not isinstance(function, FunctionType):
-        return function
-    copied = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copied.__dict__.update(function.__dict__)
-    copied.__kwdefaults__, copied.__qualname__ = function.__kwdefaults__, f"{name}.{function.__name__}"
-    return copied
+    def _rounded(self, number: Any) -> Any:
+        return float(f"{number:.{self._digits}g}") if isinstance(number, float) else number

@@ -6,13 +6,20 @@ otherwise be right by chance.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Linear, Module, Parameter
+
+from ..cells import define, execute, parse_cells
+
+_CELLS = {"right", "wrong"}  # attributes of programs
 
 
 class Formula:
@@ -81,17 +88,63 @@ def linear_layer(weight: Tensor, bias: Tensor | None = None) -> Linear:
     return layer
 
 
+@dataclass(frozen=True)
+class Programs:
+    """The programs that a learner's test must accept or refuse.
+
+    They are cells of the file `programs/EXERCISE.py` in a lesson's package:
+
+        # %% right="by_backward"
+        def accumulate(parameter, micro_batches): ...
+
+        # %% wrong="catches_old_gradient"
+        def accumulate(parameter, micro_batches): ...
+
+    The last definition of a cell is the program. The attribute `wrong` names the aspect that is right if a test refuses
+    it. Some of these programs would be right answers to other exercises. A child therefore gets them last.
+    """
+
+    right: Sequence[Any] = ()
+    wrong: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_text(cls, text: str) -> Programs:
+        """Return the programs that the cells of a text define. Cells without an attribute are shared by those below.
+
+        Raises BrokenSource if a cell is malformed or raises.
+        """
+        path = Path("<programs>")
+        shared: dict[str, Any] = {"__name__": "__main__"}
+        right, wrong = [], {}
+        for cell in parse_cells(text, path, _CELLS):
+            if not cell.metadata:
+                execute(path, cell, shared)
+                continue
+            last = ast.parse(cell.source).body[-1]
+            assert isinstance(last, ast.FunctionDef | ast.ClassDef)
+            program = define(path, cell, dict(shared), last.name)
+            program.__doc__ = None  # it tells right from wrong, and the learner's test could read it
+            if "right" in cell.metadata:
+                right.append(program)
+            else:
+                wrong[cell.metadata["wrong"]] = program
+        return cls(tuple(right), wrong)
+
+
 class Lineup:
     """Right and wrong programs in a seeded random order.
 
-    In some exercises the answer is itself a test: it must accept right programs and reject wrong ones. `wrong` is a
-    dict from a name to a wrong program. The name says which error a test detects if it rejects the program.
+    In some exercises the answer is itself a test: it must accept right programs and reject wrong ones.
     """
 
-    def __init__(self, rng: torch.Generator, right: Sequence[Any], wrong: Mapping[str, Any]) -> None:
-        self._programs = [*right, *wrong.values()]
-        self._right, self._names = len(right), list(wrong)
+    def __init__(self, rng: torch.Generator, programs: Programs) -> None:
+        self._programs = [*programs.right, *programs.wrong.values()]
+        self._right, self._names = len(programs.right), list(programs.wrong)
         self._order = torch.randperm(len(self._programs), generator=rng).tolist()
+
+    @property
+    def right(self) -> list[Any]:
+        return self._programs[: self._right]
 
     def wrong(self, name: str) -> Any:
         """Return the wrong program `name`, or None if there is none."""

@@ -12,10 +12,10 @@ import linecache
 import signal
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
+from types import FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import Any
 
 import torch
@@ -246,7 +246,7 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
     marked = error.__cause__ if isinstance(error, AnswerRaised) else None
     cause = error if marked is None else marked
     kind, said = type(cause).__name__, _said(cause)
-    theirs = _learners_frame(cause.__traceback__, answer, exercise)
+    theirs = _learners_frame(cause.__traceback__, answer)
     if marked is None and theirs is None:
         where = traceback.extract_tb(cause.__traceback__)[-1].name
         return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
@@ -267,22 +267,14 @@ def _said(error: BaseException) -> str:
         return ""
 
 
-def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise) -> tuple[int, str] | None:
-    """Return line number and source of the innermost traceback frame that is in the answer's code, or None.
-
-    A mistake is defined in the same module as the probe. For a mistake only frames inside its own functions count. The
-    observation of a mistake is thus the same as that of a learner who makes the mistake.
-    """
+def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str] | None:
+    """Return line number and source of the innermost traceback frame in the answer's notebook or file, or None."""
     functions = functions_of(answer)
     namespace = functions[0].__globals__ if functions else None
-    shared = namespace is exercise.probe.__globals__
-    own = {code for function in functions for code in _codes(function.__code__)} if shared else set()
-    inside = not shared
     found: tuple[int, str] | None = None
     while tb is not None:
         frame: FrameType = tb.tb_frame
-        inside = inside or frame.f_code in own
-        if namespace is not None and inside and frame.f_globals is namespace:
+        if namespace is not None and frame.f_globals is namespace:
             code = linecache.getline(frame.f_code.co_filename, tb.tb_lineno, frame.f_globals).strip()
             found = (tb.tb_lineno, code)
         tb = tb.tb_next
@@ -297,14 +289,6 @@ def functions_of(answer: object) -> list[FunctionType]:
     members = vars(answer).values() if isinstance(answer, type) else [answer]
     unwrapped = [getattr(member, "__func__", member) for member in members]
     return [function for function in unwrapped if isinstance(function, FunctionType)]
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a function's code object and the code objects of everything defined inside the function."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
 
 
 def _tensors_of(case: Case) -> dict[str, list[torch.Tensor]]:
@@ -359,14 +343,16 @@ def encode_run(run: Run) -> dict[str, Any]:
     return {"values": values, "edited": list(run.edited)}
 
 
-def decode_run(data: dict[str, Any]) -> Run:
+def decode_run(data: dict[str, Any], pool: Sequence[Any] = ()) -> Run:
     """Return the run that `encode_run` encoded.
 
+    `pool` holds decoded values to which the run may refer.
     Raises ValueError if the data is no encoded run.
     """
     match data:
         case {"raised": {"whose": str(whose), "id": str(id), "parameters": dict(parameters)}}:
             return Run({}, Raised(whose, id, parameters))
         case {"values": dict(values), "edited": list(edited)}:
-            return Run({str(name): decode(value) for name, value in values.items()}, edited=tuple(map(str, edited)))
+            found = {str(name): decode(value, pool) for name, value in values.items()}
+            return Run(found, edited=tuple(map(str, edited)))
     raise ValueError(f"not an encoded run: {str(data)[:80]}")

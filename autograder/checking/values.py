@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
@@ -19,6 +20,8 @@ RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
 _MOST_NUMBERS = 1_000_000  # of a sparse tensor that is made dense
 _FEW_ITEMS, _MOST_SHOWN = 3, 80  # of a list that is shown whole: items, characters
+# Decimal digits that tell all numbers of a dtype apart. Python would write 17.
+_DIGITS = {torch.float32: 9, torch.complex64: 9, torch.float16: 5, torch.bfloat16: 4}
 _ERROR = re.compile(r"\w+(Error|Exception)(: .*)?", re.DOTALL)  # an error that a probe has caught, as text
 
 
@@ -319,7 +322,8 @@ def encode(value: Any) -> Any:
     """
     if isinstance(value, torch.Tensor):
         flat = torch.view_as_real(value).flatten() if value.is_complex() else value.flatten()
-        numbers = [encode(number) for number in flat.tolist()]
+        digits = _DIGITS.get(value.dtype)
+        numbers = [encode(float(f"{n:.{digits}g}") if digits else n) for n in flat.tolist()]
         return {"tensor": numbers, "shape": list(value.shape), "dtype": str(value.dtype).removeprefix("torch.")}
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
@@ -334,16 +338,21 @@ def encode(value: Any) -> Any:
     return value
 
 
-def decode(data: Any) -> Any:
+def decode(data: Any, pool: Sequence[Any] = ()) -> Any:
     """Return the plain data that `encode` encoded.
 
+    `pool` holds the decoded values to which data with the key "@" refers by number.
     Raises ValueError if the data is not in the form that `encode` writes.
     """
     if data is None or isinstance(data, (bool, int, float, str)):
         return data
     if isinstance(data, list):
-        return [decode(item) for item in data]
+        return [decode(item, pool) for item in data]
     match data:
+        case {"@": int(number)} if 0 <= number < len(pool):
+            return pool[number]
+        case {"names": names, "items": list(items)}:
+            return dict(zip(decode(names, pool), decode(items, pool), strict=True))
         case {"tensor": list(numbers), "shape": list(shape), "dtype": str(name)}:
             dtype = getattr(torch, name, None)
             if not isinstance(dtype, torch.dtype):
@@ -360,5 +369,5 @@ def decode(data: Any) -> Any:
         case {"other": str(kind)}:
             return Other(kind)
         case {"dict": dict(items)}:
-            return {str(key): decode(item) for key, item in items.items()}
+            return {str(key): decode(item, pool) for key, item in items.items()}
     raise ValueError(f"not an encoded observation: {str(data)[:80]}")

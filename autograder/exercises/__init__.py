@@ -1,9 +1,8 @@
 """Lookup of lessons and exercises by name.
 
-A lesson is a package, or in a private lesson a single module. `EXERCISES` in the package lists the exercises in order,
-each with a module of its own name. The mistakes of a long exercise NAME are in a module of their own, NAME_mistakes.
-The file `key.json` holds the key: observations, no code. A private lesson is an instructor's own: `exercises/` beside
-the notebook holds its package, or its module with the key in `keys/`.
+The exercises of a lesson are a package. `EXERCISES` in the package lists them in order, each with a module of its own
+name. `mistakes/EXERCISE.py` holds wrong answers, `key/EXERCISE.json` the key: observations and sentences, no code. A
+private lesson is an instructor's own: its package is in `exercises/` beside the notebook.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import difflib
 import importlib
 import importlib.util
 import inspect
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,10 +22,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UserError
 from ..language import Text
 from ..messages.cards import message
+from .module_texts import package_above
 
 # Names and paths are looked up without torch, which nbgrader's config does not need.
 if TYPE_CHECKING:
     from ..checking.exercise import Exercise
+    from .key import Key, Misconception
 
 PACKAGED = Path(__file__).parent
 
@@ -112,60 +112,45 @@ def load(lesson: str) -> dict[str, Exercise]:
 def find(name: str, lesson: str | None = None) -> Exercise:
     """Return the exercise called `name` in `lesson`, or in any lesson if `lesson` is None.
 
-    Imports only this exercise's module if the lesson is a package.
+    Imports only this exercise's module.
     Raises Unknown if there is no such exercise.
     """
     for each in lessons() if lesson is None else [lesson, *lessons()]:
         path = None if bare(each) in _provided else _path(each)
         if path is not None and (path / f"{name}.py").is_file() and name in _listed(path):
             return _exercise(path, name)
-        if (path is None or path.is_file() or each == lesson) and name in (known := load(each)):
+        if (path is None or each == lesson) and name in (known := load(each)):
             return known[name]
     here = lessons() if lesson is None else [lesson]
     raise Unknown("exercise", name, [known for each in here for known in load(each)])
 
 
 def _path(lesson: str) -> Path | None:
-    """Return the path of a lesson's package or module, or None if there is no such lesson."""
+    """Return the path of a lesson's package, or None if there is no such lesson."""
     return next((path for folder in folders() if (path := lesson_path(folder, bare(lesson)))), None)
 
 
-def lesson_paths(folder: Path) -> Iterator[Path]:
-    """Yield the path of each lesson's package or module in `folder`."""
-    yield from sorted(file.parent for file in folder.glob("*/__init__.py"))
-    yield from sorted(file for file in folder.glob("*.py") if file.stem != "__init__")
+def lesson_paths(folder: Path) -> list[Path]:
+    """Return the path of each lesson's package in `folder`, sorted."""
+    return sorted(file.parent for file in folder.glob("*/__init__.py"))
 
 
 def lesson_path(folder: Path, name: str) -> Path | None:
-    """Return the path of a lesson's package or module in `folder`, or None if there is none."""
-    found = (each for each in (folder / name / "__init__.py", folder / f"{name}.py") if each.is_file())
-    file = next(found, None)
-    return file.parent if file and file.stem == "__init__" else file
+    """Return the path of a lesson's package in `folder`, or None if there is none."""
+    return folder / name if (folder / name / "__init__.py").is_file() else None
 
 
 def module_files(path: Path) -> dict[str, Path]:
-    """Return a dict from module name to file, for the modules of a lesson.
+    """Return a dict from module name to file, for the modules of a lesson's package.
 
-    The key "" stands for a package's `__init__.py`, or for a lesson's only module.
+    The key "" stands for `__init__.py`.
     """
-    if path.is_file():
-        return {"": path}
     return {"" if file.stem == "__init__" else file.stem: file for file in sorted(path.glob("*.py"))}
 
 
-def mistakes_of(exercise: str) -> str:
-    """Return the name of the module for the mistakes of an exercise.
-
-    A lesson has this module if the exercise's own module does not register the mistakes.
-    """
-    return f"{exercise}_mistakes"
-
-
 def path_of(exercise: Exercise) -> Path:
-    """Return the path of the package or module of the lesson to which `exercise` belongs."""
-    file = Path(inspect.getfile(exercise.probe))
-    in_package = file.parent.name == exercise.lesson and (file.parent / "__init__.py").is_file()
-    return file.parent if in_package else file
+    """Return the path of the package to which `exercise` belongs."""
+    return Path(inspect.getfile(exercise.probe)).parent
 
 
 @cache
@@ -175,41 +160,7 @@ def load_path(path: Path) -> dict[str, Exercise]:
     Raises ImportError if the package does not list its exercises.
     Raises what a module raises when it is imported.
     """
-    names = _listed(path) if path.is_dir() else ()
-    return {name: _exercise(path, name) for name in names} if names else defined_in({"": _module(path)})
-
-
-def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
-    """Return a dict from name to exercise, in the order of a lesson's imported modules.
-
-    `modules` maps module names to modules, with the names that `module_files` uses.
-    """
-    own = modules[""]
-    if hasattr(own, "EXERCISES"):
-        return {name: getattr(modules[name], name) for name in own.EXERCISES}
-    from ..checking.exercise import Exercise
-
-    return {item.name: item for item in vars(own).values() if isinstance(item, Exercise)}
-
-
-def modules_of(lesson: str, sources: Mapping[str, str]) -> dict[str, ModuleType]:
-    """Run the source texts of a lesson's modules, and return a dict from name to module.
-
-    `lesson` is the dotted name for the package. `sources` maps module names to texts; a module may import only from
-    modules earlier in `sources`. Afterwards the modules cannot be imported by name.
-    Raises what a source raises.
-    """
-    full = {name: f"{lesson}.{name}" if name else lesson for name in sources}
-    made = {name: ModuleType(full[name]) for name in sources}
-    sys.modules.update({full[name]: module for name, module in made.items()})  # for their relative imports
-    try:
-        for name, source in sources.items():
-            made[name].__package__, made[name].__file__ = lesson, f"<{full[name]}>"
-            exec(compile(source, f"<{full[name]}>", "exec", dont_inherit=True), vars(made[name]))
-    finally:
-        for each in full.values():
-            del sys.modules[each]
-    return made
+    return {name: _exercise(path, name) for name in _listed(path)}
 
 
 @cache
@@ -232,17 +183,34 @@ def _exercise(path: Path, name: str) -> Exercise:
     found = getattr(_module(path, name), name, None)
     if not isinstance(found, Exercise):
         raise ImportError(f"{name}.py defines no exercise called {name}")
-    if (path / f"{mistakes_of(name)}.py").is_file():
-        _module(path, mistakes_of(name))
+    if (programs := programs_path(path, name)).is_file():
+        found.programs_text = programs.read_text(encoding="utf-8")
     return found
+
+
+def programs_path(path: Path, name: str) -> Path:
+    """Return the path of the programs of the exercise `name` in the lesson's package at `path`. It may not exist."""
+    return path / "programs" / f"{name}.py"
+
+
+def modules_in(path: Path) -> list[ModuleType]:
+    """Import all modules of the lesson's package at `path`, and return them."""
+    return [_module(path, name) for name in module_files(path)]
+
+
+def globals_for(folder: Path) -> dict[str, Any]:
+    """Return global variables for code in a folder of a lesson's package, such as `mistakes/`.
+
+    The code can import from the package: `from ..common import linear`.
+    """
+    package = _module(folder.parent)
+    _occupy(package.__name__, package)
+    return {"__package__": f"{package.__name__}.{folder.name}"}
 
 
 @cache
 def _module(path: Path, name: str = "") -> ModuleType:
-    """Import the module `name` of the lesson at `path`.
-
-    By default this is the lesson's package, or its only module.
-    """
+    """Import the module `name` of the lesson at `path`. By default this is the lesson's package."""
     if path.parent == PACKAGED:
         return importlib.import_module(f"{__name__}.{path.name}{name and '.'}{name}")
     lesson = f"private_exercises.{path.stem}"
@@ -250,9 +218,8 @@ def _module(path: Path, name: str = "") -> ModuleType:
         _occupy(lesson, _module(path))
         return importlib.import_module(f"{lesson}.{name}")
     _loaded_from[path.parent] = None
-    search = [str(path)] if path.is_dir() else None
-    file = path / "__init__.py" if search else path
-    spec = importlib.util.spec_from_file_location(lesson, file, submodule_search_locations=search)
+    file = path / "__init__.py"
+    spec = importlib.util.spec_from_file_location(lesson, file, submodule_search_locations=[str(path)])
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported as a Python module")
     module = importlib.util.module_from_spec(spec)
@@ -269,25 +236,44 @@ def _occupy(lesson: str, module: ModuleType) -> None:
     if sys.modules.get(lesson) is not module:
         for each in [name for name in sys.modules if name.startswith(f"{lesson}.")]:
             del sys.modules[each]
+        package_above(lesson)
         sys.modules[lesson] = module
 
 
-def key_path(lesson: str) -> Path:
-    """Return the path of a lesson's key. The file may not exist."""
-    return key_beside(_path(lesson) or PACKAGED / bare(lesson))
+def key_path(exercise: Exercise) -> Path:
+    """Return the path of an exercise's key. The file may not exist."""
+    return key_in(_path(exercise.lesson) or PACKAGED / exercise.lesson, exercise.name)
 
 
-def key_beside(path: Path) -> Path:
-    """Return the path of a lesson's key. `path` is that of the lesson's package or only module."""
-    return path.parent / "keys" / f"{path.stem}.json" if path.suffix else path / "key.json"
+def key_in(path: Path, exercise: str) -> Path:
+    """Return the path of an exercise's key in the lesson's package at `path`."""
+    return path / "key" / f"{exercise}.json"
 
 
-def keys(lesson: str) -> dict[str, Any]:
-    """Return a lesson's key: a dict from exercise name to JSON data for `Expected.from_json`."""
-    return _read_json(key_path(lesson))
+def key_of(exercise: Exercise) -> Key:
+    """Return the key of an exercise. It is read once, because decoding it can take as long as a check.
+
+    Raises OSError if there is none, and LookupError, TypeError or ValueError if it cannot be read.
+    """
+    return _read_key(key_path(exercise))
 
 
 @cache
-def _read_json(path: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return data
+def _read_key(path: Path) -> Key:
+    from .key import Key
+
+    return Key.from_text(path.read_text(encoding="utf-8"))
+
+
+def misconceptions_of(exercise: Exercise) -> Mapping[str, Misconception]:
+    """Return what is said about an exercise's mistakes, by their names. It is empty if the key cannot be read."""
+    try:
+        return key_of(exercise).misconceptions
+    except (OSError, LookupError, TypeError, ValueError):
+        return {}
+
+
+def sentence_for(exercise: Exercise, mistake: str) -> Text | None:
+    """Return the sentence that names a mistake, or None if the exercise's key has no such mistake."""
+    found = misconceptions_of(exercise).get(mistake)
+    return found.says if found else None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from .. import exercises
 from ..checking.containment import has_timer
 from ..checking.exercise import PUBLIC_SEED, Case, Exercise
-from ..checking.expected import Expected
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import Finding, Verdict
@@ -82,7 +81,7 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
         exercise = exercises.find(name, SESSION.lesson)
     except exercises.Unknown as unknown:
         return Reply((unknown.says,), value="0")
-    if being_graded() == "autograde" and not exercises.key_path(exercise.lesson).is_file():
+    if being_graded() == "autograde" and not exercises.key_path(exercise).is_file():
         return Reply((message("check.graded"),))  # the isolated process has no expected results
     verdict = replace(_judged(exercise, namespace), language=SESSION.language)
     verdict = _with_worth(exercise, _with_first_table(exercise, verdict))
@@ -102,7 +101,7 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
     if screened:
         return screened
     try:
-        expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])
+        expected = exercises.key_of(exercise).expected
     except (OSError, LookupError, ValueError) as error:
         fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
         return unobserved(exercise, "our error", Note("fault.probe", fault))

@@ -655,12 +655,12 @@ from autograder import check
 
 check("is_right_td")
 # %% tags=["fact"]
-from autograder.exercises.capstones.td_programs import RIGHT
+from autograder.exercises import find
 
 stream = [(t % 3, 0.5, (t + 1) % 3, t % 5 == 4, t % 7 == 6) for t in range(20)]
 for dtype, limit in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
     found = []
-    for td in RIGHT:
+    for td in find("is_right_td", "capstones").programs.right:
         w = torch.tensor([0.1, 0.2, 0.3], dtype=dtype, requires_grad=True)
         td(w, stream, 0.9, 0.8, 0.1)
         assert w.dtype == dtype

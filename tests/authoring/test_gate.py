@@ -8,9 +8,12 @@ import pytest
 
 from autograder.authoring.build import accept, private
 from autograder.authoring.gate import verify
-from autograder.authoring.source import BrokenSource
+from autograder.authoring.mistakes import mistakes_of
+from autograder.cells import BrokenSource
 from autograder.cli import main
+from autograder.exercises import load_path
 from support.blocked import BEYOND_TORCH, run_without
+from support.exercises import write_exercises
 
 
 def test_other_packages_are_blocked(tmp_path):
@@ -101,9 +104,11 @@ def double(answer, case):
 @double.cases
 def _(rng):
     yield Case(x=torch.rand(3, generator=rng, dtype=torch.float64))
-
-@double.mistake(en="It is squared.", ru="Это квадрат.")
-def squares(x):
+"""
+MISTAKES = """# %% mistake="squares" theme="own"
+# It is squared.
+# Это квадрат.
+def double(x):
     return x * x
 """
 LESSON = """# %% [markdown] tags=["en"] reading=1
@@ -130,12 +135,11 @@ check("double")
 """
 
 
-def gate(folder: Path, lesson: str = LESSON, exercises: str = EXERCISES) -> list[str]:
+def gate(folder: Path, lesson: str = LESSON, exercises: str = EXERCISES, mistakes: str = MISTAKES) -> list[str]:
     """Everything the gate complains about in a private lesson with one exercise."""
     (folder / "lessons").mkdir()
-    (folder / "exercises").mkdir()
     (folder / "lessons" / "20_twice.py").write_text(lesson)
-    (folder / "exercises" / "twice.py").write_text(exercises)
+    write_exercises(folder, "twice", {"double": exercises}, {"double": mistakes})
     collection = private(folder)
     accept(collection.read(["twice"])[0])
     (read,) = collection.read(["twice"])
@@ -184,8 +188,8 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
     ],
 )
 def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
-    assert old in EXERCISES
-    found = gate(tmp_path, exercises=EXERCISES.replace(old, new))
+    assert old in EXERCISES + MISTAKES
+    found = gate(tmp_path, exercises=EXERCISES.replace(old, new), mistakes=MISTAKES.replace(old, new))
     assert any(complaint in each for each in found), found
 
 
@@ -200,8 +204,7 @@ def test_prose_that_states_another_title_or_other_points_than_the_module_is_told
 
 
 def test_two_mistakes_that_look_alike_do_not_pass(tmp_path):
-    twin = EXERCISES[EXERCISES.index("@double.mistake") :].replace("squares", "squares_too")
-    found = gate(tmp_path, exercises=EXERCISES + twin)
+    found = gate(tmp_path, mistakes=MISTAKES + MISTAKES.replace("squares", "squares_too"))
     assert found == ["the mistake squares_too is recognised as {'squares': 20}"]
 
 
@@ -242,8 +245,48 @@ def test_a_broken_source_names_file_and_line(tmp_path, old, new, says):
 
 
 def test_a_broken_module_names_file_and_line(tmp_path):
-    with pytest.raises(BrokenSource, match=r"twice.py:2: the module cannot be imported: ModuleNotFoundError"):
+    with pytest.raises(BrokenSource, match=r"double.py:2: the module cannot be imported: ModuleNotFoundError"):
         gate(tmp_path, exercises=EXERCISES.replace("autograder.checking.exercise ", "autograder.exercize "))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('theme="own"', 'theme="mine"', r'double.py:1: give the mistake one of these themes: theme="accumulation | '),
+        (' theme="own"', "", r"double.py:1: give the mistake one of these themes"),
+        ("# Это квадрат.\n", "", r"double.py:2: say what the mistake is: a comment in English, and below it"),
+        (' theme="own"', ' like="cubes"', r'double.py:1: like="cubes" names a mistake above'),
+        ('mistake="squares" theme="own"', 'mistakes="squares"', r"double.py:1: a cell has no attribute mistakes"),
+        ("def double", "def dubble", r"double.py:1: the cell does not define `double`"),
+        ("return x * x", "return x *", r"double.py:1: this cell raises an error: SyntaxError"),
+        ("    return x * x\n", "    return x * x\n" + MISTAKES, r"double.py:6: there are two mistakes called squares"),
+        ("# %% mis", "# %%\n1 / 0\n# %% mis", r"double.py:1: this cell raises an error: ZeroDivisionError"),
+    ],
+)
+def test_a_broken_mistake_names_file_and_line(tmp_path, old, new, says):
+    assert old in MISTAKES
+    with pytest.raises(BrokenSource, match=says):
+        gate(tmp_path, mistakes=MISTAKES.replace(old, new))
+
+
+def test_a_second_form_of_a_mistake_has_its_sentence(tmp_path):
+    cubes = '# %% mistake="cubes" like="squares"\ndef double(x):\n    return x**3\n'
+    assert gate(tmp_path, mistakes=MISTAKES + cubes) == []
+    (exercise,) = load_path(tmp_path / "exercises" / "twice").values()
+    assert mistakes_of(exercise).named["cubes"].says == ("It is squared.", "Это квадрат.")
+
+
+def test_a_long_sentence_goes_on_below(tmp_path):
+    long = MISTAKES.replace("# It is squared.", "# It is\n#     squared, as\n#     a whole.")
+    assert gate(tmp_path, mistakes=long) == []
+    (exercise,) = load_path(tmp_path / "exercises" / "twice").values()
+    assert mistakes_of(exercise).named["squares"].says.en == "It is squared, as a whole."
+
+
+def test_a_lesson_of_the_old_form_names_the_command_that_converts_it(tmp_path):
+    old = EXERCISES + '@double.mistake(en="It is squared.", ru="Это квадрат.")\ndef squares(x):\n    return x * x\n'
+    with pytest.raises(BrokenSource, match="`autograder convert DIR`"):
+        gate(tmp_path, exercises=old)
 
 
 def test_a_private_lesson_cannot_take_the_name_of_one_of_ours(tmp_path):

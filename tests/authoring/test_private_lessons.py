@@ -16,6 +16,7 @@ from autograder.authoring.build import private
 from autograder.cli import main
 from autograder.grading.course.create import make_course
 from support.course import Course, files_below, make_folder
+from support.exercises import write_exercises
 from support.submissions import Submission, read
 
 pytestmark = pytest.mark.long
@@ -84,10 +85,13 @@ def slope(answer, case):
 @slope.cases
 def _(rng):
     yield Case(x=torch.rand(3, generator=rng, dtype=torch.float64) + 1)
+"""
 
-
-@slope.mistake(en="The factor 2 is missing.", ru="Потерян множитель 2.")
-def forgets_the_factor(x):
+MISTAKES = """\
+# %% mistake="forgets_the_factor" theme="derivative"
+# The factor 2 is missing.
+# Потерян множитель 2.
+def slope(x):
     return x
 """
 
@@ -103,7 +107,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     folder = tmp_path_factory.mktemp("private") / "calculus"
     make_folder(folder)
     (folder / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
-    (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
+    write_exercises(folder, "private", {"slope": MODULE}, {"slope": MISTAKES})
     (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
     (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
     assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
@@ -124,7 +128,7 @@ def test_it_passes_the_gate(course: Course, capsys: pytest.CaptureFixture[str]) 
 
 def test_build_check_finds_what_is_stale(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--check", "--course", str(course.folder)]) == 0
-    path = course.folder / "source" / course.name / "exercises" / "private.py"
+    path = course.folder / "source" / course.name / "exercises" / "private" / "slope.py"
     path.write_text(MODULE + "\n", encoding="utf-8")
     assert main(["build", "--check", "--course", str(course.folder)]) == 1
     assert main(["build", "--course", str(course.folder)]) == 0
@@ -138,9 +142,9 @@ def test_a_complaint_about_one_lesson_leaves_all_files_as_they_are(
     course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folder in ("lessons", "exercises"):
-        shutil.copytree(course.folder / folder, tmp_path / folder, ignore=shutil.ignore_patterns("keys"))
+        shutil.copytree(course.folder / folder, tmp_path / folder, ignore=shutil.ignore_patterns("key"))
     (tmp_path / "lessons" / "21_broken.py").write_text("# %%\n1 / 0\n", encoding="utf-8")
-    (tmp_path / "exercises" / "broken.py").write_text("", encoding="utf-8")
+    write_exercises(tmp_path, "broken", {})
     before = files_below(tmp_path)
     assert main(["build", "--course", str(tmp_path)]) == 1
     said = capsys.readouterr().err
@@ -154,12 +158,13 @@ SLIPS = {
     "no call at the end": ("lessons/20_private.py", 'check("slope")', "slope", "# %% check"),
     "an unknown exercise": ("lessons/20_private.py", 'alternative="slope"', 'alternative="slpoe"', "# %% alternative"),
     "an import that fails": (
-        "exercises/private.py",
+        "exercises/private/slope.py",
         "import torch\n",
         "import torch\nimport no_such_module\n",
         "import no_such",
     ),
-    "no Python": ("exercises/private.py", "def forgets_the_factor(x):", "def forgets_the_factor(x)", "def forgets"),
+    "no Python": ("exercises/private/slope.py", "def _(rng):", "def _(rng)", "def _"),
+    "no theme": ("exercises/private/mistakes/slope.py", ' theme="derivative"', "", "# %% mistake"),
 }
 
 
@@ -169,12 +174,12 @@ def test_a_slip_is_refused_with_file_and_line(
     command: str, slip: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, right, wrong, begins = SLIPS[slip]
-    for path, text in (("lessons/20_private.py", LESSON), ("exercises/private.py", MODULE)):
-        (tmp_path / path).parent.mkdir()
-        written = text.replace(right, wrong, 1) if path == name else text
-        (tmp_path / path).write_text(written, encoding="utf-8")
-        if path == name:
-            line = next(n for n, each in enumerate(written.splitlines(), 1) if each.startswith(begins))
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
+    write_exercises(tmp_path, "private", {"slope": MODULE}, {"slope": MISTAKES})
+    written = (tmp_path / name).read_text(encoding="utf-8").replace(right, wrong, 1)
+    (tmp_path / name).write_text(written, encoding="utf-8")
+    line = next(n for n, each in enumerate(written.splitlines(), 1) if each.startswith(begins))
     (tmp_path / "lessons" / "20_private" / "data").mkdir(parents=True)
     (tmp_path / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
     # As an instructor types it: from the folder above, with a relative path.
@@ -203,7 +208,7 @@ def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
         _hand_out(course, submission.language, folder)
         nbformat.write(submission.notebook(read(course.released(submission.language))), folder / f"{course.name}.ipynb")
     # A submission that brings exercises of its own gets the instructor's.
-    (folder / "exercises" / "private.py").write_text("raise RuntimeError", encoding="utf-8")
+    (folder / "exercises" / "private" / "slope.py").write_text("raise RuntimeError", encoding="utf-8")
     course.nbgrader("autograde", course.name)
     course.nbgrader("generate_feedback", course.name)
 
@@ -221,7 +226,7 @@ def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -
     make_folder(folder)
     begin, end = LESSON.index('# %% tags=["en"]\nfrom autograder import start'), LESSON.index("# %%\nfrom pathlib")
     (folder / "lessons" / "20_private.py").write_text(LESSON[:begin] + LESSON[end:], encoding="utf-8")
-    (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
+    write_exercises(folder, "private", {"slope": MODULE}, {"slope": MISTAKES})
     (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
     (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
     assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
@@ -245,21 +250,18 @@ def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -
         assert other not in card
 
 
-def test_a_lesson_may_be_a_package(tmp_path: Path) -> None:
-    """Built, released, checked by the learner and graded like a single module."""
+def test_learners_get_no_mistake(tmp_path: Path) -> None:
+    """The lesson is built, released, checked by the learner, who reads a mistake's sentence, and graded."""
     folder = tmp_path / "calculus"
     make_folder(folder)
     (folder / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
     (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
     (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
-    package = folder / "exercises" / "private"
-    package.mkdir()
-    (package / "__init__.py").write_text('EXERCISES = ("slope",)\n', encoding="utf-8")
-    (package / "common.py").write_text("LOWEST = 1\n", encoding="utf-8")
     module = MODULE.replace("float64) + 1", "float64) + LOWEST").replace(
         "from autograder.language import Text\n", "from autograder.language import Text\n\nfrom .common import LOWEST\n"
     )
-    (package / "slope.py").write_text(module, encoding="utf-8")
+    package = write_exercises(folder, "private", {"slope": module}, {"slope": MISTAKES})
+    (package / "common.py").write_text("LOWEST = 1\n", encoding="utf-8")
     assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
     assert main(["build", "--check", "--course", str(folder)]) == 0
     (lesson,) = private(folder).read()
@@ -267,7 +269,7 @@ def test_a_lesson_may_be_a_package(tmp_path: Path) -> None:
     course.release("en")
     release = course.released("en").parent
     handed_out = {path.relative_to(release).as_posix() for path in release.rglob("*.*") if "exercises" in path.parts}
-    names = ("__init__.py", "common.py", "key.json", "slope.py")
+    names = ("__init__.py", "common.py", "key/slope.json", "slope.py")
     assert handed_out == {f"exercises/private/{name}" for name in names}
 
     learner = tmp_path / "learner"
@@ -288,7 +290,8 @@ def _hand_out(course: Course, language: str, folder: Path) -> None:
     """Give a student the released files beside the notebook: exercise module and key, no solution."""
     release = course.released(language).parent
     beside = sorted(path.relative_to(release) for path in release.rglob("*") if path.suffix in (".py", ".json"))
-    assert beside == [Path("exercises/keys/private.json"), Path("exercises/private.py")]
+    names = ("__init__.py", "key/slope.json", "slope.py")
+    assert [path.as_posix() for path in beside] == [f"exercises/private/{name}" for name in names]
     beside.append(Path("data/shift.txt"))
     assert "2 * x" not in "".join((release / path).read_text(encoding="utf-8") for path in beside)
     for path in beside:
@@ -306,9 +309,9 @@ def test_the_whole_lesson_of_the_guide_passes_the_gate(tmp_path: Path, capsys: p
     folder = tmp_path / "course"
     make_folder(folder)
     guide = (folder / "lessons" / "README.md").read_text(encoding="utf-8")
-    lesson, module = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    lesson, module, mistakes = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     (folder / "lessons" / "20_my_lesson.py").write_text(lesson, encoding="utf-8")
-    (folder / "exercises" / "my_lesson.py").write_text(module, encoding="utf-8")
+    write_exercises(folder, "my_lesson", {"twice": module}, {"twice": mistakes})
     assert main(["build", "--accept", "my_lesson", "--course", str(folder)]) == 0
     assert main(["verify", "--course", str(folder), "--trials", "2"]) == 0, capsys.readouterr().err
     assert (folder / "source" / "20_my_lesson" / "20_my_lesson.ipynb").is_file()

@@ -11,8 +11,10 @@ import torch
 
 import autograder
 from autograder.checking.verdict import Verdict
+from autograder.exercises import sentence_for
 from autograder.learner import commands as notebook
 from support.check import NAME, check, raises, right
+from support.exercises import program
 
 
 def test_a_right_answer_gets_all_points(language):
@@ -22,11 +24,10 @@ def test_a_right_answer_gets_all_points(language):
 
 
 def test_a_mistake_is_named_in_the_learners_language(language, exercises):
-    mistake = exercises[NAME].mistakes["divides_by_count"]
-    verdict = check(mistake.program)
+    verdict = check(program(exercises[NAME], "divides_by_count"))
     assert (verdict.state, repr(verdict), verdict.mistake) == ("not yet", "0", "divides_by_count")
     label = {"en": "Looks like", "ru": "Похоже на ошибку"}[language]
-    assert f"{label}: {mistake.says.read(language)}" in verdict.text(language)
+    assert f"{label}: {sentence_for(exercises[NAME], verdict.mistake).read(language)}" in verdict.text(language)
     assert 'case = reproduce("accumulate_uneven")' in verdict.text(language)
 
 

@@ -10,12 +10,13 @@ import torch
 
 import autograder
 from autograder import exercises
-from autograder.checking.expected import Expected, expect
+from autograder.checking.expected import expect
 from autograder.checking.judge import judge
 from autograder.checking.observe import observe
 from autograder.checking.values import AtMost
 from autograder.messages.measured import measured_name
 from support.check import check
+from support.exercises import mistakes_in, public_key
 
 COURSE = [(lesson, name) for lesson in exercises.lessons() for name in exercises.load(lesson)]
 
@@ -65,7 +66,7 @@ def test_braces_in_an_error_of_the_answer_stay_on_the_card():
 )
 def test_a_hidden_case_is_called_hidden_and_does_not_show_what_was_expected(language, hidden, word):
     exercise = exercises.find("numerical_slope")
-    known = expect(exercise, central_difference, "hidden")
+    known = expect(exercise, central_difference, mistakes_in(exercise).run(exercise, None), "hidden")
     verdict = judge(exercise, observe(exercise, forward_difference, "hidden"), known)
     assert verdict.state == "not yet"
     (line,) = below(verdict.text(language), exercise.aspects[-1].says.read(language))
@@ -81,7 +82,7 @@ def test_a_hidden_case_is_called_hidden_and_does_not_show_what_was_expected(lang
 )
 def test_a_table_of_predictions_never_shows_the_true_entry(lesson, name):
     exercise = exercises.find(name, lesson)
-    known = Expected.from_json(exercises.keys(lesson)[name])
+    known = public_key(name, lesson)
     (truth,) = known.solution[0].values.values()
     wrong = {entry: "nonsense" for entry in truth}
     verdict = judge(exercise, observe(exercise, wrong, known.seed), known)
@@ -92,7 +93,7 @@ def test_a_table_of_predictions_never_shows_the_true_entry(lesson, name):
 @pytest.mark.parametrize(("lesson", "name"), COURSE)
 def test_every_mistake_has_a_card_without_internals(lesson, name):
     exercise = exercises.find(name, lesson)
-    known = Expected.from_json(exercises.keys(lesson)[name])
+    known = public_key(name, lesson)
     for mistake, runs in known.mistakes.items():
         verdict = judge(exercise, runs, known)
         for language in ("en", "ru"):
@@ -103,7 +104,7 @@ def test_every_mistake_has_a_card_without_internals(lesson, name):
 @pytest.mark.parametrize(("lesson", "name"), COURSE)
 def test_every_measurement_is_code_or_has_a_name_in_both_languages(lesson, name):
     exercise = exercises.find(name, lesson)
-    known = Expected.from_json(exercises.keys(lesson)[name])
+    known = public_key(name, lesson)
     for aspect in exercise.aspects if exercise.asks_for != "dict" else ():
         for run in known.solution:
             value = run.values.get(aspect.name)
@@ -124,7 +125,7 @@ def is_code(key: str) -> bool:
 @pytest.mark.parametrize(("language", "label"), [("en", "Backward passes"), ("ru", "Обратных проходов")])
 def test_a_count_has_its_name_and_its_limit_below_its_aspect(language, label):
     exercise = exercises.find("hidden_gradients")
-    known = Expected.from_json(exercises.keys("leaf_tensors")["hidden_gradients"])
+    known = public_key("hidden_gradients", "leaf_tensors")
     runs = [
         type(run)({**run.values, "backward_runs": AtMost(1, 4)}) for run in known.solution
     ]  # the values of the solution, in more passes
@@ -154,7 +155,7 @@ def test_reproduce_gives_the_program_that_fooled_the_test(name):
 )
 def test_an_error_that_did_not_come_is_called_an_error(language, shown):
     exercise = exercises.find("exp_function")
-    known = Expected.from_json(exercises.keys("custom_functions")["exp_function"])
+    known = public_key("exp_function", "custom_functions")
     text = judge(exercise, known.mistakes["attribute_of_ctx"], known).text(language)
     assert shown in text
 
@@ -168,14 +169,14 @@ def test_an_error_that_did_not_come_is_called_an_error(language, shown):
 )
 def test_an_error_in_place_of_a_result_is_shown_with_its_text(language, shown):
     exercise = exercises.find("silu_function")
-    known = Expected.from_json(exercises.keys("custom_functions")["silu_function"])
+    known = public_key("silu_function", "custom_functions")
     text = judge(exercise, known.mistakes["silu_refuses"], known).text(language)
     assert shown in text
 
 
 def test_an_error_of_a_number_is_shown_as_a_part_of_the_largest_entry():
     exercise = exercises.find("jacobian_rows")
-    known = Expected.from_json(exercises.keys("jacobian_products")["jacobian_rows"])
+    known = public_key("jacobian_rows", "jacobian_products")
     text = judge(exercise, known.mistakes["through_float32"], known).text("en")
     assert re.search(r"Error, as a part of the largest entry: \d(\.\d)?e-0[78]; at most 1e-12 allowed", text)
 
@@ -189,7 +190,7 @@ def test_an_error_of_a_number_is_shown_as_a_part_of_the_largest_entry():
 )
 def test_a_wrong_aspect_is_not_stated_as_a_fact(language, not_met, points):
     exercise = exercises.find("fix_traces")
-    known = Expected.from_json(exercises.keys("capstones")["fix_traces"])
+    known = public_key("fix_traces", "capstones")
     verdict = judge(exercise, known.mistakes["maximizes"], known)
     right, wrong = (aspect.says.read(language) for aspect in exercise.aspects)
     for card in (verdict.text(language), verdict.html(language).replace("&nbsp;", " ")):
@@ -210,7 +211,7 @@ def test_a_wrong_aspect_is_not_stated_as_a_fact(language, not_met, points):
 )
 def test_a_card_names_what_it_compared(lesson, name, mistake, shown):
     exercise = exercises.find(name, lesson)
-    known = Expected.from_json(exercises.keys(lesson)[name])
+    known = public_key(name, lesson)
     verdict = judge(exercise, known.mistakes[mistake], known)
     for language, words in zip(("en", "ru"), shown, strict=True):
         assert words in verdict.text(language)

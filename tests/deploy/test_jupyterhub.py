@@ -15,9 +15,11 @@ from nbgrader.api import Gradebook
 from playwright.sync_api import Browser, expect
 
 from autograder.authoring.source import REPOSITORY
+from autograder.exercises import misconceptions_of
 from autograder.messages.cards import message
 from autograder.messages.feedback import WORDS
-from support.browser import Notebook, as_typed, picture
+from support.browser import Notebook, picture
+from support.exercises import typed
 from support.first_gradient import FIRST, NAME, SOLVED, TOTAL
 from support.hub import browser, proxy, running, services
 from support.image import Image
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.long
 
 RECIPE = REPOSITORY / "deploy" / "jupyterhub"
 COURSE = "/srv/autograd"
-MISTAKE = next(iter(FIRST.mistakes.values()))
+MISTAKE, TOLD = next(iter(misconceptions_of(FIRST).items()))
 
 
 class Student(NamedTuple):
@@ -40,7 +42,7 @@ class Student(NamedTuple):
 
 STUDENTS = {
     "ann": Student("en", SOLVED),
-    "boris": Student("ru", {**SOLVED, FIRST.name: as_typed(MISTAKE.program, FIRST.asks)}),
+    "boris": Student("ru", {**SOLVED, FIRST.name: typed(FIRST, MISTAKE)}),
 }
 
 
@@ -147,7 +149,7 @@ def test_a_class_fetches_solves_submits_and_reads_its_feedback(hub: Hub, people:
         page = student.read_feedback(NAME)
         expect(page.locator("h1").first).to_have_text(WORDS["feedback"].read(STUDENTS[student.name].language))
         expect(page.locator("tfoot .points")).to_have_text(f"{found[student.name]:g} / {TOTAL:g}")
-    expect(page).to_contain_text(MISTAKE.says.ru.replace("`", ""))
+    expect(page).to_contain_text(TOLD.says.ru.replace("`", ""))
 
 
 @pytest.mark.usefixtures("people")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ import pytest
 
 from autograder import exercises
 from autograder.authoring.build import COURSE, Collection
-from autograder.authoring.redaction import LessonSource, read_lesson
-from autograder.authoring.source import BrokenSource, Lesson
+from autograder.authoring.source import Lesson
+from autograder.cells import BrokenSource
+from autograder.exercises import module_files
+from autograder.exercises.module_texts import defined_in, importable, modules_of
 
 EXERCISE = """
 from autograder.checking.exercise import Case, aspect, exercise
@@ -23,10 +26,6 @@ from autograder.language import Text
           aspects=[aspect("value", {points}, en="V", ru="V")])
 def {name}(answer, case):
     return {{"value": answer.{name}()}}
-
-@{name}.mistake(en="It is one.", ru="Один.")
-def returns_one():
-    return 1
 """
 
 
@@ -59,7 +58,8 @@ def test_one_check_imports_one_exercise() -> None:
         "print(*sorted(m for m in sys.modules if m.startswith('autograder.exercises.')))"
     )
     printed = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout.split()
-    assert printed == ["autograder.exercises.leaf_tensors", "autograder.exercises.leaf_tensors.predict_leaf"]
+    lesson = [name for name in printed if name.count(".") > 2 or name.endswith("leaf_tensors")]
+    assert lesson == ["autograder.exercises.leaf_tensors", "autograder.exercises.leaf_tensors.predict_leaf"]
 
 
 @pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
@@ -67,40 +67,24 @@ def test_every_module_of_a_lesson_is_an_exercise_or_imported(lesson: Lesson) -> 
     """A file that is not listed in EXERCISES would be forgotten without a word."""
     path = exercises.PACKAGED / lesson.name
     listed = exercises.load(lesson.name)
-    helpers = exercises.module_files(path).keys() - {"", *listed, *map(exercises.mistakes_of, listed)}
-    texts = [file.read_text(encoding="utf-8") for file in exercises.module_files(path).values()]
+    helpers = exercises.module_files(path).keys() - {"", *listed}
+    texts = [file.read_text(encoding="utf-8") for file in path.rglob("*.py")]
     assert [name for name in helpers if not any(f"from .{name} import" in text for text in texts)] == []
+    for folder, ending in (("mistakes", ".py"), ("key", ".json"), ("programs", ".py")):
+        found = {file.stem for file in (path / folder).glob(f"*{ending}")} - {"common"}
+        assert found <= listed.keys() if folder == "programs" else found == listed.keys()
     assert all(exercises.path_of(exercise) == path for exercise in listed.values())
     assert {exercise.lesson for exercise in listed.values()} == {lesson.name}
 
 
-def test_a_private_lesson_may_be_a_package(here: Path) -> None:
+def test_a_private_lesson_is_found_beside_the_notebook(here: Path) -> None:
     write_package(here, points=3)
     assert exercises.find("cosine", "20_angles").points == 2
     assert list(exercises.load("angles")) == ["sine", "cosine"]
     assert [each.lesson for each in exercises.load("angles").values()] == ["angles", "angles"]
     assert exercises.find("sine").points == 3
-    assert exercises.key_path("angles") == here / "angles" / "key.json"
+    assert exercises.key_path(exercises.find("sine")) == here / "angles" / "key" / "sine.json"
     assert "angles" in exercises.lessons()
-
-
-def test_mistakes_may_be_in_a_module_of_their_own(tmp_path: Path) -> None:
-    package = write_package(tmp_path)
-    program = (
-        "from .cosine import cosine\n\n@cosine.mistake(en='It is two.', ru='Два.')\ndef returns_two():\n    return 2\n"
-    )
-    (package / "cosine_mistakes.py").write_text(program)
-    assert list(exercises.load_path(package)["cosine"].mistakes) == ["returns_one", "returns_two"]
-    source = read_lesson(package)
-    made = exercises.defined_in(exercises.modules_of("private_exercises.angles", source.redacted()))
-    assert [each.program() for each in made["cosine"].mistakes.values()] == [None, None]
-    assert "return 2" in source.extract("cosine", ["returns_two"])
-
-
-def test_a_private_lesson_may_be_one_module(here: Path) -> None:
-    (here / "angles.py").write_text(EXERCISE.format(name="sine", points=4, imports=""))
-    assert exercises.find("sine", "angles").points == 4
-    assert exercises.key_path("angles") == here / "keys" / "angles.json"
 
 
 def test_packages_of_one_name_in_two_folders_do_not_mix(tmp_path: Path) -> None:
@@ -129,29 +113,24 @@ def test_a_slip_in_a_package_is_named(file: str, text: str, said: str, tmp_path:
     assert said in str(broken.value)
 
 
-def test_a_redacted_package_loads_without_its_files(tmp_path: Path) -> None:
-    sources = read_lesson(write_package(tmp_path)).redacted()
-    assert list(sources).index("common") < list(sources).index("sine")
-    assert "UNUSED" not in sources["common"]
-    made = exercises.defined_in(exercises.modules_of("private_exercises.angles", sources))
+def test_a_package_loads_from_texts_without_its_files(tmp_path: Path) -> None:
+    files = module_files(write_package(tmp_path))
+    texts = {name: file.read_text(encoding="utf-8") for name, file in sorted(files.items(), reverse=True)}
+    made = defined_in(modules_of("private_exercises.texts", texts))
     assert [(name, each.points, each.lesson) for name, each in made.items()] == [
-        ("sine", 1, "angles"),
-        ("cosine", 2, "angles"),
+        ("sine", 1, "texts"),
+        ("cosine", 2, "texts"),
     ]
-    assert all(each.mistakes["returns_one"].program() is None for each in made.values())
-    assert not [name for name in sys.modules if name.startswith("private_exercises.angles")]
+    assert not [name for name in sys.modules if name.startswith("private_exercises.texts")]
 
 
-def test_extraction_follows_imports_between_modules() -> None:
-    source = LessonSource(
-        {
-            "": 'EXERCISES = ("sine",)',
-            "common": "import math\nHALF = 0.5\ndef half(x):\n    return HALF * x\ndef other():\n    pass\n",
-            "sine": "from .common import half\ndef wrong(x):\n    return half(x)\n",
-        }
-    )
-    space: dict[str, object] = {}
-    text = source.extract("sine", ["wrong"])
-    exec(text, space)
-    assert space["wrong"](4) == 2  # type: ignore[operator]
-    assert "other" not in text
+def test_a_lesson_of_texts_is_out_of_reach_afterwards() -> None:
+    lesson = "autograder.exercises.first_gradient"
+    files = module_files(exercises.PACKAGED / "first_gradient")
+    before = exercises.find("descend"), vars(exercises).get("first_gradient"), sys.modules.get(lesson)
+    made = modules_of(lesson, {name: file.read_text(encoding="utf-8") for name, file in files.items()})
+    assert made["descend"].descend is not before[0]
+    assert (exercises.find("descend"), vars(exercises).get("first_gradient"), sys.modules.get(lesson)) == before
+    with importable(lesson, made, {"more": "from .descend import descend"}):
+        assert importlib.import_module(f"{lesson}.more").descend is made["descend"].descend
+    assert f"{lesson}.more" not in sys.modules

@@ -25,7 +25,7 @@ SEARCH = """
 import os
 for folder, _, files in os.walk("/"):
     for name in files:
-        if name.startswith("00_first_gradient") or name in ("key.json", "descend.py"):
+        if name.startswith("00_first_gradient") or name in ("descend.json", "descend.py"):
             print(os.path.join(folder, name))
 """
 

@@ -7,16 +7,18 @@ from playwright.sync_api import expect
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
+from autograder.exercises import misconceptions_of
 from autograder.learner.lab import show_contents
 from autograder.learner.working_copy import prepare
 from autograder.messages.cards import message
-from support.browser import Notebook, as_typed, browser_page, classic_notebook, jupyterlab
+from support.browser import Notebook, browser_page, classic_notebook, jupyterlab
+from support.exercises import typed
 from support.first_gradient import EXERCISES, FIRST, LESSON
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
 
 (CONTENTS,) = COURSE.read(["index"])
-MISTAKE = next(iter(FIRST.mistakes.values()))
+MISTAKE, TOLD = next(iter(misconceptions_of(FIRST).items()))
 
 SECOND_BACKWARD = "loss = torch.ones(2, requires_grad=True).exp().sum()\nloss.backward()\nloss.backward()"
 
@@ -58,12 +60,12 @@ def test_the_lesson_works_in_the_browser(work, language):
             expect(card).to_have_attribute("lang", language)
         notebook.picture(f"{language}-passed", at[f"check-{FIRST.name}"])
 
-        notebook.type_into(at[f"answer-{FIRST.name}"], as_typed(MISTAKE.program, FIRST.asks))
+        notebook.type_into(at[f"answer-{FIRST.name}"], typed(FIRST, MISTAKE))
         notebook.run(at[f"answer-{FIRST.name}"])
         check = at[f"check-{FIRST.name}"]
         notebook.run(check)
         expect(notebook.card(check)).to_contain_text(f"✗ {says('state.not yet')}")
-        expect(notebook.card(check)).to_contain_text(MISTAKE.says.read(language).replace("`", ""))
+        expect(notebook.card(check)).to_contain_text(TOLD.says.read(language).replace("`", ""))
         notebook.picture(f"{language}-mistake", check)
 
         hint = notebook.insert_below(check, f'from autograder import hint\nhint("{FIRST.name}")')

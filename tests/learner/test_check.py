@@ -14,6 +14,7 @@ from autograder.learner import commands as notebook
 from autograder.learner.session import SESSION, Session
 from autograder.messages.cards import message
 from support.check import NAME, check, raises, right
+from support.exercises import program
 
 
 def test_a_missing_name_and_a_stub_are_not_attempted(language, ran):
@@ -60,7 +61,7 @@ def test_without_start_a_card_speaks_both_languages():
 
 
 def test_one_record_reads_in_either_language(exercises):
-    verdict = check(exercises[NAME].mistakes["sums_the_means"].program)
+    verdict = check(program(exercises[NAME], "sums_the_means"))
     again = Verdict.from_json(verdict.to_json())
     assert again == verdict
     for language in ("en", "ru"):
@@ -68,7 +69,7 @@ def test_one_record_reads_in_either_language(exercises):
 
 
 def test_a_missing_key_is_our_error_not_the_learners(language, monkeypatch, tmp_path):
-    monkeypatch.setattr("autograder.exercises.key_path", lambda lesson: tmp_path / "none.json")
+    monkeypatch.setattr("autograder.exercises.key_path", lambda exercise: tmp_path / "none.json")
     verdict = check(right)
     assert (verdict.state, repr(verdict)) == ("our error", "0")
     assert NAME in verdict.text(language)
@@ -100,7 +101,7 @@ def test_a_card_tells_how_to_draw_what_a_wrong_answer_returned(language):
 
 
 def test_reproduce_rebuilds_the_failing_case(language, exercises):
-    check(exercises[NAME].mistakes["divides_by_count"].program)
+    check(program(exercises[NAME], "divides_by_count"))
     case = autograder.reproduce(NAME)
     right(case.model, case.batches)
     x, y = (torch.cat(parts) for parts in zip(*case.batches, strict=True))
@@ -112,7 +113,7 @@ def test_reproduce_rebuilds_the_failing_case(language, exercises):
 def test_progress_survives_and_keeps_the_best(language, own_home, exercises):
     assert "accumulate" not in str(autograder.progress())
     check(right)
-    check(exercises[NAME].mistakes["divides_by_count"].program)
+    check(program(exercises[NAME], "divides_by_count"))
     with (own_home / "progress.jsonl").open("a") as file:
         file.write('{"cut of')
     vars(SESSION).update(vars(Session()))
@@ -133,7 +134,7 @@ def test_progress_shows_what_is_partly_right_and_what_is_begun(language, partly,
     assert "predict_accumulation" not in repr(autograder.progress())
     check({**table, "first": 1.0}, "predict_accumulation")
     assert re.search(rf"`predict_accumulation`\s+{begun}\s+0/\d\s+0", repr(autograder.progress()))
-    check(exercises[NAME].mistakes["concatenates"].program)
+    check(program(exercises[NAME], "concatenates"))
     assert re.search(rf"`{NAME}`\s+{partly}\s+3/4", repr(autograder.progress()))
     check(ran.solutions["predict_accumulation"], "predict_accumulation")
     assert begun not in repr(autograder.progress())

@@ -179,12 +179,12 @@ def test_progress_is_that_of_the_record() -> None:
     failed, passed = list(exercises.load("leaf_tensors").values())[:2]
     assert (leaf.earned, leaf.solved) == (passed.points, 1)
     assert leaf.maximum == sum(one.points for one in exercises.load("leaf_tensors").values() if one.core)
-    assert leaf.mistakes == ((failed.name, next(iter(failed.mistakes))),)
+    assert leaf.mistakes == ((failed.name, next(iter(exercises.misconceptions_of(failed)))),)
     assert first.earned == first.maximum
     assert made.others == len(exercises.lessons()) - 2
     text = str(made)
     assert f"leaf_tensors: {passed.points:g} of {leaf.maximum:g} points, 1 of {leaf.count} exercises" in text
-    assert failed.mistakes[leaf.mistakes[0][1]].says.en in text
+    assert exercises.misconceptions_of(failed)[leaf.mistakes[0][1]].says.en in text
     assert f"{passed.points:g} / {leaf.maximum:g}" in written(shown(made)[0])
 
 

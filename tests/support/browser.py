@@ -1,7 +1,5 @@
 """A real JupyterLab in a real Chromium, and a notebook in it."""
 
-import ast
-import inspect
 import os
 import re
 import subprocess
@@ -86,15 +84,6 @@ def browser_page(scheme="light"):
         expect.set_options(timeout=PATIENCE)
         yield page
         browser.close()
-
-
-def as_typed(program, name):
-    """The program of a mistake as a learner would write it: under the name asked for, without annotations."""
-    (function,) = ast.parse(inspect.getsource(program)).body
-    function.name, function.decorator_list, function.returns = name, [], None
-    for argument in function.args.args:
-        argument.annotation = None
-    return ast.unparse(function)
 
 
 # JavaScript that returns true if the kernel of the page's notebook is idle, and the page is connected to it.

@@ -81,7 +81,8 @@ def loop(*, zero_inside: bool = False, watch: Callable[[Any], Any] = lambda mode
 def met() -> None:
     """A learner who has begun two lessons, and met a mistake twice."""
     known = exercises.load("leaf_tensors")
-    (failed, passed), mistake = list(known.values())[:2], next(iter(next(iter(known.values())).mistakes))
+    failed, passed = list(known.values())[:2]
+    mistake = next(iter(exercises.misconceptions_of(failed)))
     for _ in range(2):
         wrong = (AspectResult("v", failed.points, 0, "wrong"),)
         record(Verdict(failed.name, "leaf_tensors", 1, "not yet", wrong, mistake=mistake))

@@ -19,12 +19,11 @@ from nbformat.notebooknode import NotebookNode
 
 import autograder
 from autograder import exercises
-from autograder.authoring.redaction import read_lesson
 from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
-from autograder.checking.expected import Expected
 from autograder.checking.judge import judge, screen
 from autograder.checking.observe import code_digest, observe
+from support.exercises import mistakes_in, typed
 
 Edit = Callable[[NotebookNode], None]
 
@@ -83,10 +82,10 @@ def written(lesson: Lesson) -> Iterator[str]:
 
 def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
     """Every mistake once, each submission with at most one to an exercise and the rest of it solved."""
-    count = max(15, *(len(exercise.mistakes) for exercise in core.values()))
+    count = max(15, *(len(mistakes_in(exercise).cells) for exercise in core.values()))
     made: list[dict[str, str]] = [{} for _ in range(count)]
     for shift, (name, exercise) in enumerate(core.items()):
-        for number, mistake in enumerate(exercise.mistakes):
+        for number, mistake in enumerate(mistakes_in(exercise).cells):
             made[(number + 3 * shift) % count][name] = mistake
     for number, mistakes in enumerate(made):
         answers = {name: _use_mistake(core[name], mistake, solved[name]) for name, mistake in mistakes.items()}
@@ -94,12 +93,9 @@ def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Sub
 
 
 def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
-    """The program as its author would write it down: in a graded process the package holds none."""
-    program = exercise.mistakes[mistake].program
-    if exercise.asks_for == "dict":
-        return f"{solution}\n{exercise.asks}.update({program!r})"
-    source = read_lesson(exercises.PACKAGED / exercise.lesson).extract(exercise.name, [program.__name__])
-    return f"{source}{exercise.asks} = {program.__name__}"
+    """The mistake as a student would write it."""
+    code = typed(exercise, mistake)
+    return f"{solution}\nsolution = {exercise.asks}\n{code}" if exercise.asks_for == "dict" else code
 
 
 def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
@@ -200,7 +196,7 @@ def points(exercise: Exercise, namespace: dict[str, Any]) -> float:
     """Return the points of the verdict on the public cases for the answer in `namespace`."""
     verdict = screen(exercise, namespace)
     if verdict is None:
-        expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])
+        expected = exercises.key_of(exercise).expected
         answer = namespace[exercise.asks]
         verdict = judge(exercise, observe(exercise, answer, expected.seed), expected, code_digest(answer))
     return verdict.points

@@ -8,11 +8,9 @@ from typing import Any
 import torch
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import Lineup
+from autograder.checking.inputs import Lineup, Programs
 from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
-
-from .td_programs import RIGHT, WRONG
 
 _EXPECTED = [
     "catches_truncation",
@@ -99,5 +97,5 @@ def is_right_td(answer: Any, case: Case) -> dict[str, object]:
 
 
 @is_right_td.cases
-def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(td=RIGHT[0], programs=Lineup(rng, RIGHT, WRONG))  # the card and `reproduce` use the first
+def cases(rng: torch.Generator, programs: Programs) -> Iterator[Case]:
+    yield Case(td=programs.right[0], programs=Lineup(rng, programs))  # the card and `reproduce` use the first

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import mse_loss
-from torch.utils.checkpoint import checkpoint
 
 from .common import linear
-
-Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class Cell(nn.Module):
@@ -31,22 +24,3 @@ class Cell(nn.Module):
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         h = torch.tanh(self.base(torch.cat([x, h], dim=1)) + self.adapter(h))
         return self.head(h), h
-
-
-def checkpointed(cell: Any, x: Tensor, h: Tensor) -> Any:
-    """Run the cell under a checkpoint."""
-    return checkpoint(cell, x, h, use_reentrant=False)
-
-
-def plain(cell: Any, x: Tensor, h: Tensor) -> Any:
-    """Run the cell without a checkpoint."""
-    return cell(x, h)
-
-
-def window_loss(cell: Any, x: Tensor, y: Tensor, h: Tensor, run: Callable[..., Any]) -> tuple[Tensor, Tensor]:
-    """Return the summed squared errors of a window, and the hidden state after it."""
-    total = torch.zeros((), dtype=x.dtype)
-    for x_t, y_t in zip(x, y):
-        prediction, h = run(cell, x_t, h)
-        total = total + mse_loss(prediction, y_t, reduction="sum")
-    return total, h

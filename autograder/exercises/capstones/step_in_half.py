@@ -16,7 +16,6 @@ from autograder.language import Text
 
 from .common import copies, linear
 
-Optimizer = torch.optim.Optimizer
 Scaler = torch.amp.GradScaler
 SCALE = 2.0**10
 

@@ -15,7 +15,8 @@ from autograder.checking.values import number
 from autograder.language import Text
 
 from .common import copies, linear, value_net, value_table
-from .td_programs import Step
+
+Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminated, truncated
 
 
 @exercise(

@@ -14,7 +14,6 @@ from torch.autograd.function import BackwardCFunction
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
-from autograder.language import Text
 from autograder.measure import live_bytes
 
 Function: Any = torch.autograd.Function  # Any, as each subclass has its own signature of `forward` and `backward`
@@ -45,58 +44,6 @@ SECOND_ASPECTS = [
     ),
 ]
 
-STATE_OUTSIDE_CTX = Text(
-    "What `backward` needs is kept on the class or in a global variable. All calls share those, so a second call "
-    "overwrites what the first one needs; each call has its own `ctx`.",
-    "Нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех вызовов общее, и "
-    "второй вызов затирает то, что нужно первому; объект `ctx` у каждого вызова свой.",
-)
-
-OVERWRITES_INPUT = Text(
-    "`forward` computes in place and writes over its input, a tensor that belongs to the caller.",
-    "В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.",
-)
-
-EDITS_GRAD_OUTPUT = Text(
-    "`backward` computes in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    "В `backward` вычисление выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
-)
-
-NEEDS_RESHAPE = Text(
-    "`view` was called on a tensor whose entries lie in memory in another order, such as a transposed `grad_output`. "
-    "`reshape` makes a copy where one is needed.",
-    "Метод `view` вызван у тензора, элементы которого лежат в памяти в другом порядке, например у транспонированного "
-    "`grad_output`. Метод `reshape` там, где нужно, делает копию.",
-)
-
-ONE_ENTRY = Text(
-    "`backward` returns a single entry (a list counts as one). It has to return a tuple, one entry for each of the two "
-    "arguments of `apply`; None belongs to the number.",
-    "Метод `backward` возвращает одно значение (список считается за одно). Нужен кортеж, по значению на каждый из двух "
-    "аргументов `apply`; числу соответствует None.",
-)
-
-NOT_NONE_FOR_THE_NUMBER = Text(
-    "At the second place `backward` returns something else than None. The gradient of `x` belongs at the first place; "
-    "the second is for the number, which has no gradient.",
-    "На втором месте `backward` возвращает не None. Градиент по `x` стоит на первом месте, а второе отведено числу: у "
-    "него градиента нет.",
-)
-
-SAVES_A_NUMBER = Text(
-    "`save_for_backward` was given a number. It takes tensors only; a number goes onto `ctx` as an attribute.",
-    "В `save_for_backward` передано число. Он принимает только тензоры, а число записывают в атрибут `ctx`.",
-)
-
-SAVES_NOTHING = Text(
-    "`forward` has saved no tensor, so the tuple `saved_tensors` is empty in `backward`.",
-    "Метод `forward` не сохранил ни одного тензора, поэтому в `backward` кортеж `saved_tensors` пуст.",
-)
-
-FORGETS_TO_UNPACK = Text(
-    "`saved_tensors` was used as if it were the tensor itself. It is a tuple, even with one tensor in it.",
-    "Кортеж `saved_tensors` использован так, будто это сам тензор. Это кортеж, даже если тензор в нём один.",
-)
 
 MEMORY_ENTRIES = 5000  # size of the tensor on which memory is measured
 _MOST_OF_ERROR = 200  # characters of an error that a card shows

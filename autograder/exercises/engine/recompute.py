@@ -14,8 +14,6 @@ from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-Function: Any = torch.autograd.Function  # Any, as each subclass has its own signature of `forward` and `backward`
-
 
 @exercise(
     title=Text("A pass inside the pass", "Проход внутри прохода"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -157,58 +156,8 @@ def observe_training(train: Callable[..., object], case: Case) -> dict[str, obje
     return {"weights": weights, "backward_runs": directions(passes), "sizes": sizes, "empty": empty}
 
 
-def count_samples(batches: Batches) -> int:
-    return sum(len(x) for x, _ in batches)
-
-
-def train_in_windows(
-    model: Any, optimizer: Any, batches: Batches, k: int, share: Callable[[Batches, int], float]
-) -> float:
-    """Train for one epoch with an optimizer step after every `k` micro-batches, and return the mean loss.
-
-    `share(window, n)` returns the weight of the loss of a micro-batch of `n` samples. `window` is the list of
-    micro-batches between two steps.
-    """
-    total = 0.0
-    for start in range(0, len(batches), k):
-        window = batches[start : start + k]
-        optimizer.zero_grad()
-        for x, y in window:
-            loss = mse_loss(model(x), y)
-            (loss * share(window, len(x))).backward()
-            total += loss.item() * len(x)
-        optimizer.step()
-    return total / count_samples(batches)
-
-
-def clearing_gradients(model: torch.nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return a function that sets every `.grad` of `model` to None and then calls `model`."""
-
-    def call(x: Tensor) -> Tensor:
-        model.zero_grad()
-        return model(x)  # type: ignore[no-any-return]
-
-    return call
-
-
-def join_windows(batches: Batches, k: int) -> Batches:
-    """Return larger batches, each made of `k` micro-batches."""
-    windows = (batches[start : start + k] for start in range(0, len(batches), k))
-    return [(torch.cat([x for x, _ in w]), torch.cat([y for _, y in w])) for w in windows]
-
-
 def mean_gradient_norm(model: torch.nn.Module, batches: Batches) -> float:
     """Return the norm of the gradient of the mean loss over all samples in `batches`."""
     x, y = (torch.cat(parts) for parts in zip(*batches))
     gradients = torch.autograd.grad(mse_loss(model(x), y), list(model.parameters()))
     return float(torch.cat([g.flatten() for g in gradients]).norm())
-
-
-def accumulate_window(
-    model: Any, optimizer: Any, batches: Batches, after_each: Callable[[], object] = lambda: None
-) -> None:
-    """Accumulate the gradient over micro-batches of the same size. `after_each` is called after each backward pass."""
-    optimizer.zero_grad()
-    for x, y in batches:
-        (mse_loss(model(x), y) / len(batches)).backward()
-        after_each()

@@ -6,88 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from autograder.checking.exercise import Aspect, Case, aspect, exercise
-from autograder.checking.inputs import Lineup, nameless
+from autograder.checking.inputs import Lineup, Programs
 from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 
 # The learner's test runs on functions `attach(parameter, mask)`. No other exercise has this signature.
-
-
-def _by_product(parameter: Tensor, mask: Tensor) -> Any:
-    return parameter.register_hook(lambda grad: grad * mask)
-
-
-def _by_choice(parameter: Tensor, mask: Tensor) -> Any:
-    def hook(grad: Tensor) -> Tensor:
-        return torch.where(mask, grad, torch.zeros_like(grad))
-
-    return parameter.register_hook(hook)
-
-
-def _by_copy(parameter: Tensor, mask: Tensor) -> Any:
-    off = ~mask
-
-    def hook(grad: Tensor) -> Tensor:
-        copy = grad.clone()
-        copy[off] = 0
-        return copy
-
-    return parameter.register_hook(hook)
-
-
-def _wrong_edits(parameter: Tensor, mask: Tensor) -> Any:
-    def hook(grad: Tensor) -> None:
-        grad.data[~mask] = 0
-
-    return parameter.register_hook(hook)
-
-
-def _wrong_drops(parameter: Tensor, mask: Tensor) -> Any:
-    def hook(grad: Tensor) -> None:
-        grad = grad * mask
-
-    return parameter.register_hook(hook)
-
-
-def _wrong_sum(parameter: Tensor, mask: Tensor) -> Any:
-    def hook(leaf: Tensor) -> None:
-        leaf.grad = leaf.grad * mask  # type: ignore[operator]
-
-    return parameter.register_post_accumulate_grad_hook(hook)
-
-
-def _wrong_once(parameter: Tensor, mask: Tensor) -> Any:
-    def hook(grad: Tensor) -> Tensor:
-        handle.remove()
-        return grad * mask
-
-    handle = parameter.register_hook(hook)
-    return handle
-
-
-def _wrong_handle(parameter: Tensor, mask: Tensor) -> Any:
-    parameter.register_hook(lambda grad: grad * mask)
-    return parameter.register_hook(lambda grad: None)
-
-
-def _wrong_value(parameter: Tensor, mask: Tensor) -> Any:
-    with torch.no_grad():
-        parameter.mul_(mask)
-    return parameter.register_hook(lambda grad: grad * mask)
-
-
-RIGHT = tuple(nameless(function, "attach") for function in (_by_product, _by_choice, _by_copy))
-WRONG = {
-    "catches_dropped": nameless(_wrong_drops, "attach"),
-    "catches_edited": nameless(_wrong_edits, "attach"),
-    "catches_masked_sum": nameless(_wrong_sum, "attach"),
-    "catches_once": nameless(_wrong_once, "attach"),
-    "catches_handle": nameless(_wrong_handle, "attach"),
-    "catches_value": nameless(_wrong_value, "attach"),
-}
 
 
 def _refusal(name: str, en: str, ru: str) -> Aspect:
@@ -159,5 +84,5 @@ def is_right_mask(answer: Any, case: Case) -> dict[str, object]:
 
 
 @is_right_mask.cases
-def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))
+def cases(rng: torch.Generator, programs: Programs) -> Iterator[Case]:
+    yield Case(function=programs.right[0], others=Lineup(rng, programs))

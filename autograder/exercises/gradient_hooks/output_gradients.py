@@ -15,8 +15,6 @@ from autograder.language import Text
 
 from .common import gradients, hooks_on, linear
 
-Found = dict[str, list[Tensor]]
-
 
 class Head(nn.Linear):
     """A linear layer of a class of its own."""

@@ -20,8 +20,6 @@ from .common import Branches, garbage_collected, gradients, linear
 
 _WIDTH, _LAYERS = 32, 8
 
-MakeOptimizer = Callable[[list[Tensor]], torch.optim.Optimizer]
-
 
 def _loss(model: nn.Module, x: Tensor) -> Tensor:
     return model(x).square().mean()  # type: ignore[no-any-return]

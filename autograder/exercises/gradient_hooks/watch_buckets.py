@@ -16,8 +16,6 @@ from autograder.language import Text
 
 from .common import garbage_collected, gradients, hooks_on, linear
 
-Buckets = list[list[Tensor]]
-
 
 class Stages(nn.Module):
     """Linear layers in a row, of which a pass may skip one.

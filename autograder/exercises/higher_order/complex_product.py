@@ -14,8 +14,6 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-Function: Any = torch.autograd.Function
-
 
 def _apply(function: Any, *arguments: Tensor) -> Any:
     """Return `function.apply(*arguments)`.

@@ -16,7 +16,6 @@ from autograder.language import Text
 from autograder.measure import CountedCalls, Ops, counting_backward_runs, counting_ops
 
 Loss = Callable[[Tensor], Tensor]
-Pair = tuple[Tensor, Tensor]
 
 
 @exercise(

@@ -16,8 +16,6 @@ from autograder.language import Text
 
 from .common import count_passes, is_as_before, linear, release, state_of, tanh_net, untouched
 
-Named = dict[str, Tensor]
-
 
 class Tied(torch.nn.Module):
     """A module with two layers that share one weight."""

@@ -131,7 +131,3 @@ def _case(rng: torch.Generator, model: torch.nn.Module, features: int, steps: in
     return Case(
         model=model, x=signed(rng, 6, features), y=signed(rng, 6, 1), v=v / v.norm(), steps=steps, counted=counted
     )
-
-
-def _weights(model: Any) -> list[Tensor]:
-    return [p for p in model.parameters() if p.requires_grad]

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
@@ -16,7 +15,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
-from .common import EXACT, LOSES_DIGITS, NEAR, Cost, Function, Watched, columns_by_differences, tracked
+from .common import EXACT, NEAR, Cost, Watched
 
 _WIDTH = 32  # numbers in the hidden layer
 
@@ -112,133 +111,3 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, m in [(9, 19), (9, 4), (1, 4)]:  # neither n nor m alone distinguishes tall from wide
         into, out_of = signed(rng, _WIDTH, n) / n, signed(rng, m, _WIDTH) / _WIDTH
         yield Case(f=Bottleneck(into, out_of), x=uniform(rng, n))
-
-
-@cheap_jacobian.mistake(
-    en="A tall matrix was computed row by row too, with a backward pass for each output. It has fewer columns than "
-    "rows.",
-    ru="Высокая матрица тоже вычисляется по строкам, с обратным проходом на каждый выход. Столбцов у неё меньше, чем "
-    "строк.",
-)
-def always_rows(f: Function, x: Tensor) -> object:
-    return functional.jacobian(f, x)
-
-
-@cheap_jacobian.mistake(
-    en="For a tall matrix too, all rows are computed at once, as `jacrev` does: a batch of m vectors.",
-    ru="И у высокой матрицы вычисляются сразу все строки, как в `jacrev`: это батч из m векторов.",
-)
-def always_jacrev(f: Function, x: Tensor) -> object:
-    return torch.func.jacrev(f)(x)
-
-
-@cheap_jacobian.mistake(
-    en="For a wide matrix too, all columns are computed at once, as `jacfwd` does: n tangents at once.",
-    ru="И у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это n касательных векторов сразу.",
-)
-def always_jacfwd(f: Function, x: Tensor) -> object:
-    return torch.func.jacfwd(f)(x)
-
-
-@cheap_jacobian.mistake(
-    en="A wide matrix was computed column by column too, with a call of `f` for each input. It has fewer rows than "
-    "columns.",
-    ru="Широкая матрица тоже вычисляется по столбцам, с вызовом `f` на каждый вход. Строк у неё меньше, чем столбцов.",
-)
-def always_columns(f: Function, x: Tensor) -> object:
-    units = torch.eye(len(x), dtype=x.dtype)
-    return torch.stack([torch.func.jvp(f, (x,), (unit,))[1] for unit in units], dim=1)
-
-
-@cheap_jacobian.mistake(
-    en="The choice is the wrong way round: columns where rows are few, rows where columns are few.",
-    ru="Выбор сделан наоборот: столбцы там, где мало строк, и строки там, где мало столбцов.",
-)
-def the_other_way_round(f: Function, x: Tensor) -> object:
-    return torch.func.jacrev(f)(x) if len(f(x)) > len(x) else torch.func.jacfwd(f)(x)
-
-
-@cheap_jacobian.mistake(
-    en="The choice is the wrong way round: a pass for each column where rows are few, for each row where columns are "
-    "few.",
-    ru="Выбор сделан наоборот: проход на каждый столбец там, где мало строк, и на каждую строку там, где мало "
-    "столбцов.",
-)
-def loops_the_wrong_way(f: Function, x: Tensor) -> object:
-    return always_rows(f, x) if len(f(x)) > len(x) else always_columns(f, x)
-
-
-@cheap_jacobian.mistake(
-    en="Columns are computed where they are few, but each takes two backward passes: `functional.jvp` does not use "
-    "forward mode.",
-    ru="Столбцы вычисляются там, где их мало, но на каждый уходит два обратных прохода: `functional.jvp` не использует "
-    "прямой режим.",
-)
-def columns_by_two_passes(f: Function, x: Tensor) -> object:
-    if len(f(x)) < len(x):
-        return functional.jacobian(f, x)
-    return torch.stack([functional.jvp(f, x, unit)[1] for unit in torch.eye(len(x), dtype=x.dtype)], dim=1)
-
-
-@cheap_jacobian.mistake(
-    en="`f` was called at other points than `x`: finite differences lose a third of the digits or more.",
-    ru="Функция `f` вызвана не только в точке `x`: при конечных разностях теряется треть знаков или больше.",
-)
-def by_differences(f: Function, x: Tensor) -> Tensor:
-    return columns_by_differences(f, x, 1e-5)
-
-
-@cheap_jacobian.mistake(
-    en="A tall matrix comes back transposed: its columns were stacked as rows.",
-    ru="Высокая матрица возвращается транспонированной: её столбцы записаны строками.",
-)
-def columns_stacked_as_rows(f: Function, x: Tensor) -> object:
-    return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T
-
-
-@cheap_jacobian.mistake(
-    en="The transposed matrix came back.",
-    ru="Возвращена транспонированная матрица.",
-)
-def tall_for_wide(f: Function, x: Tensor) -> object:
-    return torch.func.jacrev(f)(x).T if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T
-
-
-def _rows_or_columns(f: Function, x: Tensor) -> Tensor:
-    return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else torch.func.jacfwd(f)(x)  # type: ignore[no-any-return]
-
-
-@cheap_jacobian.mistake(*cheap_jacobian.mistakes["by_differences"].says)
-def differences_for_columns(f: Function, x: Tensor) -> Tensor:
-    return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else columns_by_differences(f, x, 1e-7, back=False)  # type: ignore[no-any-return]
-
-
-@cheap_jacobian.mistake(*cheap_jacobian.mistakes["columns_by_two_passes"].says)
-def columns_by_two_passes_beside_jacrev(f: Function, x: Tensor) -> object:
-    if len(f(x)) < len(x):
-        return torch.func.jacrev(f)(x)
-    return torch.stack([functional.jvp(f, x, unit)[1] for unit in torch.eye(len(x), dtype=x.dtype)], dim=1)
-
-
-@cheap_jacobian.mistake(
-    en="`f` is called again for each row. One call is enough: its graph serves all rows.",
-    ru="Функция `f` вызывается заново для каждой строки. Достаточно одного вызова: его граф годится для всех строк.",
-)
-def calls_for_each_row(f: Function, x: Tensor) -> Tensor:
-    if len(f(x)) >= len(x):
-        return _rows_or_columns(f, x)
-    x = tracked(x)
-    return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])
-
-
-@cheap_jacobian.mistake(
-    en="The result has the dtype float32, as a tensor from `torch.zeros(m, n)` has it: half of its digits are lost.",
-    ru="У результата dtype float32, как у тензора из `torch.zeros(m, n)`: половина знаков потеряна.",
-)
-def result_in_float32(f: Function, x: Tensor) -> Tensor:
-    return _rows_or_columns(f, x).float()
-
-
-@cheap_jacobian.mistake(*LOSES_DIGITS)
-def through_float32(f: Function, x: Tensor) -> Tensor:
-    return _rows_or_columns(f, x).float().to(x.dtype)

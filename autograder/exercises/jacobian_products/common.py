@@ -36,13 +36,6 @@ EXACT_ROWS = Text(
     "Результат точен до округления: погрешность не больше 1e-12 от наибольшего элемента.",
 )
 
-LOSES_DIGITS = Text(
-    "The numbers have lost half of their digits or more: they went through a float32 tensor, such as `torch.zeros(...)` "
-    "makes, or were rounded.",
-    "Потеряна половина знаков или больше: числа прошли через тензор float32, какой создаёт `torch.zeros(...)`, или "
-    "округлены.",
-)
-
 
 def curved(rng: torch.Generator, n: int, m: int) -> Function:
     """Return a random function from R^n to R^m.
@@ -140,19 +133,6 @@ def observe_jvp(product_along: Callable[..., object], case: Case, budget: Functi
 
 def tracked(x: Tensor) -> Tensor:
     return x.detach().clone().requires_grad_()
-
-
-def columns_by_differences(f: Function, x: Tensor, h: float, *, back: bool = True, over: float | None = None) -> Tensor:
-    """Return the Jacobian by finite differences with step `h`.
-
-    If `back` is True, the differences are central, else one-sided. `over` replaces the number by which differences are
-    divided.
-    """
-    columns = []
-    for step in h * torch.eye(len(x), dtype=x.dtype):
-        before = f(x - step) if back else f(x)
-        columns.append((f(x + step) - before) / (over or (2 * h if back else h)))
-    return torch.stack(columns, dim=1)
 
 
 class _CubeWithoutJvp(torch.autograd.Function):

@@ -12,15 +12,11 @@ from torch import Tensor
 from torch.autograd import functional
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import Formula
 from autograder.checking.observe import using_answer
 from autograder.checking.values import relative_error
 from autograder.language import Text
 
-from .common import Function, cube_without_jvp
-
-Example = tuple[Function, Tensor, Tensor]
-
+from .common import Function
 
 # What an answer must meet to be judged. `autograder.messages.measured` has the words for a card.
 _CONDITIONS = ("one length", "same at each call", "no error")
@@ -134,114 +130,3 @@ def expose_swap(answer: Any, case: Case) -> dict[str, object]:
             "zero direction": not w.any(),
             "symmetric": torch.allclose(b, b.T),
         }
-
-
-def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:
-    matrix = torch.tensor(rows)
-    return Formula("x -> M @ x", lambda x: matrix @ x), torch.ones(matrix.shape[1]), torch.tensor(v)
-
-
-@expose_swap.mistake(
-    en="One triple was returned. Two are asked for, an example that hides the mistake and one that exposes it.",
-    ru="Возвращена одна тройка. Нужны две: пример, где ошибка не видна, и пример, где она видна.",
-)
-def one_triple() -> Any:
-    return _linear([2.0, 1.0], [1.0, 3.0])
-
-
-NOT_SQUARE = Text(
-    "The vector of an example has one entry only, or the lengths of input, output and `v` differ. With one entry both "
-    "products are the same number, and different lengths give the mistake away.",
-    "В векторе одного из примеров только один элемент, или длины входа, выхода и `v` различаются. При одном элементе "
-    "оба произведения — одно и то же число, а разные длины сразу выдают ошибку.",
-)
-
-
-@expose_swap.mistake(*NOT_SQUARE)
-def first_not_square() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0]), _linear([1.0, 2.0], [3.0, 4.0])
-
-
-@expose_swap.mistake(*NOT_SQUARE)
-def not_square() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0])
-
-
-BY_CHANCE = Text(
-    "`f` returns something else at each call: it uses random numbers or remembers. Then it has no Jacobian to compare "
-    "with.",
-    "Функция `f` при каждом вызове возвращает другое: использует случайные числа или что-то запоминает. Тогда нет "
-    "матрицы Якоби, с которой можно сравнивать.",
-)
-
-
-@expose_swap.mistake(*BY_CHANCE)
-def first_by_chance() -> tuple[Example, Example]:
-    return (torch.rand_like, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
-
-
-@expose_swap.mistake(*BY_CHANCE)
-def second_by_chance() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0], [1.0, 3.0]), (torch.rand_like, torch.ones(2), torch.tensor([1.0, 10.0]))
-
-
-RAISES_IN_SWAPPED = Text(
-    "`swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode or is not "
-    "written for `torch.func`, or `x` and `v` differ in dtype.",
-    "В одном из примеров вызов `swapped` заканчивается ошибкой, хотя формы верны: у `f` нет прямого режима, она "
-    "написана не для `torch.func` или у `x` и `v` разные dtype.",
-)
-
-
-@expose_swap.mistake(*RAISES_IN_SWAPPED)
-def first_raises_in_swapped() -> tuple[Example, Example]:
-    return (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
-
-
-@expose_swap.mistake(*RAISES_IN_SWAPPED)
-def raises_in_swapped() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0], [1.0, 3.0]), (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0]))
-
-
-@expose_swap.mistake(
-    en="The two examples are in the wrong order: it is the first one that exposes the mistake.",
-    ru="Примеры стоят не в том порядке: ошибку выдаёт первый.",
-)
-def changed_places() -> tuple[Example, Example]:
-    return _linear([1.0, 2.0], [3.0, 4.0]), _linear([2.0, 1.0], [1.0, 3.0])
-
-
-@expose_swap.mistake(
-    en="In the first example `J` or `v` has entries that are zero or next to nothing, as with a function that works on "
-    "each entry alone.",
-    ru="В первом примере в `J` или в `v` есть нули или ничтожно малые элементы, как у функции, которая действует на "
-    "каждый элемент отдельно.",
-)
-def entry_by_entry() -> tuple[Example, Example]:
-    return (lambda x: (x + 1) ** 2, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
-
-
-@expose_swap.mistake(
-    en="The second Jacobian is symmetric as well, so no `v` tells the products apart there.",
-    ru="Вторая матрица Якоби тоже симметрична, и произведения на ней не различит ни один `v`.",
-)
-def symmetric_twice() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 5.0], [5.0, 1.0])
-
-
-@expose_swap.mistake(
-    en="The second `v` is zero, and so are both products.",
-    ru="Второй вектор `v` нулевой, поэтому оба произведения равны нулю.",
-)
-def zero_direction() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([1.0, 2.0], [3.0, 4.0], v=(0.0, 0.0))
-
-
-@expose_swap.mistake(
-    en="The second `J` is not symmetric, but for this `v` the two products agree to 1 %. Another `v`, or a `J` further "
-    "from a symmetric one, tells them apart.",
-    ru="Вторая `J` не симметрична, но для этого `v` два произведения совпадают с точностью до 1 %. Их различит другой "
-    "`v` или `J`, которая дальше от симметричной.",
-)
-def almost_the_same() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 5.0], [5.01, 1.0])

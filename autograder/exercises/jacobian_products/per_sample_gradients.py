@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs
 
-from .common import EXACT, EXACT_ROWS, LOSES_DIGITS, tracked
+from .common import EXACT, EXACT_ROWS
 
 
 @exercise(
@@ -93,132 +93,3 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             x=signed(rng, samples, features),
             y=signed(rng, samples),
         )
-
-
-def _all_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(w, x, y)  # type: ignore[no-any-return]
-
-
-@per_sample_gradients.mistake(
-    en="The losses were summed: one gradient was returned, the sum of all rows.",
-    ru="Значения функции потерь сложены: возвращён один градиент, сумма всех строк.",
-)
-def sum_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y).sum(0)
-
-
-@per_sample_gradients.mistake(
-    en="The losses were averaged: one gradient was returned, the mean of all rows.",
-    ru="Значения функции потерь усреднены: возвращён один градиент, среднее всех строк.",
-)
-def mean_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y).mean(0)
-
-
-@per_sample_gradients.mistake(
-    en="Each row was divided by the number of samples, as if it were a part of a mean.",
-    ru="Каждая строка разделена на число примеров, как слагаемое среднего.",
-)
-def shares_of_a_mean(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y) / len(x)
-
-
-@per_sample_gradients.mistake(
-    en="The gradient was taken with respect to `x`. Its shape is right, but it is another derivative.",
-    ru="Градиент взят по `x`. Форма верна, но это другая производная.",
-)
-def gradient_by_x(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return torch.func.vmap(torch.func.grad(loss, argnums=1), in_dims=(None, 0, 0))(w, x, y)  # type: ignore[no-any-return]
-
-
-@per_sample_gradients.mistake(
-    en="`vmap` runs over `w` as well. The weights are shared: `in_dims=(None, 0, 0)`.",
-    ru="Вызов `vmap` перебирает и `w`. Но веса общие: `in_dims=(None, 0, 0)`.",
-)
-def maps_the_weights(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return torch.func.vmap(torch.func.grad(loss))(w, x, y)  # type: ignore[no-any-return]
-
-
-@per_sample_gradients.mistake(
-    en="There is a loop over the samples, with a call of `loss` and a backward pass for each.",
-    ru="По примерам идёт цикл: на каждый приходится вызов `loss` и обратный проход.",
-)
-def loops_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    w = tracked(w)
-    return torch.stack([torch.autograd.grad(loss(w, a, b), w)[0] for a, b in zip(x, y)])
-
-
-@per_sample_gradients.mistake(
-    en="The losses come from one batched call, but each has a backward pass of its own.",
-    ru="Значения функции потерь вычислены одним вызовом, но обратный проход у каждого свой.",
-)
-def a_pass_for_each_loss(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    w = tracked(w)
-    losses = torch.func.vmap(loss, in_dims=(None, 0, 0))(w, x, y)
-    return torch.stack([torch.autograd.grad(each, w, retain_graph=True)[0] for each in losses])
-
-
-@per_sample_gradients.mistake(
-    en="`loss` was called with the whole batch. It takes one sample; `vmap` calls it for each.",
-    ru="Функция `loss` вызвана для всего батча. Она принимает один пример; для каждого её вызовет `vmap`.",
-)
-def loss_of_the_batch(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    w = w.expand(len(x), -1).clone().requires_grad_()
-    return torch.autograd.grad(loss(w, x, y).sum(), w)[0]
-
-
-@per_sample_gradients.mistake(
-    en="The losses were summed, and the one gradient of the sum was put into every row.",
-    ru="Значения функции потерь сложены, и единственный градиент суммы поставлен в каждую строку.",
-)
-def sum_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y).sum(0).expand(len(x), -1)
-
-
-@per_sample_gradients.mistake(
-    en="The losses were averaged, and the one gradient of the mean was put into every row.",
-    ru="Значения функции потерь усреднены, и единственный градиент среднего поставлен в каждую строку.",
-)
-def mean_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y).mean(0).expand(len(x), -1)
-
-
-@per_sample_gradients.mistake(
-    en="The matrix is transposed: the gradient of a sample is a row.",
-    ru="Матрица транспонирована: градиент по отдельному примеру — это строка.",
-)
-def samples_as_columns(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y).T
-
-
-@per_sample_gradients.mistake(
-    en="There is one backward pass, but a call of `loss` for each sample before it.",
-    ru="Обратный проход один, но до него функция `loss` вызвана для каждого примера отдельно.",
-)
-def calls_one_by_one(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    w = tracked(w)
-    losses = torch.stack([loss(w, a, b) for a, b in zip(x, y)])
-    return torch.autograd.grad(losses, w, torch.eye(len(x), dtype=w.dtype), is_grads_batched=True)[0]
-
-
-@per_sample_gradients.mistake(*LOSES_DIGITS)
-def through_float32(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y).float().to(w.dtype)
-
-
-@per_sample_gradients.mistake(
-    en="What `torch.func.grad` differentiates returns a vector. Either `y` was left out in `in_dims`, or `vmap` stands "
-    "inside `grad`, not around it.",
-    ru="Функция, от которой берётся `torch.func.grad`, возвращает вектор. Либо в `in_dims` не учтён `y`, либо `vmap` "
-    "стоит внутри `grad`, а не снаружи.",
-)
-def y_is_not_mapped(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, None))(w, x, y)  # type: ignore[no-any-return]
-
-
-@per_sample_gradients.mistake(
-    en="`.grad` was never cleared: each row holds all the rows before it.",
-    ru="Поле `.grad` ни разу не очищено: в каждую строку вошли все предыдущие.",
-)
-def running_sums(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    return _all_samples(loss, w, x, y).cumsum(0)

@@ -46,15 +46,6 @@ def random_network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
     return torch.nn.Sequential(*layers, TwiceInTraining(), MeanSquare())
 
 
-def run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    """Return the output of every layer; the last one is the loss."""
-    outputs = []
-    for layer in model:
-        x = layer(x)
-        outputs.append(x)
-    return outputs
-
-
 @contextmanager
 def recording_outputs(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
     """Record the output of each call of a layer of `model` in the `with` block.

@@ -9,7 +9,6 @@ import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -81,18 +80,6 @@ def bytes_held(run: Callable[[], object]) -> tuple[int, int]:
         if live.now:
             gc.collect(1)  # a reference cycle of Python objects is no leak
     return used, live.now
-
-
-def running_with_hooks(
-    pack: Callable[[Tensor], object], unpack: Callable[[Any], Any]
-) -> Callable[[Function, Tensor], Tensor]:
-    """Return a function of `f` and `x` that returns `f(x)`, run under these saved-tensor hooks."""
-
-    def run(f: Function, x: Tensor) -> Tensor:
-        with saved_tensors_hooks(pack, unpack):
-            return f(x)
-
-    return run
 
 
 def measure_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> tuple[list[int], int]:

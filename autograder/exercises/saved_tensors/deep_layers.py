@@ -9,15 +9,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import leaf, signed, uniform
 from autograder.measure import live_bytes
 
 from .common import error_of_torch, nbytes
-
-Layers = list[torch.nn.Module]
 
 
 class _CountedTanh(torch.nn.Module):
@@ -134,9 +131,3 @@ def layered_cases(rng: torch.Generator, depths: tuple[int, ...], dropping: bool 
         yield Case(layers=layers, x=x, v=signed(rng, 6, width).to(dtype))
     for depth in depths:
         yield Case(layers=list(_shown_layers(depth)), x=leaf(rng, 10, 20), v=None)
-
-
-def checkpoint_segments(layers: Layers, x: Tensor, size: int) -> Tensor:
-    for start in range(0, len(layers), size):
-        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
-    return x

@@ -64,7 +64,7 @@ def make_course(
     }
     files |= assignment_notebooks(rules, sources, lessons, _private_lessons(directory))
     try:
-        for folder in ("lessons", "exercises/keys"):
+        for folder in ("lessons", "exercises"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
         for line in _write(directory, files, record["files"]):
             print(line)

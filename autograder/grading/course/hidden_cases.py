@@ -12,19 +12,17 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import torch
 
 from ...authoring.build import COURSE, private
 from ...authoring.execute import run
-from ...authoring.redaction import read_lesson
 from ...authoring.source import Lesson, read
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
-from ...exercises import module_files, path_of
+from ...exercises import path_of
 
 _PACKAGE = Path(__file__).parents[2]
 
@@ -40,14 +38,10 @@ class ExpectedResults:
     exercises: dict[str, Exercise]
     expected: dict[str, Expected]
 
-    @cached_property
+    @property
     def programs(self) -> dict[str, str]:
-        """A dict from exercise name to Python source, for the exercises that ask for a test.
-
-        The source defines the programs that a learner's test is tried on, and the exercise's case generator.
-        """
-        sources = [read_lesson(path) for path in {path_of(each) for each in self.exercises.values()}]
-        return {name: source.extract(name, names) for source in sources for name, names in source.tried.items()}
+        """A dict from exercise name to the text of the programs that a learner's test is tried on."""
+        return {name: each.programs_text for name, each in self.exercises.items() if each.programs_text}
 
 
 def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
@@ -117,9 +111,9 @@ def _secret(course: Path) -> str:
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
     """Return the paths of the Python files on which expected results depend.
 
-    These are the modules of the exercises `known`, and the checking code.
+    These are the modules, mistakes and programs of the exercises `known`, and the checking code.
     """
-    modules = (file for each in known for file in module_files(path_of(each)).values())
+    modules = (file for path in {path_of(each) for each in known} for file in path.rglob("*.py"))
     return {*modules, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...checking.verdict import MIME, STATES, Verdict
+from ...exercises import sentence_for
 from ...language import Note, Text
 
 NO_VERDICT = "no verdict"  # a separate state: the check is missing or has no verdict
@@ -38,6 +39,11 @@ class Wrong:
     error: str = ""  # of a broken answer cell
     students: list[str] = field(default_factory=list)
     code: str = ""  # the shortest answer of the group
+
+    @property
+    def sentence(self) -> Text | None:
+        """The sentence that names the mistake, or None if it was not recognised or is no longer known."""
+        return sentence_for(self.exercise, self.mistake) if self.mistake else None
 
     def add(self, student: str, code: str) -> None:
         """Add a student to the group. `code` is the student's answer, which is kept if it is the shortest."""
@@ -165,8 +171,7 @@ def _kind(wrong: Wrong) -> str:
         finding = wrong.verdict.finding
         got = [note for note in finding.got if note.id != "raised.line"] if finding else []
         return f"finding {finding.aspect if finding else ''} {got}"
-    known = wrong.exercise.mistakes.get(wrong.mistake)
-    return f"mistake {known.says.en if known else wrong.mistake}"
+    return f"mistake {wrong.sentence.en if wrong.sentence else wrong.mistake}"
 
 
 def verdict_in(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ...authoring.mistakes import mistakes_of
 from ...authoring.source import Lesson
 from ...checking.exercise import PUBLIC_SEED, Exercise
-from ...checking.expected import Expected, as_answer
+from ...checking.expected import Expected
 from ...checking.observe import Run, observe
-from ...exercises import keys
+from ...exercises import key_of, misconceptions_of
 from ...language import LANGUAGES, Text
 from ...messages.report import WORDS
 from .choices import choice_for, is_telling
@@ -70,9 +71,8 @@ def lecture_question(groups: Sequence[Wrong], lessons: Sequence[Lesson]) -> Ques
     `groups` are ordered by size. `lessons` are those of the assignment.
     """
     for wrong in groups:
-        stored = keys(wrong.exercise.lesson).get(wrong.exercise.name)
-        if stored and wrong.mistake in wrong.exercise.mistakes and wrong.code:
-            expected = Expected.from_json(stored)
+        if wrong.mistake in misconceptions_of(wrong.exercise) and wrong.code:
+            expected = key_of(wrong.exercise).expected
             if wrong.exercise.asks_for == "dict":
                 found = _on_table(wrong, expected, lessons)
             else:
@@ -107,10 +107,10 @@ def _on_output(wrong: Wrong, expected: Expected) -> Question | None:
 
 def _on_mistake(wrong: Wrong, groups: Sequence[Wrong]) -> Question:
     """Return a question on what is wrong with a student's code. The choices are mistakes of the exercise."""
-    known = wrong.exercise.mistakes
+    known = misconceptions_of(wrong.exercise)
     seen = [each.mistake for each in groups if each.exercise is wrong.exercise and each.mistake in known]
-    names = list(dict.fromkeys([wrong.mistake, *seen, *known]))
-    says = [Text(known[name].says.en, known[name].says.ru) for name in names if name in known]
+    names = [name for name in dict.fromkeys([wrong.mistake, *seen, *known]) if name in known]
+    says = [known[name].says for name in names if name]
     choices = list({each.en: each for each in says}.values())[: _MOST - 1]
     right = choices[0]
     choices = [*sorted(choices, key=lambda each: each.en), WORDS["nothing_wrong"]]
@@ -176,7 +176,7 @@ def _order(choice: Text) -> tuple[bool, float, str]:
 
 def _run(wrong: Wrong, case: int) -> Run:
     """Run a mistake, which is our own code, and return what a card shows of the call."""
-    program = as_answer(wrong.exercise, wrong.exercise.mistakes[wrong.mistake or ""].program, None)
+    program = mistakes_of(wrong.exercise).run(wrong.exercise, None)[wrong.mistake or ""]
     return observe(wrong.exercise, program, PUBLIC_SEED)[case]
 
 

@@ -183,8 +183,7 @@ class _Page(View):
         """
         if wrong.mistake is None:
             return Markup("")
-        known = wrong.exercise.mistakes.get(wrong.mistake)
-        return self.inline(known.says if known else WORDS["gone"].format(name=wrong.mistake))
+        return self.inline(wrong.sentence or WORDS["gone"].format(name=wrong.mistake))
 
     def failed(self, wrong: Wrong) -> Markup:
         """Return, as HTML, the sentence on the aspect that is wrong in a group of answers.

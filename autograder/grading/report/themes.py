@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ...exercises import misconceptions_of
+from ...exercises.key import Theme
 from ...language import Text
 from .counts import Graded, Wrong
 
 LESSONS = 3  # with mistakes of one theme: then a student is stuck
-# By the names of mistakes. Many mistakes belong to no theme.
-_NAMES = {
-    "accumulation": r"clears|overwrit|starts_at_zero|leaves_zeros|zeroes_|forgets_to_clear|(old|earlier)_gradient",
-    "scaling": r"takes_the_mean|sums_the_means|mean_of|of_a_mean|never_divides|divides_(by|twice)|forgets_to_divide",
-    "recording": r"detach|no_grad|cuts_|as_number|requires_grad|recording|freez",
-    "graph_life": r"frees|retain|keeps_the_(graph|history)|leak|create_graph",
-    "in_place": r"in_place|alias|snapshot|edits|changes_x|shares_(memory|storage|the)|writes_into",
-    "return": r"returns_nothing|forgets_to_return",
-}
 TITLES = {
-    "accumulation": Text("gradients add up in `.grad`", "градиенты накапливаются в `.grad`"),
-    "scaling": Text("mean or sum: by what to divide", "среднее или сумма: на что делить"),
-    "recording": Text("what autograd records, and what is cut off", "что записывает autograd и что отсоединено"),
-    "graph_life": Text("how long a graph lives", "сколько живёт граф"),
-    "in_place": Text("changes in place, and names for one memory", "изменения на месте и общая память"),
-    "return": Text("a function must return its result", "функция должна вернуть результат"),
+    Theme.ACCUMULATION: Text("gradients add up in `.grad`", "градиенты накапливаются в `.grad`"),
+    Theme.SCALING: Text("mean or sum: by what to divide", "среднее или сумма: на что делить"),
+    Theme.RECORDING: Text("what autograd records, and what is cut off", "что записывает autograd и что отсоединено"),
+    Theme.GRAPH_LIFE: Text("how long a graph lives", "сколько живёт граф"),
+    Theme.IN_PLACE: Text("changes in place, and names for one memory", "изменения на месте и общая память"),
+    Theme.DERIVATIVE: Text("the derivative itself", "сама производная"),
+    Theme.AXES: Text("shapes and axes", "формы и оси"),
+    Theme.PRECISION: Text("rounding, types of numbers, NaN", "округление, типы чисел, NaN"),
+    Theme.ORDER: Text("the order of the steps", "порядок действий"),
+    Theme.COST: Text("more work or memory than needed", "лишняя работа или лишняя память"),
+    Theme.STATE: Text("what code leaves behind", "что код оставляет после себя"),
+    Theme.RETURN: Text("a function must return its result", "функция должна вернуть результат"),
+    Theme.TEST: Text("what a test accepts and refuses", "что тест принимает и что отвергает"),
 }
 
 
@@ -38,18 +37,13 @@ class Stuck:
     """
 
     student: str
-    theme: str
+    theme: Theme
     mistakes: tuple[tuple[str, Wrong], ...]
-
-
-def theme_of(mistake: str) -> str | None:
-    """Return the theme of a mistake, or None. `mistake` is its name."""
-    return next((theme for theme, names in _NAMES.items() if re.search(names, mistake)), None)
 
 
 def stuck_students(graded: Sequence[Graded]) -> list[Stuck]:
     """Return the students with mistakes of one theme in three lessons or more, ordered by theme and name."""
-    found: dict[tuple[str, str], list[tuple[str, Wrong]]] = defaultdict(list)
+    found: dict[tuple[Theme, str], list[tuple[str, Wrong]]] = defaultdict(list)
     for each in graded:
         for theme, wrong in _themed(each):
             for student in wrong.students:
@@ -61,14 +55,14 @@ def stuck_students(graded: Sequence[Graded]) -> list[Stuck]:
     ]
 
 
-def _themed(graded: Graded) -> list[tuple[str, Wrong]]:
+def _themed(graded: Graded) -> list[tuple[Theme, Wrong]]:
     """Return pairs of theme and group, for the groups of wrong answers whose mistake belongs to a theme."""
     found = []
     for answered in graded.exercises.values():
         for wrong in answered.wrong(recognised=True):
-            theme = theme_of(wrong.mistake or "")
-            if theme and wrong.mistake in wrong.exercise.mistakes:
-                found.append((theme, wrong))
+            known = misconceptions_of(wrong.exercise).get(wrong.mistake or "")
+            if known and known.theme.is_shared:
+                found.append((known.theme, wrong))
     return found
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from ... import exercises
+from ...exercises.module_texts import modules_of
 from ..limits import FULL, LANDLOCK, Limits
 from . import landlock
 from .cell_cache import RememberingShell
@@ -88,7 +89,7 @@ class ForkServer:
             asked = Rehearsal(**json.load(file))
         if asked.modules:
             name = f"autograder.exercises.{asked.lesson}"
-            self._modules[asked.lesson] = exercises.modules_of(name, asked.modules)
+            self._modules[asked.lesson] = modules_of(name, asked.modules)
         single = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
         self._control.send(json.dumps({"single": single}).encode())

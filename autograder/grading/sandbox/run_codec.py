@@ -22,10 +22,11 @@ class Rehearsal:
     """
 
     lesson: str
-    modules: dict[str, str] = field(default_factory=dict)  # source without mistakes; empty for a private lesson
+    modules: dict[str, str] = field(default_factory=dict)  # sources of the exercises; empty for a private lesson
     notebooks: list[list[str]] = field(default_factory=list)  # sources of the released code cells, a list per notebook
     imports: list[str] = field(default_factory=list)  # names of modules
-    mistakes: dict[str, str] = field(default_factory=dict)  # source of the first mistake, by exercise
+    answers: dict[str, str] = field(default_factory=dict)  # code of a wrong answer, by exercise
+    helpers: dict[str, str] = field(default_factory=dict)  # sources of modules that only these answers import
 
 
 def pack_run(run: Run) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ...checking.allocations import live_bytes
 from ...checking.containment import undisturbed
 from ...checking.exercise import Exercise
 from ...checking.observe import observe
+from ...exercises.module_texts import importable
 from ...learner.session import SESSION, Session
 from ..limits import Limits
 from .guard import Guard, LessonModules
@@ -62,9 +63,9 @@ def warm_shell(kind: type[Shell]) -> Shell:
 
 
 def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
-    """Run a rehearsal: imports, a lesson's released cells, and a mistake of each exercise.
+    """Run a rehearsal: imports, a lesson's released cells, and a wrong answer to each exercise.
 
-    `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The mistakes
+    `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The answers
     are deleted afterwards, so no child finds them.
     Returns whether the process can still be forked: True if no thread was added. Backward passes add no thread, because
     without a GPU torch runs them on the calling thread.
@@ -84,22 +85,23 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
             with _forgotten(shell):
                 for source in cells:
                     worker.do_cell(source)
-        for name, source in asked.mistakes.items():
-            _try_mistake(known[name], source)
+        with importable(f"autograder.exercises.{asked.lesson}", modules.get(asked.lesson, {}), asked.helpers):
+            for name, source in asked.answers.items():
+                _try_answer(known[name], source)
     gc.collect()
     shell.outputs.clear(0)
     return len(os.listdir("/proc/self/task")) == threads
 
 
-def _try_mistake(exercise: Exercise, source: str) -> None:
-    """Run an exercise's probe on its first mistake, and discard the results.
+def _try_answer(exercise: Exercise, source: str) -> None:
+    """Run an exercise's probe on one answer, and discard the results. More answers would make no child faster.
 
-    `source` is Python code that defines the mistake. More mistakes would make no child faster.
+    `source` is code that defines the answer. It may import from the package of the exercise's lesson.
     """
-    mistake = next(iter(exercise.mistakes.values()))
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    package = f"{exercise.probe.__module__.rpartition('.')[0]}.mistakes"
+    namespace: dict[str, Any] = {"__name__": "__main__", "__package__": package}
     exec(compile(source, "<rehearsal>", "exec"), namespace)
-    for run in observe(exercise, namespace[mistake.program.__name__], _SEED):
+    for run in observe(exercise, namespace[exercise.asks], _SEED):
         pack_run(run)
     namespace.clear()
 

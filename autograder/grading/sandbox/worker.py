@@ -16,7 +16,6 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -26,6 +25,7 @@ from ...checking.containment import TimeIsUp, as_in_a_fresh_process, limited
 from ...checking.exercise import Exercise
 from ...checking.judge import screen
 from ...checking.observe import Run, code_digest, functions_of, observe_in_order
+from ...exercises.module_texts import defined_in, modules_of
 from ...messages.cards import message
 from ..limits import Limits
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
@@ -58,12 +58,12 @@ def _put(files: dict[str, str]) -> None:
 def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
     """Return a dict from path to module name, for the modules of a private lesson's exercises.
 
-    `files` are the relative paths of an assignment's files. The module name is empty for the package's `__init__.py`,
-    and for a lesson that is a single module. The dict is empty if the lesson is not private.
+    `files` are the relative paths of an assignment's files. The module name is empty for the package's `__init__.py`.
+    The dict is empty if the lesson is not private.
     """
-    single, package = f"exercises/{lesson}.py", f"exercises/{lesson}/"
-    own = [path for path in files if path == single or (path.startswith(package) and path.endswith(".py"))]
-    return {path: "" if path in (single, f"{package}__init__.py") else Path(path).stem for path in own}
+    package = f"exercises/{lesson}/"
+    own = [path for path in files if path.startswith(package) and path.endswith(".py")]
+    return {path: "" if path == f"{package}__init__.py" else Path(path).stem for path in own}
 
 
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
@@ -94,17 +94,6 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules:
         os._exit(0)
 
 
-def _with_programs(exercise: Exercise, source: str) -> Exercise:
-    """Return a copy of `exercise` whose case generator sees only the definitions in `source`.
-
-    `source` defines the candidate programs that a learner's test is tried on. The copy cannot use names of the
-    exercise's module.
-    """
-    cases, namespace = exercise.generate, dict[str, Any](__name__="__main__")
-    exec(compile(source, "<programs>", "exec"), namespace)
-    return replace(exercise, generate=FunctionType(cases.__code__, namespace, cases.__name__))
-
-
 class Worker:
     """The grader's requests to a child, one `do_` method each.
 
@@ -129,9 +118,9 @@ class Worker:
         _put(files)
         if own:
             sources = {name: base64.b64decode(data).decode() for name, data in own.items()}
-            self._known = exercises.defined_in(exercises.modules_of(f"private_exercises.{lesson}", sources))
+            self._known = defined_in(modules_of(f"private_exercises.{lesson}", sources))
         elif lesson in self._modules:
-            self._known = exercises.defined_in(self._modules[lesson])
+            self._known = defined_in(self._modules[lesson])
         if lesson:
             exercises.provide(lesson, {name: each.texts() for name, each in self._known.items()})
         self._guard.focus(lesson)
@@ -188,9 +177,7 @@ class Worker:
         parameters.
         `programs` is the source of the candidate programs if the exercise asks for a test, otherwise empty.
         """
-        asked = self._known[exercise]
-        if programs:
-            asked = _with_programs(asked, programs)
+        asked = replace(self._known[exercise], programs_text=programs)
         namespace = self._shell.user_ns
         absent = screen(asked, namespace)
         if absent is not None:

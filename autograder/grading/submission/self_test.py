@@ -7,8 +7,8 @@ import re
 from nbformat.notebooknode import NotebookNode
 
 from ... import exercises
+from ...authoring.mistakes import helpers_of_mistakes, mistakes_of
 from ...authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
-from ...authoring.redaction import read_lesson
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import UserError
@@ -31,13 +31,9 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
     """
     source, path = source_notebook(lesson, known), exercises.lesson_path(exercises.PACKAGED, lesson.name)
     if path:
-        modules = read_lesson(path)
-        mistakes = {
-            name: modules.extract(name, [next(iter(each.mistakes.values())).program.__name__])
-            for name, each in known.items()
-            if each.mistakes and each.asks_for != "dict"  # a table of predictions is no program
-        }
-        engine.rehearse(Rehearsal(lesson.name, modules.redacted(), _plain_cells(source), mistakes=mistakes))
+        modules = {name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(path).items()}
+        answers, helpers = _first_mistakes(known), {"mistakes": "", "mistakes.common": helpers_of_mistakes(path)}
+        engine.rehearse(Rehearsal(lesson.name, modules, _plain_cells(source), answers=answers, helpers=helpers))
     else:  # a private lesson's exercises may change while an engine runs: only load the modules that they import
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
@@ -66,6 +62,19 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Relea
             f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
             f"nobody's answers were graded:\n{said}"
         )
+
+
+def _first_mistakes(known: dict[str, Exercise]) -> dict[str, str]:
+    """Return a dict from exercise name to code that makes the exercise's first mistake.
+
+    Tables of predictions are left out, because they are no programs.
+    """
+    found = {}
+    for name, exercise in known.items():
+        mistakes = mistakes_of(exercise)
+        if mistakes.cells and exercise.asks_for != "dict":
+            found[name] = "\n".join(cell.source for cell in (*mistakes.shared, next(iter(mistakes.cells.values()))))
+    return found
 
 
 def _solved(source: NotebookNode) -> NotebookNode:

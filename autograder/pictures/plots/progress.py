@@ -56,8 +56,9 @@ class Progress(Plot):
             if one.extra:
                 said.append(self.say("progress.extra.solved", count=one.extra))
             for exercise, mistake in one.mistakes:
-                says = exercises.load(one.name)[exercise].mistakes[mistake].says.read(self.language)
-                said.append(self.say("progress.mistake", exercise=exercise, says=says))
+                says = exercises.sentence_for(exercises.find(exercise, one.name), mistake)
+                assert says is not None  # only such mistakes are collected
+                said.append(self.say("progress.mistake", exercise=exercise, says=says.read(self.language)))
         return [*said, self.say("progress.others", count=self.others)] if self.others else said
 
     def _figure(self) -> Figure:
@@ -113,7 +114,8 @@ def plot_progress() -> Plot:
         earned = sum(min(best[one.name].points, one.points) for one in core if one.name in best)
         passed = [each for each, verdict in best.items() if verdict.state == "passed"]
         solved = sum(here[each].core for each in passed)
-        mistakes = tuple(pair for pair in met.get(name, {}) if pair[0] in here and pair[1] in here[pair[0]].mistakes)
+        met_here = (pair for pair in met.get(name, {}) if pair[0] in here)
+        mistakes = tuple(pair for pair in met_here if exercises.sentence_for(here[pair[0]], pair[1]))
         maximum = sum(one.points for one in core)
         lessons.append(Lesson(name, earned, maximum, solved, len(core), len(passed) - solved, mistakes))
     return Progress(language, tuple(lessons), len(known) - len(begun))

@@ -21,6 +21,7 @@ from autograder import exercises
 from autograder.checking.verdict import MIME
 from autograder.grading.course.settings import course_settings
 from support.course import Course, run_autograder
+from support.exercises import mistakes_in
 from support.submissions import expected_scores, read, written
 
 pytestmark = pytest.mark.long
@@ -133,7 +134,7 @@ def test_every_mistake_of_the_core_is_named(second: Course) -> None:
                 if record and record["mistake"]:
                     named[record["exercise"], record["mistake"]] = submission.mistakes.get(record["exercise"])
     core = [exercise for exercise in exercises.load(second.lesson.name).values() if exercise.core]
-    assert named == {(exercise.name, mistake): mistake for exercise in core for mistake in exercise.mistakes}
+    assert named == {(exercise.name, name): name for exercise in core for name in mistakes_in(exercise).cells}
 
 
 def test_the_whole_range_of_scores_occurs(graded: Course, gradebook: Gradebook) -> None:

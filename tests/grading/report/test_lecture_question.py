@@ -40,14 +40,15 @@ def test_a_function_is_asked_by_what_it_gives() -> None:
 def test_other_mistakes_are_asked_by_their_sentences() -> None:
     found = question("engine", "costly_node", "keeps_the_prefix")
     assert found.choices[-1] == WORDS["nothing_wrong"]
-    assert found.choices[found.answer].en == exercises.find("costly_node").mistakes["keeps_the_prefix"].says.en
+    known = exercises.misconceptions_of(exercises.find("costly_node"))
+    assert found.choices[found.answer] == known["keeps_the_prefix"].says
 
 
 @pytest.mark.parametrize("lesson", ["leaf_tensors", "saved_tensors", "higher_order"])
 def test_every_mistake_gives_a_question_that_can_be_answered(lesson: str) -> None:
     lessons = COURSE.read([lesson])
     for exercise in exercises.load(lesson).values():
-        for mistake in list(exercise.mistakes)[:3]:
+        for mistake in list(exercises.misconceptions_of(exercise))[:3]:
             found = lecture_question([Wrong(exercise, mistake, None, True, code="x")], lessons)  # type: ignore[arg-type]
             if found is None:
                 assert exercise.asks_for == "dict", mistake

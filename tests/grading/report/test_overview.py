@@ -11,9 +11,10 @@ from bs4 import BeautifulSoup
 from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.cli import main
+from autograder.exercises.key import Theme
 from autograder.grading.report.counts import Answered, Graded, Wrong
 from autograder.grading.report.overview import Overview
-from autograder.grading.report.themes import TITLES, stuck_students, theme_of
+from autograder.grading.report.themes import TITLES, stuck_students
 from autograder.messages.report import WORDS
 from support.course import Course
 from support.report import text
@@ -26,7 +27,10 @@ def made_up(lesson: str, students: dict[str, str]) -> Graded:
     one = Graded(source.file_name, 10.0, [source], exercises={name: Answered(each) for name, each in known.items()})
     for student, theme in students.items():
         name, mistake = next(
-            (name, mistake) for name, each in known.items() for mistake in each.mistakes if theme_of(mistake) == theme
+            (name, mistake)
+            for name, each in known.items()
+            for mistake, told in exercises.misconceptions_of(each).items()
+            if told.theme == theme
         )
         one.scores[student] = 1.0
         one.exercises[name].alike.setdefault(mistake, Wrong(known[name], mistake, None, True)).students.append(student)  # type: ignore[arg-type]
@@ -41,8 +45,9 @@ def test_every_theme_is_in_three_lessons() -> None:
     lessons = defaultdict(set)
     for lesson in COURSE.read():
         for exercise in exercises.load(lesson.name).values():
-            for mistake in exercise.mistakes:
-                lessons[theme_of(mistake)].add(lesson.name)
+            for told in exercises.misconceptions_of(exercise).values():
+                lessons[told.theme].add(lesson.name)
+    assert {theme for theme in Theme if theme.is_shared} == TITLES.keys()
     assert all(len(lessons[theme]) >= 3 for theme in TITLES)
 
 

@@ -24,7 +24,7 @@ def who(tag: Tag) -> set[str]:
 
 
 def says(mistake: str, language: str = "en", name: str = EXERCISE) -> str:
-    return exercises.find(name).mistakes[mistake].says.read(language).replace("`", "")
+    return exercises.misconceptions_of(exercises.find(name))[mistake].says.read(language).replace("`", "")
 
 
 def test_the_page_stands_alone_and_runs_nothing(page: BeautifulSoup) -> None:

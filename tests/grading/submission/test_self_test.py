@@ -9,7 +9,6 @@ import pytest
 from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
-from autograder.checking.expected import Expected
 from autograder.grading.course.hidden_cases import ExpectedResults
 from autograder.grading.limits import FULL, LANDLOCK, Limits
 from autograder.grading.sandbox.engine import Engine
@@ -28,7 +27,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 @pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
 def test_the_solutions_of_a_lesson_get_all_points(lesson: Lesson, engine: Engine) -> None:
     known = COURSE.exercises(lesson)
-    public = {name: Expected.from_json(key) for name, key in exercises.keys(lesson.name).items()}
+    public = {name: exercises.key_of(each).expected for name, each in known.items()}
     warm_up(engine, lesson, known, {})
     judge = LessonJudge(ExpectedResults(lesson, known, public))
     grade_solution(engine, judge, released_cells(blank_notebook(lesson, known)), {})

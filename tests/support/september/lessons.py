@@ -9,6 +9,7 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 
 from support import first_gradient
+from support.exercises import write_exercises
 from support.submissions import Submission, points
 
 FIRST, TOTAL, SLOPE, NORM = ASSIGNMENTS = ("00_first_gradient", "20_total", "30_slope", "40_norm")
@@ -70,10 +71,13 @@ def NAME(answer, case):
 @NAME.cases
 def _(rng):
     yield Case(x=torch.rand(3, generator=rng, dtype=torch.float64) + 1)
+"""
 
-
-@NAME.mistake(en="The sign is wrong.", ru="Знак неверен.")
-def turns_the_sign(x):
+_MISTAKES = """\
+# %% mistake="turns_the_sign" theme="derivative"
+# The sign is wrong.
+# Знак неверен.
+def NAME(x):
     return -FORMULA
 """
 
@@ -82,9 +86,12 @@ def write_lesson(folder: Path, assignment: str, *, mended: bool) -> None:
     """Write a lesson's source and its exercise into a course folder."""
     name = assignment.partition("_")[2]
     kinds = "(torch.Tensor, float)" if mended else "torch.Tensor"
-    for path, text in ((f"lessons/{assignment}.py", _LESSON), (f"exercises/{name}.py", _MODULE)):
-        made = text.replace("NAME", name).replace("FORMULA", FORMULAS[assignment]).replace("KINDS", kinds)
-        (folder / path).write_text(made, encoding="utf-8")
+    lesson, module, mistakes = (
+        text.replace("NAME", name).replace("FORMULA", FORMULAS[assignment]).replace("KINDS", kinds)
+        for text in (_LESSON, _MODULE, _MISTAKES)
+    )
+    (folder / "lessons" / f"{assignment}.py").write_text(lesson, encoding="utf-8")
+    write_exercises(folder, name, {name: module}, {name: mistakes})
 
 
 def catalogue() -> dict[str, dict[str, dict[str, str]]]:

@@ -1,0 +1,406 @@
+"""Conversion of lessons whose exercise modules register mistakes by decorators.
+
+Before version 2 a mistake was a program under `@EXERCISE.mistake(en=..., ru=...)` in the exercise's module, or wrong
+entries in `EXERCISE.wrong(...)`. Now it is a cell of `mistakes/EXERCISE.py`. Code that only mistakes use moves there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import exercises
+from ..checking.exercise import Exercise
+from ..errors import UserError
+from ..exercises.key import Theme
+from ..language import Text
+from .untyped import without_types
+
+_WIDTH = 118
+ThemeOf = Callable[[str, str], Theme]
+
+
+def convert_course(course: Path) -> Iterator[str]:
+    """Convert the private lessons in a course folder, and yield a line for each file that was written or deleted.
+
+    Raises UserError if a lesson cannot be imported.
+    """
+    folder = course / "exercises"
+    for module in sorted(folder.glob("*.py")):
+        names = re.findall(r"^def (\w+)\(answer", module.read_text(encoding="utf-8"), re.M)
+        package = folder / module.stem
+        package.mkdir()
+        listed = "".join(f'"{name}", ' for name in names)
+        (package / "__init__.py").write_text(f"EXERCISES = ({listed})\n", encoding="utf-8")
+        module.rename(package / "common.py")
+        for name in names:
+            (package / f"{name}.py").write_text(f"from .common import {name}\n", encoding="utf-8")
+        yield f"moved {module} to {package / 'common.py'}"
+    for package in exercises.lesson_paths(folder):
+        try:
+            files = convert_lesson(package)
+        except Exception as error:
+            raise UserError(f"{package} cannot be converted: {type(error).__name__}: {error}") from error
+        for path, text in files.items():
+            if text is None:
+                path.unlink()
+                yield f"deleted {path}"
+            elif not path.is_file() or path.read_text(encoding="utf-8") != text:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+                yield f"wrote {path}"
+    yield f'every mistake has the theme "own": choose a better one, then run `autograder build --course {course}`'
+
+
+def convert_lesson(package: Path, theme_of: ThemeOf = lambda exercise, mistake: Theme.OWN) -> dict[Path, str | None]:
+    """Return a dict from path to new text for the files of a lesson's package. None stands for a file to delete.
+
+    `theme_of` takes the names of an exercise and of a mistake.
+    """
+    registered = _load(package)
+    lesson = _Lesson({name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(package).items()})
+    return {package / name: text for name, text in _Writer(lesson, registered, theme_of).files().items()}
+
+
+@dataclass
+class _Registered:
+    """The mistakes of one exercise by name.
+
+    A mistake is a program or wrong entries, and its sentences.
+    """
+
+    asks: str
+    asks_for: str
+    mistakes: dict[str, tuple[Any, Text]] = field(default_factory=dict)
+
+
+def _load(package: Path) -> dict[str, _Registered]:
+    """Import a lesson's modules, and return what they register, by the name of the exercise."""
+    found: dict[str, _Registered] = {}
+
+    @dataclass(frozen=True)
+    class Said:
+        says: Text
+
+    def add(exercise: Any, name: str, program: Any, says: Text) -> None:
+        found.setdefault(exercise.name, _Registered(exercise.asks, exercise.asks_for)).mistakes[name] = program, says
+        vars(exercise).setdefault("mistakes", {})[name] = Said(says)
+
+    def mistake(self: Any, en: str, ru: str) -> Callable[[Any], Any]:
+        def register(program: Any) -> Any:
+            add(self, program.__name__, program, Text(en, ru))
+            return program
+
+        return register
+
+    def wrong(self: Any, name: str, entries: Any, en: str, ru: str) -> None:
+        add(self, name, entries, Text(en, ru))
+
+    Exercise.mistake, Exercise.wrong = mistake, wrong  # type: ignore[attr-defined]
+    try:
+        exercises.modules_in(package)
+    finally:
+        del Exercise.mistake, Exercise.wrong  # type: ignore[attr-defined]
+    return found
+
+
+Place = tuple[str, int]  # a statement: the name of its module, and its index there
+
+
+class _Lesson:
+    """The modules of a lesson, as statements that use one another."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.lines = {name: text.split("\n") for name, text in texts.items()}
+        self.bodies = {name: ast.parse(text).body for name, text in texts.items()}
+        self.bound = {
+            (name, each): (name, index)
+            for name, body in self.bodies.items()
+            for index, node in enumerate(body)
+            for each in _names_bound(node)
+        }
+
+    def node(self, place: Place) -> ast.stmt:
+        return self.bodies[place[0]][place[1]]
+
+    def find(self, module: str, name: str) -> Place | None:
+        """Return the statement that defines `name` as seen in `module`, or None for a name of another package."""
+        place = self.bound.get((module, name))
+        if place and isinstance(node := self.node(place), ast.ImportFrom) and node.level:
+            (original,) = (each.name for each in node.names if (each.asname or each.name) == name)
+            return self.find(node.module or "", original)
+        return place
+
+    def names(self, place: Place, typed: bool = False) -> set[str]:
+        """Return the names that a statement loads, outside registrations. Annotations count if `typed` is True."""
+        node = self.node(place)
+        if typed or not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AnnAssign):
+            return {*_names_loaded(_without_registration(node))}
+        return {*_names_loaded(ast.parse(without_types(self.source(place))))}
+
+    def used(self, place: Place, typed: bool = False) -> set[Place]:
+        """Return the statements that define the names which a statement loads."""
+        found = {self.find(place[0], name) for name in self.names(place, typed)} - {place, None}
+        return {each for each in found if each}
+
+    def reached(self, start: Iterable[Place], typed: bool = False) -> set[Place]:
+        found, waiting = set(start), list(start)
+        while waiting:
+            new = self.used(waiting.pop(), typed) - found
+            found |= new
+            waiting += new
+        return found
+
+    def source(self, place: Place) -> str:
+        """Return the text of a statement without the decorator that registers it as a mistake."""
+        node = self.node(place)
+        first = node.lineno if _registers(node) else _first_line(node)
+        return "\n".join(self.lines[place[0]][first - 1 : node.end_lineno])
+
+
+class _Writer:
+    """The new files of a lesson."""
+
+    def __init__(self, lesson: _Lesson, registered: dict[str, _Registered], theme_of: ThemeOf) -> None:
+        self._lesson, self._registered, self._theme_of = lesson, registered, theme_of
+        places = [(name, index) for name, body in lesson.bodies.items() for index in range(len(body))]
+        self._registrations = {place for place in places if _registers(lesson.node(place))}
+        self._programs = {
+            exercise: {name: self._place_of(exercise, name, program) for name, (program, _) in each.mistakes.items()}
+            for exercise, each in registered.items()
+        }
+        self._helpers = {
+            exercise: lesson.reached(programs.values()) - {*programs.values()} | self._called(programs)
+            for exercise, programs in self._programs.items()
+        }
+        roots = [p for p in places if p not in self._registrations and not _is_helper(lesson.node(p))]
+        kept = lesson.reached(roots, typed=True)
+        for_mistakes = {place for helpers in self._helpers.values() for place in helpers}
+        for_mistakes |= {place for programs in self._programs.values() for place in programs.values()}
+        said = {lesson.find(p[0], name) for p in self._registrations for name in _names_loaded(lesson.node(p))}
+        for_mistakes |= {place for place in said if place}  # sentences
+        for_mistakes = lesson.reached(for_mistakes, typed=True)  # and types
+        self._kept = kept | {place for place in places if place not in for_mistakes | self._registrations}
+        self._shared = {
+            place
+            for place in for_mistakes - self._kept
+            if sum(place in helpers for helpers in self._helpers.values()) > 1 and not _is_import(lesson.node(place))
+        }
+
+    def files(self) -> dict[str, str | None]:
+        """Return a dict from relative path to text. None stands for a file to delete."""
+        made: dict[str, str | None] = {}
+        for name in self._lesson.bodies:
+            old, text = "\n".join(self._lesson.lines[name]), self._module(name)
+            made[f"{name or '__init__'}.py"] = text if _defines(text) or not _defines(old) else None
+        for exercise in self._registered:
+            made[f"mistakes/{exercise}.py"] = self._mistakes(exercise)
+        if self._shared:
+            code, imports = self._definitions(self._shared, "common")
+            head = '"""Helpers of wrong answers to several exercises."""'
+            made["mistakes/common.py"] = f"{head}\n\n{imports}\n\n{code}\n"
+        return made
+
+    def _place_of(self, exercise: str, name: str, program: Any) -> Place:
+        """Return the statement that defines a mistake's program, or that registers its wrong entries."""
+        if not isinstance(program, dict):
+            module = program.__module__.rpartition(".")[2]
+            return self._lesson.bound[module if module in self._lesson.bodies else "", program.__name__]
+        for module, body in self._lesson.bodies.items():
+            for index, node in enumerate(body):
+                match node:
+                    case ast.Expr(
+                        ast.Call(func=ast.Attribute(ast.Name(id=owner)), args=[ast.Constant(value=named), _, *_])
+                    ):
+                        if (owner, named) == (exercise, name):
+                            return module, index
+        raise LookupError(f"{exercise}.wrong({name!r}) is no statement of its module")
+
+    def _called(self, programs: dict[str, Place]) -> set[Place]:
+        """Return the programs that other mistakes of the same exercise call."""
+        own = {*programs.values()}
+        return {used for place in self._lesson.reached(own) for used in self._lesson.used(place) if used in own}
+
+    def _module(self, name: str) -> str:
+        """Return the text of a module without mistakes and without what only mistakes use."""
+        lines, body = list(self._lesson.lines[name]), self._lesson.bodies[name]
+        gone = {(name, index) for index in range(len(body))} - self._kept
+        if all(_is_import(self._lesson.node(place)) for place in gone):
+            return "\n".join(lines)
+        loaded = {each for i, node in enumerate(body) if (name, i) not in gone for each in _names_loaded(node)}
+        loaded |= {word for node in body for word in re.findall(r"\w+", _annotations(node))}
+        for index, node in reversed([*enumerate(body)]):
+            first, last = _first_line(node) - 1, node.end_lineno or node.lineno
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                left = [name for name in _names_bound(node) if name in loaded or _is_future(node)]
+                if len(left) != len(node.names):
+                    lines[first:last] = [_import_of(node, *left)] if left else []
+            elif (name, index) in gone:
+                while first and lines[first - 1].startswith("#"):  # a comment above goes with its statement
+                    first -= 1
+                lines[first:last] = []
+        return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).rstrip("\n") + "\n"
+
+    def _mistakes(self, exercise: str) -> str:
+        """Return the text of an exercise's mistakes."""
+        registered, programs = self._registered[exercise], self._programs[exercise]
+        helpers = self._helpers[exercise] - self._kept - self._shared
+        code, imports = self._definitions(helpers, exercise, programs.values())
+        shared = "\n\n\n".join(filter(None, (imports, code)))
+        cells = [f"# %%\n{shared}"] if shared else []
+        first: dict[Text, str] = {}
+        for name, (_, says) in registered.mistakes.items():
+            head = f'# %% mistake="{name}"'
+            if says in first:
+                head += f' like="{first[says]}"'
+            else:
+                first[says] = name
+                head += f' theme="{self._theme_of(exercise, name)}"\n' + "\n".join(map(_comment, says))
+            cells.append(f"{head}\n{self._answer(registered, programs[name])}")
+        return "\n\n".join(cell.strip("\n") for cell in cells) + "\n"
+
+    def _answer(self, registered: _Registered, place: Place) -> str:
+        """Return the code of a mistake as an answer: it defines the name that the exercise asks for."""
+        node, asks = self._lesson.node(place), registered.asks
+        if registered.asks_for != "dict":
+            assert isinstance(node, ast.FunctionDef | ast.ClassDef)
+            return without_types(self._lesson.source(place), rename={node.name: asks})
+        assert isinstance(node, ast.Expr)
+        assert isinstance(node.value, ast.Call)
+        table = node.value.args[1]
+        entries = ast.get_source_segment("\n".join(self._lesson.lines[place[0]]), table) or ""
+        written = entries.removeprefix("{").removesuffix("}").strip() if isinstance(table, ast.Dict) else f"**{entries}"
+        return f"{asks} = {{**solution, {written}}}"
+
+    def _definitions(self, places: Iterable[Place], into: str, programs: Iterable[Place] = ()) -> tuple[str, str]:
+        """Return the code of helpers, and the imports that they and `programs` need in `mistakes/INTO.py`."""
+        helpers = [place for place in sorted(places) if not _is_import(self._lesson.node(place))]
+        order = [*self._lesson.bodies]
+        helpers.sort(key=lambda place: (order.index(place[0]), place[1]))
+        helpers = _after_what_they_use(self._lesson, helpers)
+        code = "\n\n\n".join(without_types(self._lesson.source(place)) for place in helpers)
+        plain, relative = set(), dict[str, set[str]]()
+        for place in {*helpers, *programs}:
+            for name in self._lesson.names(place):
+                found = self._lesson.find(place[0], name)
+                if found is None or found == place or found in helpers:
+                    continue
+                node = self._lesson.node(found)
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    plain.add(_import_of(node, name))
+                elif found in self._shared:
+                    relative.setdefault(".common", set()).add(name)
+                elif found in self._kept:
+                    relative.setdefault(f"..{found[0]}", set()).add(name)
+        lines = sorted(plain, key=lambda line: (line.startswith("from"), line))
+        lines += [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(relative.items())]
+        return code, "\n".join(lines)
+
+
+def _defines(text: str) -> bool:
+    """Return whether a module has more than a docstring and imports."""
+    return any(not _is_import(node) and not isinstance(node, ast.Expr) for node in ast.parse(text).body)
+
+
+def _comment(sentence: str) -> str:
+    lines = textwrap.wrap(sentence, _WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(f"{'#     ' if number else '# '}{line}" for number, line in enumerate(lines))
+
+
+def _after_what_they_use(lesson: _Lesson, places: list[Place]) -> list[Place]:
+    """Return statements in an order in which each follows what it uses, else in the given order."""
+    done: dict[Place, None] = {}
+
+    def visit(place: Place, above: tuple[Place, ...] = ()) -> None:
+        if place not in done:
+            for used in sorted(lesson.used(place)):
+                if used in places and used not in above:
+                    visit(used, (*above, place))
+            done[place] = None
+
+    for place in places:
+        visit(place)
+    return [*done]
+
+
+def _names_bound(node: ast.stmt) -> list[str]:
+    """Return the names that a top-level statement defines, imports or assigns."""
+    match node:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [node.name]
+        case ast.Assign():
+            names = [each for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+            return [each.id for each in names if isinstance(each.ctx, ast.Store)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.Import() | ast.ImportFrom():
+            return [(each.asname or each.name).partition(".")[0] for each in node.names]
+    return []
+
+
+def _names_loaded(node: ast.AST) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
+
+
+def _annotations(node: ast.stmt) -> str:
+    """Return the strings in a statement, which may be annotations."""
+    found = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    return " ".join(each for each in found if re.fullmatch(r"[\w\[\], .|]{1,60}", each))
+
+
+def _registers(node: ast.stmt) -> bool:
+    """Return whether a statement registers a mistake: by a decorator, a call, or a loop of calls."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return any(_is_call_of(each, "mistake") for each in node.decorator_list)
+    if isinstance(node, ast.Expr | ast.For):
+        return any(_is_call_of(each, "mistake", "wrong") for each in ast.walk(node))
+    return False
+
+
+def _is_call_of(node: ast.AST, *methods: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
+
+
+def _without_registration(node: ast.stmt) -> ast.AST:
+    """Return a statement without decorators if it is a mistake's program."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef) and _registers(node):
+        return ast.Module([each for each in ast.iter_child_nodes(node) if each not in node.decorator_list], [])  # type: ignore[misc]
+    return node.value.args[1] if isinstance(node, ast.Expr) and _is_call_of(node.value, "wrong") else node  # type: ignore[attr-defined]
+
+
+def _is_helper(node: ast.stmt) -> bool:
+    """Return whether a statement only defines names that others may use. An exercise and its cases do more."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        names = {each.attr for d in node.decorator_list for each in ast.walk(d) if isinstance(each, ast.Attribute)}
+        called = {each.id for d in node.decorator_list for each in ast.walk(d) if isinstance(each, ast.Name)}
+        return not (names & {"cases"} or called & {"exercise"})
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        made = any(isinstance(each, ast.Name) and each.id == "exercise" for each in ast.walk(node))
+        return not made and _names_bound(node) != ["EXERCISES"]
+    return _is_import(node)
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _import_of(node: ast.Import | ast.ImportFrom, *names: str) -> str:
+    """Return an import statement for some of the names that a statement imports."""
+    left = [each for each, name in zip(node.names, _names_bound(node)) if name in names]
+    return ast.unparse(
+        ast.Import(left) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, left, node.level)
+    )
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+    return min([node.lineno, *(each.lineno for each in decorators)])

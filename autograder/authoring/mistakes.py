@@ -1,0 +1,107 @@
+"""Mistakes: wrong answers to an exercise, as cells of the file `mistakes/EXERCISE.py`.
+
+    # %%
+    import torch  # shared by the cells below
+
+    # %% mistake="never_clears" theme="accumulation"
+    # The gradient that was there before stayed in the sum. It has to be cleared before the loop.
+    # В сумме остался прежний градиент. Его нужно обнулить до цикла.
+    def accumulate_equal(model, batches): ...
+
+    # %% mistake="never_zeroes" like="never_clears"
+    def accumulate_equal(model, batches): ...
+
+A cell defines the name that its exercise asks for, as an answer does. Two comments say what a card says, in English and
+in Russian; a long one goes on in lines with four more spaces. `like` names a mistake with the same sentences and theme.
+In a table of predictions, `solution` is the right table. No process that runs student code reads these files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..cells import BrokenSource, Cell, define, execute, read_cells
+from ..checking.exercise import Exercise
+from ..exercises import globals_for, path_of
+from ..exercises.key import Misconception, Theme
+from ..language import Text
+
+KEYS = {"mistake", "theme", "like"}
+_SENTENCE = r"# (?P<{0}>\S.*(?:\n# {{5,}}\S.*)*)\n"
+_SENTENCES = re.compile(_SENTENCE.format("en") + _SENTENCE.format("ru"))
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The mistakes of one exercise.
+
+    `shared` are the cells before the first mistake. `cells` and `named` are dicts from the name of a mistake.
+    """
+
+    path: Path
+    shared: list[Cell] = field(default_factory=list)
+    cells: dict[str, Cell] = field(default_factory=dict)
+    named: dict[str, Misconception] = field(default_factory=dict)
+
+    def run(self, exercise: Exercise, solution: Any) -> dict[str, Any]:
+        """Return a dict from the name of each mistake to its program: a function, a class or a table.
+
+        Raises BrokenSource if a cell raises, or if it does not define what the exercise asks for.
+        """
+        given: dict[str, Any] = {"__name__": "__main__", "solution": solution}
+        programs = {}
+        for name, cell in self.cells.items():
+            namespace = {**globals_for(self.path.parent), **given}  # its own helpers, too: as in a learner's notebook
+            for each in self.shared:
+                execute(self.path, each, namespace)
+            programs[name] = define(self.path, cell, namespace, exercise.asks)
+        return programs
+
+
+def path_of_mistakes(exercise: Exercise) -> Path:
+    return path_of(exercise) / "mistakes" / f"{exercise.name}.py"
+
+
+def mistakes_of(exercise: Exercise) -> Mistakes:
+    """Return the mistakes of an exercise. There are none if their file is missing.
+
+    Raises BrokenSource if the file is malformed.
+    """
+    path = path_of_mistakes(exercise)
+    found = Mistakes(path)
+    for cell in read_cells(path, KEYS) if path.is_file() else ():
+        name = cell.metadata.get("mistake")
+        if name is None:
+            if found.cells or cell.metadata:
+                raise BrokenSource(path, cell.line, 'name the mistake: `# %% mistake="NAME" theme="THEME"`')
+            found.shared.append(cell)
+            continue
+        if name in found.cells:
+            raise BrokenSource(path, cell.line, f"there are two mistakes called {name}")
+        found.cells[name], found.named[name] = cell, _misconception(path, cell, found)
+    return found
+
+
+def helpers_of_mistakes(path: Path) -> str:
+    """Return the source of the module `mistakes/common.py` in the lesson's package at `path`, "" if there is none."""
+    file = path / "mistakes" / "common.py"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def _misconception(path: Path, cell: Cell, above: Mistakes) -> Misconception:
+    """Return what a cell says about its mistake. `above` holds the mistakes above the cell."""
+    like, theme = cell.metadata.get("like"), cell.metadata.get("theme")
+    if like is not None:
+        if like not in above.named or theme is not None:
+            raise BrokenSource(path, cell.line, f'like="{like}" names a mistake above, and takes its theme, too')
+        return above.named[like]
+    said = _SENTENCES.match(cell.source + "\n")
+    if said is None:
+        wrong = "say what the mistake is: a comment in English, and below it one in Russian"
+        raise BrokenSource(path, cell.line + 1, wrong)
+    if theme not in list(Theme):
+        raise BrokenSource(path, cell.line, f'give the mistake one of these themes: theme="{" | ".join(Theme)}"')
+    return Misconception(Text(*(re.sub(r"\n# +", " ", said[each]) for each in ("en", "ru"))), Theme(theme))

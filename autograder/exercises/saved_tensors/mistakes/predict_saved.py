@@ -1,0 +1,130 @@
+# %%
+
+
+_INPUT = 64 * 256 * 4
+
+# %% mistake="every_operation_saves" theme="recording"
+# Every operation was taken to keep its input. The derivative of `x + 1`, of `x * 2` and of a sum is a constant:
+#     nothing is saved.
+# Вы ожидали, что любая операция сохраняет вход. Но производная `x + 1`, `x * 2` и суммы постоянна: сохранять
+#     нечего.
+predict_saved = {**solution, **dict.fromkeys(("x + 1", "x * 2", "x.sum()"), _INPUT)}
+
+# %% mistake="scaling_saves" theme="recording"
+# You expected the input to be saved because of the 2 in `x * 2`. A Python number lies in the node itself and
+#     requires no gradient.
+# Вы ожидали, что ради множителя 2 в `x * 2` сохраняется вход. Но число Python лежит в самом узле и градиента не
+#     требует.
+predict_saved = {**solution, "x * 2": _INPUT}
+
+# %% mistake="the_number_counts" theme="recording"
+# The number 2 of `x * 2` was counted. A Python number lies in the node itself; it is no saved tensor, and hooks do
+#     not see it.
+# Учтено само число 2 из `x * 2`. Но число Python лежит в самом узле; это не сохранённый тензор, и хуки его не
+#     видят.
+predict_saved = {**solution, "x * 2": 8}
+
+# %% mistake="the_number_counts_as_float32" like="the_number_counts"
+predict_saved = {**solution, "x * 2": 4}
+
+# %% mistake="sums_save" theme="recording"
+# You expected a sum to save its terms. Its derivative is 1 for each of them; a shape is enough.
+# Вы ожидали, что сумма сохраняет слагаемые. Но производная по каждому из них равна 1: достаточно знать форму.
+predict_saved = {**solution, "x.sum()": _INPUT}
+
+# %% mistake="keeps_both_ends" theme="recording"
+# The input and the result were both counted. Each of these operations keeps one of the two: `relu` its result,
+#     `sin` its input.
+# Учтены и вход, и результат. Но каждая из этих операций хранит что-то одно: `relu` — результат, `sin` — вход.
+predict_saved = {**solution, **dict.fromkeys(("x.relu()", "x.sin()"), 2 * _INPUT)}
+
+# %% mistake="counts_saves" theme="in_place"
+# The two saves of `x * x` were counted as two tensors. Both are the same storage.
+# Два сохранения в `x * x` учтены как два тензора. Но хранилище у них одно.
+predict_saved = {**solution, "x * x": 2 * _INPUT}
+
+# %% mistake="counts_saves_of_silu" theme="in_place"
+# Each of the three saves of `x * x.sigmoid()` was counted. The sigmoid's result is saved twice but lies in memory
+#     once.
+# Учтено каждое из трёх сохранений в `x * x.sigmoid()`. Но результат сигмоиды сохранён дважды, а лежит в памяти один
+#     раз.
+predict_saved = {**solution, "x * x.sigmoid()": 3 * _INPUT}
+
+# %% mistake="keeps_one_factor" theme="recording"
+# Only one factor of `x * x.sigmoid()` was counted. The derivative of a product needs both.
+# В `x * x.sigmoid()` учтён только один множитель. Но для производной произведения нужны оба.
+predict_saved = {**solution, "x * x.sigmoid()": _INPUT}
+
+# %% mistake="a_slice_is_small" theme="in_place"
+# You expected the slice to keep its own two rows only. A view keeps the whole storage that it lies in.
+# Вы ожидали, что срез хранит только две свои строки. Но представление удерживает всё хранилище, в котором лежит.
+predict_saved = {**solution, "x[:2].sin()": 2 * 256 * 4}
+
+# %% mistake="forgets_the_weight" theme="recording"
+# `W` was left out. The gradient of `x` needs it, so the graph holds it.
+# Не учтён тензор `W`. Он нужен для градиента `x`, поэтому граф его хранит.
+predict_saved = {**solution, "x @ W": _INPUT}
+
+# %% mistake="forgets_the_input" theme="recording"
+# Only `W` was counted in `x @ W`. It requires grad, and its gradient needs `x`.
+# В `x @ W` учтён только тензор `W`. Но он требует градиента, и для этого градиента нужен `x`.
+predict_saved = {**solution, "x @ W": 4 * _INPUT}
+
+# %% mistake="freezing_changes_nothing" theme="recording"
+# You expected `x @ frozen` to keep `x`. Only the gradient of `frozen` would need it, and that gradient is not
+#     computed.
+# Вы ожидали, что `x @ frozen` сохраняет `x`. Но он понадобился бы только для градиента `frozen`, а этот градиент не
+#     вычисляется.
+predict_saved = {**solution, "x @ frozen": 5 * _INPUT}
+
+# %% mistake="frozen_is_not_saved" theme="recording"
+# You expected a frozen weight not to be saved. It is, because the gradient of `x` needs it. What is not kept is
+#     `x`.
+# Вы ожидали, что замороженный вес не сохраняется. Но он сохраняется, иначе не вычислить градиент `x`. Не хранится
+#     как раз `x`.
+predict_saved = {**solution, "x @ frozen": _INPUT}
+
+# %% mistake="frozen_saves_nothing" like="frozen_is_not_saved"
+predict_saved = {**solution, "x @ frozen": 0}
+
+# %% mistake="where_keeps_numbers" theme="recording"
+# You expected `where` to save numbers. It saves its condition, one byte per entry.
+# Вы ожидали, что `where` сохраняет числа. Но сохраняется условие, по байту на элемент.
+predict_saved = {**solution, "torch.where(x > 0.5, x, 0.0)": _INPUT}
+
+# %% mistake="where_keeps_its_input" theme="recording"
+# You expected `where` to save the input beside its condition. The gradient passes or does not; the values of `x`
+#     play no part.
+# Вы ожидали, что `where` кроме условия сохраняет и вход. Но градиент либо проходит, либо нет; значения `x` для
+#     этого не нужны.
+predict_saved = {**solution, "torch.where(x > 0.5, x, 0.0)": _INPUT + _INPUT // 4}
+
+# %% mistake="where_keeps_nothing" theme="recording"
+# You expected `where` to save nothing. Backward has to know which entries were chosen.
+# Вы ожидали, что `where` ничего не сохраняет. Но для обратного прохода нужно знать, какие элементы выбраны.
+predict_saved = {**solution, "torch.where(x > 0.5, x, 0.0)": 0}
+
+# %% mistake="booleans_are_bits" theme="precision"
+# A boolean was taken for a bit. In a tensor it takes one byte.
+# Размер логического значения принят за один бит. Но в тензоре оно занимает байт.
+predict_saved = {**solution, "torch.where(x > 0.5, x, 0.0)": 64 * 256 // 8}
+
+# %% mistake="counts_entries" theme="precision"
+# Entries were counted instead of bytes. A float32 takes four bytes.
+# Подсчитаны элементы, а не байты. Один float32 занимает четыре байта.
+predict_saved = {**solution, **dict.fromkeys(("x.relu()", "x.sin()", "x * x"), _INPUT // 4)}
+
+# %% mistake="relu_keeps_a_mask" theme="recording"
+# You expected `relu` to save a mask only, or nothing. It saves its result, which is positive where the gradient
+#     passes.
+# Вы ожидали, что `relu` сохраняет только маску или вообще ничего. Но сохраняется результат: где он положителен, там
+#     градиент проходит.
+predict_saved = {**solution, "x.relu()": _INPUT // 4}
+
+# %% mistake="relu_keeps_nothing" like="relu_keeps_a_mask"
+predict_saved = {**solution, "x.relu()": 0}
+
+# %% mistake="what_lives_anyway_is_free" theme="recording"
+# What is in memory anyway, `x` and `W`, was not counted. The table counts all that the graph holds.
+# Не посчитано то, что и так в памяти: `x` и `W`. В таблице считается всё, что держит граф.
+predict_saved = {**solution, **dict.fromkeys(("x.sin()", "x * x", "x[:2].sin()", "x @ W"), 0)}

@@ -1,0 +1,268 @@
+# %%
+import os
+import tempfile
+import uuid
+import weakref
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from .common import read_if_file, write_file
+
+
+def hooks_for_files(parameters, write, unpack=read_if_file):
+    """Return saved-tensor hooks that write every tensor except parameters to a file.
+
+    `write` saves a tensor and returns what `unpack` needs.
+    """
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        return t.detach() if t.untyped_storage().data_ptr() in weights else write(t)
+
+    return saved_tensors_hooks(pack, unpack)
+
+
+def copy_of(t):
+    return t.detach().clone()
+
+
+def keeping(stays, folder):
+    """Return saved-tensor hooks that write every tensor to a file for which `stays` is not true."""
+    return saved_tensors_hooks(lambda t: t.detach() if stays(t) else write_file(copy_of(t), folder), read_if_file)
+
+
+def write_under_a_name(t, folder):
+    """Write a tensor to a file that nobody deletes, and return its name."""
+    name = os.path.join(folder, str(uuid.uuid4()))
+    torch.save(copy_of(t), name)
+    return name
+
+
+def load_if_name(packed):
+    return packed if isinstance(packed, Tensor) else torch.load(packed)
+
+
+def read_as_before(packed):
+    """Return a tensor, read from a file and cast to its dtype if `packed` is a pair of file and dtype."""
+    return packed if isinstance(packed, Tensor) else read_if_file(packed[0]).to(packed[1])
+
+
+def remove_files(names):
+    for name in names:
+        Path(name).unlink(missing_ok=True)
+
+# %% mistake="writes_no_file" theme="missing"
+# `f` runs without the hooks, or its result comes from another folder: `folder` is empty while the graph is alive,
+#     and the saved tensors are in memory.
+# Функция `f` выполняется без хуков, или её результат взят из другой папки: пока граф жив, папка `folder` пуста, а
+#     сохранённые тензоры лежат в памяти.
+def save_on_disk(f, x, parameters, folder):
+    return f(x)
+
+# %% mistake="writes_elsewhere" theme="missing"
+# The files are written somewhere else, not in `folder`.
+# Файлы записываются не в `folder`, а в другое место.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t))):
+        return f(x)
+
+# %% mistake="keeps_only_the_name" theme="graph_life"
+# The files are gone before backward needs them: only a name is kept, not the object whose `__del__` removes the
+#     file.
+# Файлы исчезают раньше, чем понадобятся: хранится только имя, а не объект, который удаляет файл в `__del__`.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(
+        parameters,
+        lambda t: write_file(copy_of(t), folder).name,
+        load_if_name,
+    ):
+        return f(x)
+
+# %% mistake="removes_no_file" theme="graph_life"
+# The files outlive the graph: nothing removes them, or the objects that do are held by somebody else. Let the graph
+#     alone hold an object that removes its file when it goes.
+# Файлы переживают граф: их никто не удаляет, или объекты, которые это делают, держит кто-то ещё. Пусть объект,
+#     который удаляет свой файл, держит только граф.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(parameters, lambda t: write_under_a_name(t, folder), load_if_name):
+        return f(x)
+
+# %% mistake="removes_when_unpacking" theme="graph_life"
+# The files are removed during the first backward pass, by `unpack` or by a hook. A second pass then finds nothing,
+#     and a graph that is dropped without a backward pass leaves its files behind.
+# Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт,
+#     а граф, отброшенный без обратного прохода, оставит свои файлы.
+def save_on_disk(f, x, parameters, folder):
+    def unpack(packed):
+        if isinstance(packed, Tensor):
+            return packed
+        loaded = torch.load(packed)
+        os.remove(packed)
+        return loaded
+
+    with hooks_for_files(parameters, lambda t: write_under_a_name(t, folder), unpack):
+        return f(x)
+
+# %% mistake="writes_the_storage" theme="in_place"
+# A slice is saved as it is. `torch.save` writes the storage, not the view: the whole table goes into the file.
+# Срез сохраняется как есть. Но `torch.save` записывает хранилище, а не представление: в файл попадает вся таблица.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(parameters, lambda t: write_file(t.detach(), folder)):
+        return f(x)
+
+# %% mistake="writes_the_weight" theme="in_place"
+# The weight is written as well. A layer saves a view of it, which is another object with the same memory.
+# В файл записывается и вес. Слой сохраняет его представление, то есть другой объект с той же памятью.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files([], lambda t: write_file(copy_of(t), folder)):
+        return f(x)
+
+# %% mistake="compares_first_addresses" theme="in_place"
+# A weight that is saved whole was recognised, a view of a part of it was not. Compare
+#     `untyped_storage().data_ptr()`: first entries and shapes of a view may be others.
+# Вес, сохранённый целиком, распознан, а представление его части — нет. Сравнивайте `untyped_storage().data_ptr()`:
+#     первый элемент и форма у представления могут быть другими.
+def save_on_disk(f, x, parameters, folder):
+    firsts = {p.data_ptr() for p in parameters}
+    with keeping(lambda t: t.data_ptr() in firsts, folder):
+        return f(x)
+
+# %% mistake="keeps_x_in_memory" theme="missing"
+# One saved tensor has no file: either `x` is kept in memory with the parameters, or a tensor was taken for another
+#     one, whose address or `id` it has got. Each needs a file of its own.
+# У одного сохранённого тензора нет файла: либо `x` остаётся в памяти вместе с параметрами, либо тензор принят за
+#     другой, чей адрес или `id` ему достался. У каждого должен быть свой файл.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files([*parameters, x], lambda t: write_file(copy_of(t), folder)):
+        return f(x)
+
+# %% mistake="writes_storage_and_weight" theme="in_place"
+# There are two mistakes: a slice is saved with its whole storage, and the weight is written as well.
+# Ошибки две: срез сохраняется вместе со всем хранилищем, и вес тоже записывается в файл.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files([], lambda t: write_file(t.detach(), folder)):
+        return f(x)
+
+# %% mistake="keeps_the_tensor_too" theme="cost"
+# The object that `pack` returned holds the tensor beside the file, so nothing leaves the memory.
+# В объекте, который вернул `pack`, кроме файла хранится и сам тензор, поэтому память не освобождается.
+def save_on_disk(f, x, parameters, folder):
+    def write(t):
+        file = write_file(copy_of(t), folder)
+        file.tensor = t.detach()
+        return file
+
+    with hooks_for_files(parameters, write):
+        return f(x)
+
+# %% mistake="shares_one_file" theme="in_place"
+# All tensors share one file: each save overwrites the one before.
+# У всех тензоров один файл: каждое сохранение записывается поверх предыдущего.
+def save_on_disk(f, x, parameters, folder):
+    def write(t):
+        torch.save(copy_of(t), os.path.join(folder, "saved.pt"))
+        return os.path.join(folder, "saved.pt")
+
+    with hooks_for_files(parameters, write, load_if_name):
+        return f(x)
+
+# %% mistake="returns_nothing" theme="return"
+# Nothing was returned. The function has to return `f(x)`.
+# Функция ничего не возвращает, а должна вернуть `f(x)`.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t), folder)):
+        f(x)
+
+# %% mistake="keeps_small_ones" theme="missing"
+# Small tensors stay in memory. Every saved tensor has to be in a file, however small.
+# Малые тензоры остаются в памяти. В файле должен лежать каждый сохранённый тензор, даже самый маленький.
+def save_on_disk(f, x, parameters, folder):
+    def write(t):
+        return t.detach() if t.numel() < 16 else write_file(copy_of(t), folder)
+
+    with hooks_for_files(parameters, write):
+        return f(x)
+
+# %% mistake="keeps_single_numbers" like="keeps_small_ones"
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t), folder) if t.dim() else t.detach()):
+        return f(x)
+
+# %% mistake="compares_bases" theme="in_place"
+# Parameters are recognised as objects or by `_base`. `W.detach()` is another object without a base and lies in the
+#     same memory: compare `untyped_storage().data_ptr()`.
+# Параметры распознаются как объекты или по `_base`. `W.detach()` — другой объект, без базы, но в той же памяти:
+#     сравнивайте `untyped_storage().data_ptr()`.
+def save_on_disk(f, x, parameters, folder):
+    with keeping(lambda t: any(t is p or t._base is p for p in parameters), folder):
+        return f(x)
+
+# %% mistake="writes_float32" theme="precision"
+# float64 numbers are written as float32: half of their digits are lost.
+# Числа float64 записываются как float32: половина цифр теряется.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(
+        parameters, lambda t: (write_file(t.detach().to(torch.float32, copy=True), folder), t.dtype), read_as_before
+    ):
+        return f(x)
+
+# %% mistake="keeps_dropped_files" theme="graph_life"
+# Files of what `f` has dropped stay while the graph lives: something other than the graph holds them.
+# Файлы того, что отбросила `f`, остаются, пока жив граф: их держит не граф, а что-то другое.
+def save_on_disk(f, x, parameters, folder):
+    own = tempfile.TemporaryDirectory(dir=folder)
+
+    def unpack(packed):
+        assert os.path.isdir(own.name)  # the hooks keep the folder
+        return load_if_name(packed)
+
+    with hooks_for_files(parameters, lambda t: write_under_a_name(t, own.name), unpack):
+        return f(x)
+
+# %% mistake="takes_leaves_for_parameters" theme="recording"
+# Every leaf that requires grad was taken for a parameter. `x` is such a leaf, and a view of a weight is none.
+# За параметр принят каждый лист, который требует градиента. Но такой лист и `x`, а представление веса — не лист.
+def save_on_disk(f, x, parameters, folder):
+    with keeping(lambda t: t.is_leaf and t.requires_grad, folder):
+        return f(x)
+
+# %% mistake="keeps_all_that_requires_grad" theme="recording"
+# Every tensor that requires grad was taken for a parameter. Results and `x` require grad, too.
+# За параметр принят каждый тензор, который требует градиента. Но градиента требуют и `x`, и результаты.
+def save_on_disk(f, x, parameters, folder):
+    with keeping(lambda t: t.requires_grad, folder):
+        return f(x)
+
+# %% mistake="writes_halves" theme="precision"
+# float16 numbers are written: only three digits are left.
+# Записываются числа float16: остаётся только три цифры.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(parameters, lambda t: (write_file(t.detach().half(), folder), t.dtype), read_as_before):
+        return f(x)
+
+# %% mistake="loses_the_shape" theme="axes"
+# The tensors come back flat. Each has to come back in its own shape.
+# Тензоры возвращаются вытянутыми в строку, а форма каждого должна быть прежней.
+def save_on_disk(f, x, parameters, folder):
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t).flatten(), folder)):
+        return f(x)
+
+# %% mistake="removes_with_the_result" theme="graph_life"
+# The files go with the tensor that comes back, not with its graph. A loss computed from it may need the graph
+#     longer.
+# Файлы исчезают вместе с возвращённым тензором, а не с его графом. А граф может понадобиться и дольше: например,
+#     для функции потерь, вычисленной из этого тензора.
+def save_on_disk(f, x, parameters, folder):
+    names = []
+
+    def write(t):
+        names.append(write_under_a_name(t, folder))
+        return names[-1]
+
+    with hooks_for_files(parameters, write, load_if_name):
+        y = f(x)
+    weakref.finalize(y, remove_files, names)
+    return y
