@@ -19,10 +19,10 @@ from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
 from autograder.grading.submission.sanitize import sanitize
-from support import habits
+from hostile import habits
+from hostile.habits import Habit
 from support.assignment import Assignment, code_cell, open_assignment, points
 from support.course import Course
-from support.habits import Habit
 from support.submissions import Submission, read
 
 pytestmark = pytest.mark.long

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
+from grading.scale.mixed_course import MixedCourse, kind_of
 from support.dask_cluster import DaskCluster
-from support.mixed_course import MixedCourse, kind_of
 from support.needs import find_program, lack
 from support.postgres import Postgres
 
