@@ -85,6 +85,7 @@ def test_a_habit_costs_nothing(habit: Habit, assignment: Assignment, local: dict
     assert [habit.refused in note for note in outcome.notes] == [True] * bool(habit.refused)
 
 
+@pytest.mark.nightly(twin="tests/hostile/test_habits.py::test_a_habit_costs_nothing")
 def test_habits_cost_nothing_in_nbgrader_autograde(
     lesson_source: Lesson, tmp_path: Path, assignment: Assignment
 ) -> None:

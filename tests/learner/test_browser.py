@@ -83,6 +83,7 @@ def test_the_lesson_works_in_the_browser(work, language):
         notebook.picture(f"{language}-ready", ready)
 
 
+@pytest.mark.nightly(twin="tests/learner/test_browser.py::test_the_lesson_works_in_the_browser")
 @pytest.mark.parametrize("language", ["ru"])
 def test_the_page_of_contents_opens_first_and_leads_to_a_lesson(work, language):
     with jupyterlab(work, language) as address, browser_page() as page:
@@ -93,6 +94,7 @@ def test_the_page_of_contents_opens_first_and_leads_to_a_lesson(work, language):
         expect(page.locator(".jp-Notebook:visible h1").first).to_contain_text(LESSON.titles()[language])
 
 
+@pytest.mark.nightly(twin="tests/learner/test_browser.py::test_the_lesson_works_in_the_browser")
 @pytest.mark.parametrize("language", ["ru"])
 def test_the_lesson_works_in_classic_notebook_7(work, language):
     name = f"{LESSON.file_name}.ipynb"

@@ -64,7 +64,12 @@ def open_kernel(old_ipython, tmp_path):
         kernel.close()
 
 
-@pytest.mark.parametrize("language", ["en", "ru"])
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/learner/test_ipython7.py::test_with_torch_and_ipython_alone_the_lesson_is_solved_from_top_to_bottom"
+)
+
+
+@pytest.mark.parametrize("language", ["en", pytest.param("ru", marks=NIGHTLY)])
 def test_with_torch_and_ipython_alone_the_lesson_is_solved_from_top_to_bottom(open_kernel, language):
     kernel, folder = open_kernel(BEYOND_TORCH - KERNEL)
     notebook = as_vs_code_saves_it(solved_notebook(LESSON, language), pasted=False)
@@ -131,6 +136,7 @@ def test_colab(colab, tmp_path):
     assert name in (drive / "progress.jsonl").read_text()
 
 
+@pytest.mark.nightly(twin="tests/learner/test_ipython7.py::test_colab")
 def test_a_colab_that_does_not_answer(colab, tmp_path):
     kernel, _ = colab
     (tmp_path / "open.json").write_text("no JSON")

@@ -68,6 +68,7 @@ def graded_files(course: Course) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.nightly(twin="tests/grading/scale/test_dask.py::test_a_worker_with_another_version_is_named_and_not_used")
 def test_local_workers_give_the_same_results(
     handed_in: Course, one: Course, expected: dict[str, Any], tmp_path: Path
 ) -> None:
