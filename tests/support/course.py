@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pytest
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
 
@@ -29,7 +30,9 @@ from autograder.authoring.source import Lesson
 from autograder.cli import main
 from autograder.grading.course.create import make_course
 from autograder.grading.course.hidden_cases import expected_results
+from autograder.grading.sandbox import fork_server_process
 from support.command_server import CommandServer
+from support.forked_sandbox import subprocess_with_forks
 from support.submissions import Submission, read
 
 BIN = Path(sys.executable).parent
@@ -248,6 +251,14 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def forked_sandbox() -> str:
     """Return the address of the process that forks the sandbox's fork servers."""
     return CommandServer("sandbox").address
+
+
+@contextlib.contextmanager
+def forked_fork_servers() -> Iterator[None]:
+    """Replace new processes of fork servers by forks, which saves 2.2 of 2.7 s for each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
+        yield
 
 
 @cache
