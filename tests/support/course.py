@@ -32,6 +32,7 @@ from autograder.grading.course.create import make_course
 from autograder.grading.course.hidden_cases import expected_results
 from autograder.grading.sandbox import fork_server_process
 from support.command_server import CommandServer
+from support.fork_client import Fork
 from support.forked_sandbox import subprocess_with_forks
 from support.submissions import Submission, read
 
@@ -280,6 +281,11 @@ def run_autograder(
         with said.open("w") as out, complaints.open("w") as err:
             status = _server("autograder").run(command, cwd or Path.cwd(), dict(os.environ), out, err, first, timeout)
         return subprocess.CompletedProcess(command, status, said.read_text("utf-8"), complaints.read_text("utf-8"))
+
+
+def start_autograder(*arguments: object, out: int) -> Fork:
+    """Start `autograder ...` as `run_autograder` does. `out` is the descriptor of its output and its complaints."""
+    return _server("autograder").start([*map(str, arguments)], Path.cwd(), dict(os.environ), out, out)
 
 
 def make_folder(folder: Path) -> None:

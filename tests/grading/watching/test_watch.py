@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sqlite3
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ from autograder.cli import main
 from autograder.grading.batch import core_threads
 from autograder.grading.course.settings import course_settings
 from autograder.grading.watching.watch import Watch
-from support.course import BIN, Course
+from support.course import Course, start_autograder
 from support.first_gradient import FIRST, NAME, SOLVED, TOTAL
 from support.lms import collect
 
@@ -42,8 +42,10 @@ class Watching:
     """A running `autograder watch` and its lines. It is ended at the end of a `with` block."""
 
     def __init__(self, *arguments: object) -> None:
-        command = [BIN / "autograder", "watch", *map(str, arguments)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        output, write = os.pipe()
+        self._process = start_autograder("watch", *arguments, out=write)
+        os.close(write)
+        self._output = os.fdopen(output)
         self._lines: list[str] = []
         self._came = threading.Condition()
         self._reader = threading.Thread(target=self._read)
@@ -54,8 +56,7 @@ class Watching:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._process.kill()
-        self._process.wait()
+        self._process.close()
         self._reader.join()
 
     @property
@@ -76,14 +77,13 @@ class Watching:
 
     def interrupt(self) -> int:
         """Press Ctrl+C, and return the exit status."""
-        self._process.send_signal(signal.SIGINT)
+        os.kill(self._process.pid, signal.SIGINT)
         status = self._process.wait(PATIENCE)
         self._reader.join()
         return status
 
     def _read(self) -> None:
-        assert self._process.stdout
-        with self._process.stdout as lines:
+        with self._output as lines:
             for line in lines:
                 with self._came:
                     self._lines.append(line)
