@@ -7,11 +7,13 @@ from playwright.sync_api import expect
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
+from autograder.language import LANGUAGES
 from autograder.learner.lab import show_contents
 from autograder.learner.working_copy import prepare
 from autograder.messages.cards import message
 from support.browser import Notebook, as_typed, browser_page, classic_notebook, jupyterlab
 from support.first_gradient import EXERCISES, FIRST, LESSON
+from support.solved import built_notebook
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
 
@@ -24,11 +26,11 @@ SECOND_BACKWARD = "loss = torch.ones(2, requires_grad=True).exp().sum()\nloss.ba
 @pytest.fixture
 def work(tmp_path, language):
     """The working copy of the lesson and of the page of contents as their sources are now."""
-    for path, text in [*COURSE.files(LESSON).items(), *COURSE.files(CONTENTS).items()]:
-        if path.suffix == ".ipynb":
-            built = tmp_path / "notebooks" / path.parent.name / path.name
-            built.parent.mkdir(parents=True, exist_ok=True)
-            built.write_text(text, encoding="utf-8")
+    for each in LANGUAGES:
+        (tmp_path / "notebooks" / each).mkdir(parents=True)
+        for lesson in (LESSON, CONTENTS):
+            path = tmp_path / "notebooks" / each / f"{lesson.file_name}.ipynb"
+            path.write_text(built_notebook(lesson, each), encoding="utf-8")
     prepare(tmp_path / "work", language, tmp_path / "notebooks")
     show_contents(tmp_path / "work" / language, language)
     return tmp_path / "work"
