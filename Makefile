@@ -1,5 +1,5 @@
-# `make lab` opens the notebooks. Three tiers of tests: `make quick` runs those that need torch alone, `make test` those
-# of every commit, `make test-all` also the nightly ones. All set up `.venv` first.
+# `make lab` opens the notebooks. `make quick` runs some tests, `make test` those of every commit, `make test-all` also
+# the nightly ones. All set up `.venv` first.
 PYTHON ?= python3
 BIN := .venv/bin
 

@@ -50,6 +50,7 @@ def test_a_machine_that_forbids_namespaces() -> None:
     assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
 
 
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_forbids_namespaces")
 @pytest.mark.usefixtures("ordinary")
 def test_a_container_that_forbids_namespaces() -> None:
     command = forbid(NAMESPACES, DOCTOR)
