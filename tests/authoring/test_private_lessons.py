@@ -215,6 +215,7 @@ def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
     assert "The slope" in course.feedback("right")
 
 
+@pytest.mark.nightly(twin="tests/authoring/test_private_lessons.py::test_it_is_released_graded_and_explained_like_ours")
 @pytest.mark.usefixtures("quick_kernels")
 def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -> None:
     folder = tmp_path / "calculus"
@@ -245,6 +246,7 @@ def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -
         assert other not in card
 
 
+@pytest.mark.nightly(twin="tests/authoring/test_private_lessons.py::test_it_is_released_graded_and_explained_like_ours")
 def test_a_lesson_may_be_a_package(tmp_path: Path) -> None:
     """Built, released, checked by the learner and graded like a single module."""
     folder = tmp_path / "calculus"
