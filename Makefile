@@ -1,4 +1,5 @@
-# `make lab` opens the notebooks, `make test` runs every test, `make quick` some; all set up `.venv` first.
+# `make lab` opens the notebooks. `make quick` runs some tests, `make test` those of every commit, `make test-all` also
+# the nightly ones. All set up `.venv` first.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -8,7 +9,10 @@ QUICK := checking messages pictures learner/test_check.py test_architecture.py t
 # Whole files, so that their courses and engines are made once; the files marked as long begin first.
 WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: install lab test mypy pytest quick screenshots wheel
+# Nightly tests are slow, and each has a faster twin here: see CONTRIBUTING.md.
+EVERY_COMMIT := -m "not nightly"
+
+.PHONY: install lab lint test test-all mypy pytest pytest-all quick screenshots wheel
 
 install: .venv/installed
 
@@ -25,20 +29,28 @@ install: .venv/installed
 lab: install
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/autograder lab --language $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE),en)
 
-test: install
+test: lint
+	$(MAKE) --jobs=2 mypy pytest
+
+test-all: lint
+	$(MAKE) --jobs=2 mypy pytest-all
+
+lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(MAKE) --jobs=2 mypy pytest
 
 mypy: install
 	$(BIN)/mypy
 
 pytest: install
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS) $(EVERY_COMMIT)
+
+pytest-all: install
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
 
 quick: install
 	$(BIN)/ruff check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS) $(QUICK:%=tests/%)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS) $(EVERY_COMMIT) $(QUICK:%=tests/%)
 
 # The package with the course in it, into the folder `dist`.
 wheel: install

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,15 @@ LESSON = "gradient_accumulation"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files that take long first, as workers get whole files."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over all that is there before the first test.
+
+    An answer under a time limit that collects took 420 ms for it in a process with all tests, and takes 1 ms now.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

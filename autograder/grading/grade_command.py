@@ -30,8 +30,6 @@ from .sandbox.restarting_engine import NoForkServer
 from .submission.pipeline import Result
 from .summary import next_commands, printable, summary, table
 
-_JOBS = len(os.sched_getaffinity(0))  # one per core: see `core_threads`
-
 
 def grade_course(
     root: Path,
@@ -66,7 +64,7 @@ def grade_course(
         print(printable(line), file=sys.stderr)
     results: dict[str, list[Result]] = {}
     refused: dict[str, UserError] = {}
-    with open_graders(course, isolation, starting), _executor(scheduler, jobs or _JOBS) as (executor, ahead):
+    with open_graders(course, isolation, starting), _executor(scheduler, jobs) as (executor, ahead):
         for name in chosen:
             progress = Progress(name, interrupt, force)
             try:
@@ -101,12 +99,13 @@ def grade_course(
 
 
 @contextlib.contextmanager
-def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]]:
+def _executor(scheduler: str | None, jobs: int | None) -> Iterator[tuple[Executor, int]]:
     """Yield an executor, and the number of submissions that it should get at a time.
 
     This is a context manager.
     """
     if scheduler is None:
+        jobs = jobs or _cores()
         with core_threads(jobs) as threads:
             yield threads, 2 * jobs
         return
@@ -115,6 +114,11 @@ def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]
 
     with dask_workers(scheduler) as workers:
         yield workers
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use. Linux alone knows it: see `core_threads`."""
+    return len(os.sched_getaffinity(0))
 
 
 def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
@@ -156,7 +160,7 @@ def judge_again(
     course = course_settings(root)
     stays = "scores that were changed stay" if apply else "nothing was changed"
     interrupt.kept = f"{stays}; the same command begins again"
-    jobs = jobs or _JOBS
+    jobs = jobs or _cores()
     with open_graders(course, isolation, starting), core_threads(jobs) as executor:
         changes = grade_again(
             course, assignment, exercise, executor, isolation=isolation, ahead=2 * jobs, apply=apply, lower=lower

@@ -220,6 +220,7 @@ def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
     assert "The slope" in course.feedback("right")
 
 
+@pytest.mark.nightly(twin="tests/authoring/test_private_lessons.py::test_it_is_released_graded_and_explained_like_ours")
 @pytest.mark.usefixtures("quick_kernels")
 def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -> None:
     folder = tmp_path / "calculus"

@@ -48,12 +48,10 @@ STUDENTS = {
 
 @dataclass
 class Hub:
-    """A hub that was started by the recipe, and a browser."""
+    """A hub that was started by the recipe."""
 
     machine: Machine
     image: Image
-    log: Path
-    browser: Browser
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +62,14 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         image = Image(RECIPE / "Dockerfile", alone)
         started = services(RECIPE / "compose.yaml")
         alone.run(*started["course"]["command"], user=started["course"]["user"])
-        with running(alone, image, started["hub"], log), browser(alone) as chromium:
-            yield Hub(alone, image, log, chromium)
+        with running(alone, image, started["hub"], log):
+            yield Hub(alone, image)
+
+
+@pytest.fixture(scope="module")
+def chromium(hub: Hub) -> Iterator[Browser]:
+    with browser(hub.machine) as started:
+        yield started
 
 
 def commands(number: int) -> str:
@@ -108,8 +112,8 @@ class People:
 
 
 @pytest.fixture(scope="module")
-def people(hub: Hub) -> People:
-    instructor, *students = (Person(hub.machine, hub.browser, name) for name in ("instructor", *STUDENTS))
+def people(hub: Hub, chromium: Browser) -> People:
+    instructor, *students = (Person(hub.machine, chromium, name) for name in ("instructor", *STUDENTS))
     for person in (instructor, *students):
         person.sign_up()
     instructor.log_in()
@@ -128,6 +132,12 @@ def people(hub: Hub) -> People:
     return People(instructor, students)
 
 
+def test_a_student_may_sign_up(hub: Hub) -> None:
+    read = f"import urllib.request as web; print(web.urlopen('{ADDRESS}/hub/signup').read().decode())"
+    assert 'name="signup_password"' in hub.machine.run("python", "-c", read)
+
+
+@pytest.mark.nightly(twin="tests/deploy/test_jupyterhub.py::test_a_student_may_sign_up")
 def test_a_class_fetches_solves_submits_and_reads_its_feedback(hub: Hub, people: People, tmp_path: Path) -> None:
     instructor, students = people.instructor, people.students
     for student in students:
@@ -152,6 +162,7 @@ def test_a_class_fetches_solves_submits_and_reads_its_feedback(hub: Hub, people:
     expect(page).to_contain_text(TOLD.says.ru.replace("`", ""))
 
 
+@pytest.mark.nightly(twin="tests/deploy/test_jupyterhub.py::test_a_student_may_sign_up")
 @pytest.mark.usefixtures("people")
 def test_nobody_reads_or_removes_what_is_not_theirs(hub: Hub) -> None:
     def tries(command: str) -> str:
@@ -171,8 +182,9 @@ def test_nobody_reads_or_removes_what_is_not_theirs(hub: Hub) -> None:
         assert tries(command) == "refused", command
 
 
-def test_nobody_gets_an_account_of_the_system(hub: Hub, people: People) -> None:
-    person = Person(hub.machine, hub.browser, "daemon")
+@pytest.mark.nightly(twin="tests/deploy/test_jupyterhub.py::test_a_student_may_sign_up")
+def test_nobody_gets_an_account_of_the_system(hub: Hub, chromium: Browser, people: People) -> None:
+    person = Person(hub.machine, chromium, "daemon")
     person.sign_up()
     people.instructor.let_in([person.name])
     person.log_in()
@@ -180,6 +192,7 @@ def test_nobody_gets_an_account_of_the_system(hub: Hub, people: People) -> None:
     person.picture("refused")
 
 
+@pytest.mark.nightly(twin="tests/deploy/test_jupyterhub.py::test_a_student_may_sign_up")
 @pytest.mark.usefixtures("people")
 def test_accounts_come_back_with_the_ids_of_their_homes(hub: Hub) -> None:
     def ids() -> dict[str, str]:

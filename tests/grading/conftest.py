@@ -14,9 +14,8 @@ from autograder.grading.limits import Limits
 from autograder.grading.sandbox import fork_server_process, restarting_engine
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.sandbox.fork_server_process import ForkServerProcess
-from support.course import Course, forked_sandbox
+from support.course import Course, forked_fork_servers
 from support.first_gradient import FIRST, SOLVED, TAMPERS
-from support.forked_sandbox import subprocess_with_forks
 from support.regrading import Place, make_place
 from support.submissions import Submission, read
 
@@ -52,15 +51,11 @@ def resident_graders() -> Iterator[None]:
         yield
 
 
-def _fork_fork_servers(patch: pytest.MonkeyPatch) -> None:
-    """Replace new processes of fork servers by forks while `patch` lasts."""
-    patch.setattr(fork_server_process, "subprocess", subprocess_with_forks(forked_sandbox()))
-
-
 @pytest.fixture
-def quick_fork_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fork servers that the test starts are forks, which saves 2.2 of 2.7 s for each."""
-    _fork_fork_servers(monkeypatch)
+def quick_fork_servers() -> Iterator[None]:
+    """Fork servers that the test starts are forks."""
+    with forked_fork_servers():
+        yield
 
 
 def _forked_engine(limits: Limits, *, wall: str, starting: ForkServerProcess | None) -> Engine:
@@ -68,8 +63,7 @@ def _forked_engine(limits: Limits, *, wall: str, starting: ForkServerProcess | N
 
     Engines that tests make themselves start a real one.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        _fork_fork_servers(patch)
+    with forked_fork_servers():
         return Engine(limits, wall=wall, starting=starting)
 
 

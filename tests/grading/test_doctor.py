@@ -50,6 +50,7 @@ def test_a_machine_that_forbids_namespaces() -> None:
     assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
 
 
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_forbids_namespaces")
 @pytest.mark.usefixtures("ordinary")
 def test_a_container_that_forbids_namespaces() -> None:
     command = forbid(NAMESPACES, DOCTOR)
@@ -89,7 +90,7 @@ def test_a_container_that_forbids_both_walls() -> None:
 
 
 OTHER_SYSTEM = """\
-import os, sys, torch
+import os, sys, torch, zoneinfo  # which reads a file of this system
 sys.platform = "darwin"
 for name in ("sched_getaffinity", "sched_setaffinity", "pidfd_open"):
     delattr(os, name)
@@ -105,3 +106,10 @@ def test_another_system_than_linux(command: list[str], tmp_path) -> None:
     assert said.returncode == 1
     assert "grade in a Docker container or on a Linux machine" in said.stdout + said.stderr
     assert "Traceback" not in said.stderr
+
+
+def test_another_system_than_linux_may_send_submissions_to_workers(tmp_path) -> None:
+    script = [sys.executable, "-c", OTHER_SYSTEM, "grade", ".", "--scheduler", "tcp://there"]
+    said = subprocess.run(script, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "is no course folder" in said.stderr, "nothing about the system"

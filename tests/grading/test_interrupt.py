@@ -68,7 +68,12 @@ def interrupted(course: Course, *arguments: str, when: Callable[[psutil.Process]
     return said
 
 
-@pytest.mark.parametrize("group", [False, True])
+ALONE = pytest.param(
+    False, marks=pytest.mark.nightly(twin="tests/grading/test_interrupt.py::test_an_interrupt_keeps_what_is_done")
+)
+
+
+@pytest.mark.parametrize("group", [True, ALONE])  # a terminal interrupts the whole group
 def test_an_interrupt_keeps_what_is_done(course: Course, group: bool) -> None:
     done = course.autograded("ann")
     before = done.stat() if done.exists() else None

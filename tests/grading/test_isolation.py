@@ -35,7 +35,11 @@ def test_a_course_for_the_first_wall_is_not_graded_behind_another(course: Course
         assert "autograder doctor" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--isolation=auto", "--isolation=landlock", "in the config"])
+NIGHTLY = pytest.mark.nightly(twin="tests/grading/test_isolation.py::test_grading_behind_the_second_wall_is_right")
+AUTO = pytest.param("--isolation=auto", marks=NIGHTLY)  # in the config it is the same
+
+
+@pytest.mark.parametrize("option", [AUTO, "--isolation=landlock", "in the config"])
 def test_grading_behind_the_second_wall_is_right(option: str, course: Course, tmp_path: Path) -> None:
     if not option.startswith("--"):
         course = course.copy(tmp_path / "course")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import random
 import re
 import subprocess
@@ -15,7 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.regrading import COUNT, PATIENCE, Place
+from support.killing import run, run_killed
+from support.regrading import COUNT, NAME, PATIENCE, Place
 
 pytestmark = pytest.mark.long
 
@@ -118,6 +120,26 @@ def in_turns(place: Place, kill: Callable[[int], int], rounds: int) -> None:
     place.check_right()
 
 
+def test_a_rerun_after_one_kill_is_right(place: Place, tmp_path: Path) -> None:
+    """Grading, making pages and returning are each killed before a change in the course folder, and run again."""
+    here = place.copy(tmp_path / "course")
+    given = here.by_hand()
+    assert given
+    run_killed(here.folder, 20, "grade", here.folder, "--jobs=2", "--force")
+    here.check_whole()
+    assert here.by_hand() == given
+    here.grade()
+    here.check_right()
+    for command, status in (("feedback", 0), ("return", 1)):  # two students wait for points from a person
+        run_killed(here.folder, 5, command, here.folder)
+        run(command, here.folder, status=status)
+    assert all((here.folder / "feedback" / student / NAME / f"{NAME}.html").read_text() for student in here.students)
+    with (here.folder / "returned" / NAME / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert len(list(csv.DictReader(file))) == COUNT - 2
+    assert here.book() == here.expected
+
+
+@pytest.mark.nightly(twin="tests/grading/test_killed_processes.py::test_a_rerun_after_one_kill_is_right")
 def test_a_rerun_after_kills_at_random_moments_is_right(place: Place, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     kills = {

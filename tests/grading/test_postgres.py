@@ -73,6 +73,7 @@ def test_every_command_works_on_an_empty_database(course: Course, capsys: pytest
     assert not (course.folder / "gradebook.db").exists(), "nothing went into SQLite beside it"
 
 
+@pytest.mark.nightly(twin="tests/grading/test_postgres.py::test_every_command_works_on_an_empty_database")
 def test_formgrader_shows_and_keeps_points_by_hand(course: Course) -> None:
     course.grade()
     settings = course_settings(course.folder)
@@ -109,6 +110,7 @@ def test_two_machines_do_not_write_one_assignment(
     assert create_engine(url).url.password == "unused"
 
 
+@pytest.mark.nightly(twin="tests/grading/test_postgres.py::test_every_command_works_on_an_empty_database")
 def test_lost_connections_lose_nothing(server: Postgres, tmp_path: Path) -> None:
     """The server cuts all connections again and again during grading."""
     place = make_place().copy(tmp_path / "course")

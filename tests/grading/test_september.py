@@ -10,9 +10,9 @@ import random
 
 import pytest
 
+from support.killing import run, run_killed
 from support.september.checks import canvas_gradebook, check_account, check_grades, check_returned
 from support.september.classroom import Classroom
-from support.september.killing import run, run_killed
 from support.september.lessons import ASSIGNMENTS, EXERCISE, FIRST, MENDED, NORM, TOTAL, worth, write_lesson
 from support.september.model import Model
 from support.september.people import make_people, make_teams
@@ -40,6 +40,7 @@ def moments() -> random.Random:
     return random.Random(SEED)
 
 
+@pytest.mark.nightly(twin="tests/grading/collecting/test_collect.py::test_moodle_with_its_worksheet")
 def test_the_first_turn(room: Classroom, moments: random.Random) -> None:
     """A first attempt of everybody is collected and graded by the rules."""
     folder, archives = room.folder, room.archives
@@ -72,6 +73,7 @@ def test_the_first_turn(room: Classroom, moments: random.Random) -> None:
     check_grades(room, Model(worth(mended=False), CREDIT, extended=False), turn=1)
 
 
+@pytest.mark.nightly(twin="tests/grading/test_regrading.py::test_scores_are_listed_then_raised_then_lowered")
 def test_an_exercise_is_mended(room: Classroom, moments: random.Random) -> None:
     """Scores are raised by a command that is killed and run again. Nobody else's change."""
     write_lesson(room.folder, MENDED, mended=True)
@@ -82,6 +84,9 @@ def test_an_exercise_is_mended(room: Classroom, moments: random.Random) -> None:
     check_grades(room, Model(worth(mended=True), CREDIT, extended=False), turn=1)
 
 
+@pytest.mark.nightly(
+    twin="tests/grading/collecting/test_collect.py::test_the_latest_of_several_attempts_is_submitted_and_the_others_are_kept"
+)
 def test_the_second_turn(room: Classroom, moments: random.Random) -> None:
     """Newer archives add what is newer. Older archives and the same ones again change no submission."""
     archives = room.archives
@@ -106,6 +111,9 @@ def test_the_second_turn(room: Classroom, moments: random.Random) -> None:
     check_account(room)
 
 
+@pytest.mark.nightly(
+    twin="tests/grading/rules/test_rules_applied.py::test_a_rule_changed_later_changes_nothing_until_it_is_applied"
+)
 def test_other_rules_and_a_killed_grader(room: Classroom, moments: random.Random) -> None:
     """New attempts are graded, and the best one counts where the rules say so.
 
@@ -123,6 +131,7 @@ def test_other_rules_and_a_killed_grader(room: Classroom, moments: random.Random
     check_grades(room, Model(worth(mended=True), NEW_CREDIT, extended=True))
 
 
+@pytest.mark.nightly(twin="tests/grading/test_killed_processes.py::test_a_rerun_after_one_kill_is_right")
 def test_everybody_gets_what_is_theirs(room: Classroom, moments: random.Random) -> None:
     """Pages and returned files are those of the model. Who handed in nothing gets nothing."""
     folder, book = room.folder, room.archives.folder / "canvas.csv"

@@ -77,6 +77,7 @@ def test_lab_copies_every_notebook(run: Run, tmp_path: Path, language: str) -> N
         assert copied == nbformat.read(path, 4)
 
 
+@pytest.mark.nightly(twin="tests/grading/test_wheel.py::test_lab_copies_every_notebook")
 def test_a_course_is_made_and_graded_and_no_solution_is_seen(run: Run, tmp_path: Path) -> None:
     course = tmp_path / "course"
     assert run(sys.executable, "-m", "autograder", "course", course, cwd=tmp_path).returncode == 0

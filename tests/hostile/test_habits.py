@@ -19,10 +19,10 @@ from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
 from autograder.grading.submission.sanitize import sanitize
-from support import habits
+from hostile import habits
+from hostile.habits import Habit
 from support.assignment import Assignment, code_cell, open_assignment, points
-from support.course import Course
-from support.habits import Habit
+from support.course import Course, forked_fork_servers
 from support.submissions import Submission, read
 
 pytestmark = pytest.mark.long
@@ -34,7 +34,8 @@ LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 def assignment(
     lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Assignment]:
-    with open_assignment(lesson_source, exercises, tmp_path_factory.mktemp("honest"), LIMITS) as opened:
+    folder = tmp_path_factory.mktemp("honest")
+    with forked_fork_servers(), open_assignment(lesson_source, exercises, folder, LIMITS) as opened:
         yield opened
 
 
@@ -85,6 +86,7 @@ def test_a_habit_costs_nothing(habit: Habit, assignment: Assignment, local: dict
     assert [habit.refused in note for note in outcome.notes] == [True] * bool(habit.refused)
 
 
+@pytest.mark.nightly(twin="tests/hostile/test_habits.py::test_a_habit_costs_nothing")
 def test_habits_cost_nothing_in_nbgrader_autograde(
     lesson_source: Lesson, tmp_path: Path, assignment: Assignment
 ) -> None:
@@ -155,7 +157,7 @@ def leaf_without_gradient():
     t = 2 * torch.ones(3, requires_grad=True)
     return t, lambda t: t.sum()
 """
-    with open_assignment(lesson, exercises, tmp_path, LIMITS) as assignment:
+    with forked_fork_servers(), open_assignment(lesson, exercises, tmp_path, LIMITS) as assignment:
         filled = Submission("x", "en", {"leaf_without_gradient": answer}).notebook(nbformat.from_dict(assignment.blank))
         outcome, _ = assignment.hand_in(json.loads(json.dumps(filled)))
     assert outcome.verdicts["leaf_without_gradient"].mistake is not None

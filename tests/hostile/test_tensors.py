@@ -11,6 +11,7 @@ from autograder.authoring.build import COURSE
 from autograder.grading.limits import Limits
 from autograder.messages.cards import MESSAGES
 from support.assignment import Assignment, open_assignment, points
+from support.course import forked_fork_servers
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
@@ -67,8 +68,8 @@ LIES = {
 @pytest.fixture(scope="module")
 def assignment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assignment]:
     (lesson,) = COURSE.read(["01_leaf_tensors"])
-    folder = tmp_path_factory.mktemp("tensors")
-    with open_assignment(lesson, COURSE.exercises(lesson), folder, LIMITS, ("trainable_weight", "update")) as opened:
+    folder, asked = tmp_path_factory.mktemp("tensors"), ("trainable_weight", "update")
+    with forked_fork_servers(), open_assignment(lesson, COURSE.exercises(lesson), folder, LIMITS, asked) as opened:
         yield opened
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.build import COURSE
+from autograder.language import LANGUAGES
+from support.solved import built_notebook
 
 
 @pytest.fixture(scope="session")
@@ -13,10 +15,9 @@ def built(tmp_path_factory):
     """The notebooks of the lesson, built from its source as it is now."""
     folder = tmp_path_factory.mktemp("built")
     (lesson,) = COURSE.read(["gradient_accumulation"])
-    for path, text in COURSE.files(lesson).items():
-        if path.suffix == ".ipynb":
-            (folder / path.parent.name).mkdir(exist_ok=True)
-            (folder / path.parent.name / path.name).write_text(text, encoding="utf-8")
+    for language in LANGUAGES:
+        (folder / language).mkdir()
+        (folder / language / f"{lesson.file_name}.ipynb").write_text(built_notebook(lesson, language), "utf-8")
     return folder
 
 

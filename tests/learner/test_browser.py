@@ -8,12 +8,14 @@ from playwright.sync_api import expect
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.exercises import misconceptions_of
+from autograder.language import LANGUAGES
 from autograder.learner.lab import show_contents
 from autograder.learner.working_copy import prepare
 from autograder.messages.cards import message
 from support.browser import Notebook, browser_page, classic_notebook, jupyterlab
 from support.exercises import typed
 from support.first_gradient import EXERCISES, FIRST, LESSON
+from support.solved import built_notebook
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
 
@@ -26,11 +28,11 @@ SECOND_BACKWARD = "loss = torch.ones(2, requires_grad=True).exp().sum()\nloss.ba
 @pytest.fixture
 def work(tmp_path, language):
     """The working copy of the lesson and of the page of contents as their sources are now."""
-    for path, text in [*COURSE.files(LESSON).items(), *COURSE.files(CONTENTS).items()]:
-        if path.suffix == ".ipynb":
-            built = tmp_path / "notebooks" / path.parent.name / path.name
-            built.parent.mkdir(parents=True, exist_ok=True)
-            built.write_text(text, encoding="utf-8")
+    for each in LANGUAGES:
+        (tmp_path / "notebooks" / each).mkdir(parents=True)
+        for lesson in (LESSON, CONTENTS):
+            path = tmp_path / "notebooks" / each / f"{lesson.file_name}.ipynb"
+            path.write_text(built_notebook(lesson, each), encoding="utf-8")
     prepare(tmp_path / "work", language, tmp_path / "notebooks")
     show_contents(tmp_path / "work" / language, language)
     return tmp_path / "work"
@@ -85,6 +87,7 @@ def test_the_lesson_works_in_the_browser(work, language):
         notebook.picture(f"{language}-ready", ready)
 
 
+@pytest.mark.nightly(twin="tests/learner/test_browser.py::test_the_lesson_works_in_the_browser")
 @pytest.mark.parametrize("language", ["ru"])
 def test_the_page_of_contents_opens_first_and_leads_to_a_lesson(work, language):
     with jupyterlab(work, language) as address, browser_page() as page:
@@ -95,6 +98,7 @@ def test_the_page_of_contents_opens_first_and_leads_to_a_lesson(work, language):
         expect(page.locator(".jp-Notebook:visible h1").first).to_contain_text(LESSON.titles()[language])
 
 
+@pytest.mark.nightly(twin="tests/learner/test_browser.py::test_the_lesson_works_in_the_browser")
 @pytest.mark.parametrize("language", ["ru"])
 def test_the_lesson_works_in_classic_notebook_7(work, language):
     name = f"{LESSON.file_name}.ipynb"

@@ -41,7 +41,13 @@ def test_is_there_a_screen():
     assert not has_screen({})
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+KILL = pytest.param(
+    signal.SIGTERM,
+    marks=pytest.mark.nightly(twin="tests/learner/test_lab.py::test_open_lab_prints_an_address_that_answers"),
+)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, KILL])
 def test_open_lab_prints_an_address_that_answers(work, notebooks, ending):
     """The real server, as `make lab` starts it, stopped by Ctrl+C or by `kill`."""
     prepare(work, "ru", notebooks)

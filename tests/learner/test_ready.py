@@ -9,10 +9,12 @@ import pytest
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
+from autograder.language import LANGUAGES
 from autograder.learner.ready import rehearse
 from autograder.learner.replies import Reply
 from autograder.learner.session import SESSION
 from support.kernel import Kernel
+from support.solved import built_notebook
 
 pytestmark = pytest.mark.usefixtures("quick_kernels")
 
@@ -23,8 +25,7 @@ CORE = [name for name, exercise in EXERCISES.items() if exercise.core]
 
 @pytest.fixture(scope="session")
 def released():
-    texts = {path.parent.name: text for path, text in COURSE.files(LESSON).items() if path.suffix == ".ipynb"}
-    return {language: nbformat.reads(text, as_version=4) for language, text in texts.items()}
+    return {language: nbformat.reads(built_notebook(LESSON, language), as_version=4) for language in LANGUAGES}
 
 
 @pytest.fixture(autouse=True)

@@ -49,6 +49,7 @@ def test_an_unused_parameter_is_noticed_one_pass_late(tmp_path):
     }
 
 
+@pytest.mark.nightly(twin="tests/learner/test_two_processes.py::test_an_unused_parameter_is_noticed_one_pass_late")
 def test_real_buckets_are_as_the_lesson_says(tmp_path):
     seen = shown("real_buckets", tmp_path)
     twice = "Expected to mark a variable ready only once..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 
+import support
 from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
@@ -24,6 +26,7 @@ from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import Released, sanitize
 from autograder.grading.submission.self_test import warm_up
+from support.course import once
 from support.submissions import Submission
 
 EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
@@ -105,6 +108,21 @@ def released_cells(blank: Any) -> dict[str, Released]:
     return released
 
 
+def _course(lesson: Lesson, exercises: dict[str, Exercise]) -> Path:
+    """Return a folder with a secret and the expected results, made once for all workers.
+
+    A copy saves 6 s of processor time.
+    """
+    made: Path = support.made_courses / f"assignment-{lesson.name}"
+
+    def make() -> None:
+        (made / "secret").write_text("SECRET" * 10, encoding="utf-8")
+        hidden.expected_results(made, lesson, exercises)
+
+    once(made, make)
+    return made
+
+
 @contextmanager
 def open_assignment(
     lesson: Lesson,
@@ -115,8 +133,7 @@ def open_assignment(
     wall: str = FULL,
 ) -> Iterator[Assignment]:
     """Start an engine for an assignment whose course lies in an empty `folder`."""
-    (folder / "course").mkdir()
-    (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
+    shutil.copytree(_course(lesson, exercises), folder / "course")
     folder.joinpath("course").chmod(0o777)
     blank = blank_notebook(lesson, exercises)
     judge = LessonJudge(hidden.expected_results(folder / "course", lesson, exercises))

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from support.needs import find_program
 
-PATIENCE = 60_000  # milliseconds that any one thing may take; nothing waits longer than it has to
+PATIENCE = 300_000  # milliseconds that any one thing may take on a busy machine; nothing waits longer than it has to
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 

@@ -68,13 +68,19 @@ class CommandServer:
         `first` is Python code that runs before the command.
         Raises TimeoutError if the command takes longer than `timeout` seconds; the command is killed then.
         """
-        with open(os.devnull) as nothing:
-            files = [nothing.fileno(), out.fileno(), err.fileno()]
-            fork = Fork(self.address, arguments, str(folder.resolve()), environment, files, first)
+        fork = self.start(arguments, folder, environment, out.fileno(), err.fileno(), first)
         try:
             return fork.wait(timeout)
         finally:
             fork.close()
+
+    def start(
+        self, arguments: Sequence[str], folder: Path, environment: dict[str, str], out: int, err: int, first: str = ""
+    ) -> Fork:
+        """Start `PROGRAM ARGUMENTS`. `out` and `err` are descriptors; the other arguments are those of `run`."""
+        with open(os.devnull) as nothing:
+            files = [nothing.fileno(), out, err]
+            return Fork(self.address, arguments, str(folder.resolve()), environment, files, first)
 
     def close(self) -> None:
         with self._process:  # closes its standard input, at whose end it ends

@@ -31,7 +31,7 @@ def services(compose: Path) -> dict[str, dict[str, Any]]:
 
 def wait_until(met: Callable[[], bool], log: Path | None = None) -> None:
     """Wait for a condition. `log` is a file that tells why it was not met in time."""
-    until = time.monotonic() + 2 * PATIENCE / 1000
+    until = time.monotonic() + PATIENCE / 1000
     while not met():
         assert time.monotonic() < until, log.read_text(encoding="utf-8") if log else met
         time.sleep(0.1)

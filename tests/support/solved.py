@@ -1,4 +1,4 @@
-"""Notebooks of a lesson with the course's solutions in, as other editors save them."""
+"""Notebooks of a lesson: blank, with the course's solutions in, as other editors save them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 
 from autograder.authoring.build import COURSE
-from autograder.authoring.notebooks import source_notebook, student_notebook
+from autograder.authoring.notebooks import source_notebook, student_notebook, to_text
 from autograder.authoring.source import Lesson, solutions
+
+
+def built_notebook(lesson: Lesson, language: str) -> str:
+    """Return the text of the student's notebook, from the lesson's source as it is now.
+
+    It takes 0.2 s. `Collection.files` also makes the key, which takes 7 s.
+    """
+    return to_text(student_notebook(source_notebook(lesson, COURSE.exercises(lesson)), language))
 
 
 def solved_notebook(lesson: Lesson, language: str) -> NotebookNode:

@@ -20,7 +20,7 @@ from support.submissions import all_of
 
 pytestmark = pytest.mark.long
 
-KINDS = ("solved", "blank", "mistakes-1", "raises", "warns", "no-check")
+KINDS = ("solved", "blank", "mistakes-0", "raises", "warns", "no-check")
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,18 @@ def graded_files(course: Course) -> dict[str, bytes]:
     }
 
 
+def test_a_worker_gives_the_same_results(handed_in: Course, tmp_path: Path) -> None:
+    some = [word for student in ("solved-en", "mistakes-0", "files", "garbage") for word in ("--student", student)]
+    course, other = copy(handed_in, tmp_path / "many"), copy(handed_in, tmp_path / "one")
+    with DaskCluster(tmp_path / "cluster", hidden=course.folder.parent) as cluster:
+        cluster.add_worker()
+        results = course.grade("--scheduler", cluster.address, *some)
+    assert comparable(results) == comparable(other.grade(*some))
+    assert course.scores() == other.scores()
+    assert graded_files(course) == graded_files(other)
+
+
+@pytest.mark.nightly(twin="tests/grading/scale/test_dask.py::test_a_worker_gives_the_same_results")
 def test_local_workers_give_the_same_results(
     handed_in: Course, one: Course, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -77,6 +89,7 @@ def test_local_workers_give_the_same_results(
     assert graded_files(course) == graded_files(one)
 
 
+@pytest.mark.nightly(twin="tests/grading/scale/test_dask.py::test_a_worker_gives_the_same_results")
 def test_a_worker_with_another_version_is_named_and_not_used(
     handed_in: Course, expected: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

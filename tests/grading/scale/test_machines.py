@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
+from grading.scale.mixed_course import MixedCourse, kind_of
 from support.dask_cluster import DaskCluster
-from support.mixed_course import MixedCourse, kind_of
 from support.needs import find_program, lack
 from support.postgres import Postgres
 
@@ -39,6 +39,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[MixedCourse, dic
     return kinds, {kind_of(student): found for student, found in copied.results()}
 
 
+@pytest.mark.nightly(twin="tests/grading/scale/test_dask.py::test_a_worker_gives_the_same_results")
 @pytest.mark.parametrize("database", DATABASES)
 def test_every_submission_has_one_result_whatever_dies(
     database: str, expected: tuple[MixedCourse, dict[str, Any]], tmp_path: Path

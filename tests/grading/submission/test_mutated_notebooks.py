@@ -15,8 +15,8 @@ from autograder.authoring.build import COURSE
 from autograder.grading.course.gradebook import Book, ReleasedNotebook
 from autograder.grading.submission import sanitize
 from autograder.grading.submission.sanitize import Unreadable
+from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder
-from support.mutations import HARMFUL, HARMLESS, Json, mutated, shown
 from support.submissions import all_of, read
 
 COUNT, GRADED = 300, 60

@@ -16,7 +16,7 @@ from autograder.authoring.source import Lesson, solutions
 from autograder.grading.course.gradebook import Book
 from autograder.grading.submission import sanitize
 from autograder.language import LANGUAGES
-from support.mutations import Json, shown
+from grading.submission.mutations import Json, shown
 from support.submissions import Submission, all_of
 
 

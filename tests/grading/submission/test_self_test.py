@@ -16,8 +16,12 @@ from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.self_test import grade_solution, warm_up
 from support.assignment import blank_notebook, released_cells
 
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/grading/submission/test_self_test.py::test_the_solutions_of_a_lesson_get_all_points"
+)
 
-@pytest.fixture(scope="module", params=[FULL, LANDLOCK])
+
+@pytest.fixture(scope="module", params=[FULL, pytest.param(LANDLOCK, marks=NIGHTLY)])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """An engine for one lesson after the other, as for a whole course."""
     with Engine(Limits(), wall=request.param) as engine:
