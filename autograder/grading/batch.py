@@ -21,6 +21,7 @@ from nbgrader.api import Gradebook
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import UserError
+from ..messages.reasons import make_reason
 from .course.database import LockedElsewhere, hold_lock, said
 from .course.folders import (
     Record,
@@ -206,7 +207,7 @@ class Batch:
                 if abs(after - before) > 1e-9:
                     result.state, result.notes = "updated", [*result.notes, describe_change(before, after)]
         except BookClosed as error:
-            result.state, result.reasons = "failed", [f"the gradebook cannot be written: {error}", *result.reasons]
+            result.state, result.reasons = "failed", [make_reason("no_gradebook", why=str(error)), *result.reasons]
         except Exception as error:  # in a course's own late penalty
             result.state, result.reasons = "failed", [fault(error), *result.reasons]
         return result
@@ -248,9 +249,9 @@ class Batch:
                 result.notes = [*result.notes, *self._kept_by_hand(result.student)]
                 return result
         except BookClosed as error:
-            why = f"the gradebook cannot be written: {error}"
+            why = make_reason("no_gradebook", why=str(error))
         except OSError as error:
-            why = describe_error(error, place)
+            why = make_reason("text", text=describe_error(error, place))
         except Exception as error:  # for example in a course's own late penalty: the others are written
             why = fault(error)
         result.state, result.reasons = "failed", [why, *result.reasons]

@@ -91,7 +91,7 @@ def grade_course(
     for name, why in refused.items():
         print(f"autograder: {name} was not graded: {why}", file=sys.stderr)
     if as_json:
-        print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
+        print(json.dumps({name: [each.to_json() for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
             print(printable("\n".join([table(name, found), *([] if students else summary(course, name))])))

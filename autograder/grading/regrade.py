@@ -92,7 +92,7 @@ def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
     """
     student = graded.result.student
     if graded.result.state == "failed":
-        return Change(student, old, old, why="; ".join(graded.result.reasons))
+        return Change(student, old, old, why="; ".join(graded.result.said))
     score = _score(graded, name)
     if score is None or score.points is None or score.points == old:
         return None

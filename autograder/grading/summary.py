@@ -29,7 +29,7 @@ def table(name: str, results: list[Result]) -> str:
             flagged = ", flagged," if each.reasons and each.state in ("unchanged", "updated") else ""
             score = "" if each.score is None else f" {quantity(each.score, 'point')}"
             lines.append(f"  {each.student}: {each.state}{flagged}{score}")
-            lines += [f"      {reason}" for reason in each.reasons]
+            lines += [f"      {reason}" for reason in each.said]
             lines += [f"      note: {note}" for note in each.notes]
     kinds = Counter(each.state for each in results)
     count = ", ".join(

@@ -167,7 +167,7 @@ def test_a_gradebook_locked_for_too_long_fails_what_waits(
                 other.close()
 
     results = graded_here(here, seen)
-    assert [result.reasons for result in failed] == [["the gradebook cannot be written: database is locked"]] * 2
+    assert [result.said for result in failed] == [["the gradebook cannot be written: database is locked"]] * 2
     assert len(failed) + sum(result.state == "graded" for result in results) == COUNT - EARLIER + AGAIN
     assert here.by_hand() == place.by_hand()
     regraded(here)

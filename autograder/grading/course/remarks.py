@@ -6,7 +6,10 @@ import contextlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from ...language import Note
+from ...messages.reasons import make_reason
 from .folders import file_of
 
 
@@ -18,12 +21,12 @@ class Remarks:
     whether grading failed.
     """
 
-    reasons: dict[str, list[str]] = field(default_factory=dict)
+    reasons: dict[str, list[Note]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     failed: bool = False
 
     @property
-    def everything(self) -> list[str]:
+    def everything(self) -> list[Note]:
         """The reasons on all notebooks and on the whole submission, in one list."""
         return [reason for reasons in self.reasons.values() for reason in reasons]
 
@@ -64,7 +67,13 @@ class RemarksFolder:
 
         If the file cannot be read, returns an empty name and empty remarks.
         """
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
             data = json.loads(path.read_text(encoding="utf-8"))
-            return str(data.pop("student")), Remarks(**data)
+            reasons = {name: [_reason(each) for each in listed] for name, listed in data["reasons"].items()}
+            return str(data.pop("student")), Remarks(**{**data, "reasons": reasons})
         return "", Remarks()
+
+
+def _reason(stored: Any) -> Note:
+    """Return a stored reason. Older versions stored an English sentence."""
+    return make_reason("text", text=stored) if isinstance(stored, str) else Note(**stored)

@@ -14,6 +14,8 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 
+from ...language import Note
+from ...messages.reasons import describe_reason
 from ..course.assignment_files import encoded, encoded_files
 from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
@@ -63,7 +65,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
     def _chosen(
         self, nb: NotebookNode, ours: Any, released: dict[str, ReleasedNotebook], due: bool
-    ) -> tuple[Any, list[str]]:
+    ) -> tuple[Any, list[Note]]:
         """Return the notebook to grade as JSON, and a list of reasons for a review.
 
         `nb` is the notebook that nbgrader has chosen. A notebook that the student has renamed may be chosen instead.
@@ -81,7 +83,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
             self.log.warning("%s: %s", who, note)
         reasons = [*found.reasons[""], *found.reasons.get(ours["notebook"], [])]
         for reason in reasons:
-            self.log.warning("%s: a person has to look: %s", who, reason)
+            self.log.warning("%s: a person has to look: %s", who, describe_reason(reason).en)
         return raw, reasons
 
 
@@ -102,7 +104,9 @@ class RunIsolated(SandboxTraits):
         for note in outcome.notes:
             self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
         for flag in outcome.flags:
-            self.log.warning("%s, %s: a person has to look: %s", ours["student"], ours["notebook"], flag)
+            self.log.warning(
+                "%s, %s: a person has to look: %s", ours["student"], ours["notebook"], describe_reason(flag).en
+            )
         _reasons.setdefault(_key(ours), []).extend(list_incidents(outcome))
         if outcome.ended:
             self.log.warning("%s, %s: stopped: %s", ours["student"], ours["notebook"], outcome.ended)
@@ -138,7 +142,7 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
-_reasons: dict[tuple[str, str, str], list[str]] = {}  # for the next preprocessor; see `_key`
+_reasons: dict[tuple[str, str, str], list[Note]] = {}  # for the next preprocessor; see `_key`
 
 
 def _submission(config: Any, ours: Any) -> tuple[Path, list[str]]:

@@ -17,6 +17,7 @@ from ...checking.exercise import Exercise
 from ...errors import UserError
 from ...exercises import Unknown
 from ...language import Text
+from ...messages.reasons import describe_reason
 from ..collecting.unplaced import count_unplaced
 from ..course.database import said as database_said
 from ..course.remarks import RemarksFolder
@@ -25,7 +26,6 @@ from ..course.standings import standings
 from ..submission.sanitize import Unreadable, read
 from ..tables.roster import read_roster
 from .counts import Answered, Graded
-from .reason_translation import in_both_languages
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
 _NOT_IN_BOOK = Text(
@@ -64,14 +64,14 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
         try:
             cells = {grade_id: cell for path in _notebooks(folder, names) for grade_id, cell in _cells(path)}
         except Unreadable as error:
-            graded.unread[student] = in_both_languages(str(error))
+            graded.unread[student] = describe_reason(error.reason)
             continue
         penalty = penalties[student]
         graded.scores[student], graded.penalties[student] = max(0.0, scores[student] - penalty), penalty
         graded.add(student, cells, waiting[student])
     for folder in course.submissions(assignment):
         if folder.parent.name not in folders:
-            why = [in_both_languages(reason) for reason in said.get(folder.parent.name, [])]
+            why = [describe_reason(reason) for reason in said.get(folder.parent.name, [])]
             told = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
             graded.unread[folder.parent.name] = told if why else _why_not(folder, names)
     roster = {student.id: student.name for student in read_roster(course.root).students}
@@ -180,5 +180,5 @@ def _why_not(folder: Path, names: list[str]) -> Text:
         for path in _notebooks(folder, names):
             read(path)
     except Unreadable as error:
-        return in_both_languages(str(error))
+        return describe_reason(error.reason)
     return _NOT_GRADED

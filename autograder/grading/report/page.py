@@ -14,8 +14,9 @@ from markupsafe import Markup
 from ...checking.card_layout import inline
 from ...checking.verdict import STATES
 from ...errors import UserError
-from ...language import LANGUAGES
+from ...language import LANGUAGES, Note
 from ...messages.cards import MESSAGES
+from ...messages.reasons import describe_reason
 from ...messages.report import TOKEN, WORDS, label_of, said
 from ..course.settings import course_settings
 from ..rules.course_file import read_rules
@@ -25,7 +26,6 @@ from .item_statistics import ItemStatistics, item_statistics
 from .lecture_question import Question, lecture_question
 from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
-from .reason_translation import in_both_languages
 from .similar_answers import Pair, similar_in
 from .view import ENVIRONMENT, View, named
 
@@ -244,8 +244,8 @@ class _Page(View):
         href = quote(os.fsencode(os.path.relpath(page, self._folder)))
         return Markup('<a href="{}">{}</a>').format(href, text)
 
-    def reason(self, reason: str) -> str:
-        return in_both_languages(reason).read(self.language)
+    def reason(self, reason: Note) -> str:
+        return describe_reason(reason).read(self.language)
 
     # ---------------------------------------------------------------------------------------------------- the words
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...language import quantity
+from ...messages.reasons import make_reason
 from ..course.folders import RECORD
 from .sanitize import Unreadable, load
 
@@ -127,7 +128,7 @@ def refuse_linked_notebook(submitted: Path, name: str) -> None:
     """
     for path in (submitted / f"{name}.ipynb", submitted, submitted.parent):
         if path.is_symlink():
-            raise Unreadable(f"{name}.ipynb cannot be opened: {path} is a link")
+            raise Unreadable(make_reason("cannot_open", name=f"{name}.ipynb", why=f"{path} is a link"))
 
 
 def remove_copies(submitted: Path, copied: Path, source: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Consequences of a child that ended early: outputs, verdicts, reasons.
+"""Consequences of a child that ended early: outputs and verdicts.
 
 In this module, `why` is the cause in `student_process.Ended`: "time", "memory",
 "disk", "died" or "nonsense".
@@ -14,14 +14,6 @@ from ...checking.verdict import Verdict
 from ...language import Note
 from ...messages.cards import message
 from .outputs import output
-
-REASONS = {
-    "time": "ran too long",
-    "memory": "took too much memory",
-    "disk": "wrote too much to the disk",
-    "died": "its process ended",
-    "nonsense": "its process sent an unexpected message",
-}
 
 
 def stopped_output(why: str, language: str | None) -> NotebookNode:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from nbgrader.utils import parse_utc
 
+from ...language import Note
+from ...messages.reasons import describe_reason, make_reason
 from ..course.gradebook import ReleasedNotebook
 from .attachments import TIMESTAMP, Extras, find_extras
 from .notebook_choice import choose
 
 _LONGEST = 200  # bytes of timestamp.txt
 _FIRST_YEAR = 2000  # an earlier time is from a clock that was not set
-_NO_TIME = "no time of submission, so nobody knows whether it was late"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class HandedIn:
     renamed: dict[str, str]
     extras: Extras
     timestamp: str | None
-    reasons: dict[str, list[str]]
+    reasons: dict[str, list[Note]]
     notes: list[str]
     points: dict[str, dict[str, float]]  # maximum points by notebook and graded cell
 
@@ -44,10 +45,11 @@ class HandedIn:
         If the hash is the same as before, the submission need not be graded again.
         """
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
-        parts.append(repr((self.timestamp, self.reasons[""], self.points)).encode())
+        said = {name: [describe_reason(each).en for each in reasons] for name, reasons in self.reasons.items()}
+        parts.append(repr((self.timestamp, said[""], self.points)).encode())
         for path, data in sorted(self.extras.files.items()):
             parts += [os.fsencode(path), data] if path != TIMESTAMP else []
-        others = {name: reasons for name, reasons in self.reasons.items() if name}
+        others = {name: reasons for name, reasons in said.items() if name}
         if others or self.notes:
             parts.append(repr((others, self.notes)).encode())
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
@@ -75,13 +77,13 @@ def read_submission(
     return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes, points)
 
 
-def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
+def _timestamp(path: Path, due: bool) -> tuple[str | None, list[Note]]:
     """Return the text of the file timestamp.txt, and a list of reasons for a review.
 
     The text is None if the file holds no valid time. The list then holds a reason. If the assignment has no due date
     (`due` is False), a missing time is no reason.
     """
-    unknown = [_NO_TIME] if due else []
+    unknown = [make_reason("no_time")] if due else []
     try:
         if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > _LONGEST:
             raise ValueError
@@ -92,4 +94,4 @@ def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
     except FileNotFoundError:
         return None, unknown
     except (OSError, ValueError, OverflowError):
-        return None, ["timestamp.txt holds no time, so nobody knows whether it was late"]
+        return None, [make_reason("bad_time")]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...language import Note
+from ...messages.reasons import make_reason
 from ..course.gradebook import ReleasedNotebook
 from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
@@ -24,7 +26,7 @@ class Choice:
 
     raw: dict[str, bytes] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, list[str]] = field(default_factory=dict)
+    reasons: dict[str, list[Note]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -62,8 +64,11 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
         done.notes += [f"not graded: {printable(path)} ({reason})" for path, reason in why.items()]
     if not done.raw:
         expected = ", ".join(f"{name}.ipynb" for name in released)
+        where = {"folder": str(folder), "expected": expected}
+        if not done.notes:
+            raise Unreadable(make_reason("no_notebook", **where))
         found = "; ".join(note.removeprefix("not graded: ") for note in done.notes)
-        raise Unreadable(f"no notebook in {folder}: expected {expected}" + (f"; there is {found}" if found else ""))
+        raise Unreadable(make_reason("no_notebook_but", **where, found=found))
     return done
 
 
@@ -107,7 +112,7 @@ def _choose_one(
     there is no candidate at all, `done` is not changed.
     Raises Unreadable if the only notebook cannot be read.
     """
-    candidates, reasons = list(others), []
+    candidates, reasons = list(others), list[Note]()
     if exact is not None:
         try:
             data = load(exact)
@@ -116,7 +121,7 @@ def _choose_one(
         except Unreadable as error:
             if not others:
                 raise
-            reasons.append(str(error))
+            reasons.append(error.reason)
     if not candidates:
         return
     first = candidates[0]
@@ -124,7 +129,7 @@ def _choose_one(
     different = [each for each in candidates if each.answers and each.answers != taken.answers]
     if different:
         rest = ", ".join(each.name for each in different)
-        reasons.append(f"more than one notebook with answers: {taken.name} was graded, not {rest}")
+        reasons.append(make_reason("several", taken=taken.name, rest=rest))
     if taken.path != f"{name}.ipynb":
         blank = f", as {name}.ipynb has no answers" if exact is not None and not reasons else ""
         done.notes.append(f"graded: {taken.name}{blank}")

@@ -16,6 +16,7 @@ from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
+from ...messages.reasons import make_reason
 from ..sandbox.engine import Engine
 from ..sandbox.pipelined_requests import PipelinedRequests
 from ..sandbox.run_codec import unpack_note
@@ -32,12 +33,13 @@ _BUSY = 0.25  # fraction of a submission's time without a processor, above which
 class Outcome:
     """The outcome of running one notebook.
 
-    `verdicts` maps exercise names to verdicts. `flags` are sentences on tampering, `notes` are sentences on other
-    incidents in cells. If the child ended early, `ended` is the cause `why` in `student_process.Ended`.
+    `verdicts` maps exercise names to verdicts. `flags` are reasons for a review because of tampering, `notes` are
+    sentences on other incidents in cells. If the child ended early, `ended` is the cause `why` in
+    `student_process.Ended`.
     """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    flags: list[str] = field(default_factory=list)
+    flags: list[Note] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended: str | None = None
     seconds: float = 0.0
@@ -143,7 +145,7 @@ class _Run:
             for cell, name, number in last:
                 cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
             if child:
-                self._tampered(child, "at the end")  # also covers checks that earned nothing
+                self._tampered(child)  # also covers checks that earned nothing
         finally:
             if child:
                 self._outcome.waited = child.waited()
@@ -171,12 +173,12 @@ class _Run:
             answer = ask()
             self._note_refused(answer.get("refused"))
             if "tampered" in answer:
-                self._flag(str(answer["tampered"])[:80])
+                self._flag(make_reason("text", text=str(answer["tampered"])[:80]))
             return answer
         except Ended as ended:
             self._outcome.ended = ended.why
             if ended.why == "nonsense":
-                self._flag("its process sent data that is not a message of the sandbox")
+                self._flag(make_reason("no_message"))
             return None
 
     def _note_refused(self, refused: Any) -> None:
@@ -192,7 +194,7 @@ class _Run:
         if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
             self._outcome.notes.append(note)
 
-    def _flag(self, what: str) -> None:
+    def _flag(self, what: Note) -> None:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
@@ -264,7 +266,7 @@ class _Run:
                 return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
             return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
         except Exception as error:  # any exception that a forged message can cause
-            self._flag(f"{exercise.name}: the result of the probe was malformed ({type(error).__name__})")
+            self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
     def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
@@ -279,11 +281,11 @@ class _Run:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
-    def _tampered(self, child: PipelinedRequests, when: str) -> str | None:
+    def _tampered(self, child: PipelinedRequests, name: str | None = None) -> str | None:
         """Return a text with the names of the objects that were tampered with in the child, or None.
 
-        If there are any, a sentence with these names is added to the outcome's `flags`. The sentence begins with
-        `when`.
+        If there are any, a reason with these names is added to the outcome's `flags`. `name` is that of the exercise
+        that was just checked, or None at the end of the run.
         """
         said = self._guarded(lambda: child.ask_and_go_on("guard"))
         if said is None:
@@ -293,5 +295,5 @@ class _Run:
             return None
         named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []
         what = ", ".join(named[:5]) or "?"
-        self._flag(f"{when}: replaced or left on: {what}")
+        self._flag(make_reason("replaced", name=name, what=what) if name else make_reason("replaced_at_end", what=what))
         return what

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
 from ...errors import UserError
+from ...language import Note
+from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import encoded
 from ..course.folders import describe_error
 from ..course.gradebook import ReleasedNotebook
@@ -40,10 +43,18 @@ class Result:
     student: str
     state: str
     score: float | None = None
-    reasons: list[str] = field(default_factory=list)
+    reasons: list[Note] = field(default_factory=list)
     seconds: float = 0.0
     mistakes: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # remarks that need no review
+
+    @property
+    def said(self) -> list[str]:
+        """The reasons as English sentences."""
+        return [describe_reason(each).en for each in self.reasons]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "reasons": self.said}
 
 
 @dataclass
@@ -83,12 +94,14 @@ def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, fol
     student = folder.parent.name
     try:
         return _grade(course, assignment, student, folder)
-    except (Unreadable, UserError) as error:
-        why = str(error)
+    except Unreadable as error:
+        why = error.reason
+    except UserError as error:
+        why = make_reason("text", text=str(error))
     except OSError as error:
-        why = describe_error(error, folder)
+        why = make_reason("text", text=describe_error(error, folder))
     except CannotIsolate as error:
-        why = f"its process could not be isolated: {error}"
+        why = make_reason("not_isolated", why=str(error))
     except Exception as error:  # a bug of the grader, but only in this submission: the others are graded
         why = fault(error)
     return GradedSubmission(Result(student, "failed", reasons=[why]))
@@ -117,11 +130,8 @@ def _clean(name: str, data: bytes, released: ReleasedNotebook) -> Sanitized:
 
     `name` is the notebook's released name. Raises Unreadable if the notebook is invalid.
     """
-    raw = parse(data, f"{name}.ipynb")
-    try:
-        return sanitize(raw, released.cells, released.kernel)
-    except Unreadable as error:
-        raise Unreadable(f"{name}.ipynb has {error}") from error
+    file = f"{name}.ipynb"
+    return sanitize(parse(data, file), released.cells, released.kernel, file)
 
 
 def _run_notebook(
@@ -161,6 +171,6 @@ def _job(course: CourseSnapshot, assignment: AssignmentSnapshot, name: str) -> J
     return _jobs.setdefault(key, Job(course.root, name, cells, assignment.files, expected))
 
 
-def fault(error: Exception) -> str:
-    """Return the sentence for an instructor if grading failed because of a bug in the grader."""
-    return f"our error, please report it: {type(error).__name__}: {error}"
+def fault(error: Exception) -> Note:
+    """Return the reason for an instructor if grading failed because of a bug in the grader."""
+    return make_reason("our_error", error=f"{type(error).__name__}: {error}")

@@ -13,6 +13,7 @@ from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import UserError
 from ...language import LANGUAGES
+from ...messages.reasons import describe_reason
 from ..sandbox.engine import Engine
 from ..sandbox.run_codec import Rehearsal
 from .judgement import LessonJudge
@@ -61,7 +62,8 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Relea
         if verdict.state != "passed" and f"check-{name}" in released
     ]
     if outcome.ended or wrong or outcome.flags:
-        said = "\n".join([*wrong, *outcome.flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
+        flags = [describe_reason(flag).en for flag in outcome.flags]
+        said = "\n".join([*wrong, *flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
         raise UserError(
             f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
             f"nobody's answers were graded:\n{said}"

@@ -135,7 +135,7 @@ class Watch:
             self._give(assignment, [each.student for each in results if each.state != "failed"])
             for each in results:
                 if each.state != "unchanged":
-                    why = f": {'; '.join(each.reasons)}" if each.reasons else ""
+                    why = f": {'; '.join(each.said)}" if each.reasons else ""
                     _say(f"{assignment}, {each.student}: {each.state}, {quantity(each.score or 0, 'point')}{why}")
 
         grade_counted(self._course, assignment, self._executor, students=students, graded=give, **self._options)
