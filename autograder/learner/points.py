@@ -15,6 +15,7 @@ from typing import Any
 from ..checking.exercise import Exercise
 from ..checking.verdict import Verdict
 from ..language import Text, with_offset
+from ..late_steps import LateStep, credit_after
 from ..messages.cards import message
 from .own_notebook import colab_notebook, own_path
 from .session import being_graded
@@ -129,7 +130,7 @@ def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> 
     ours = metadata.get("autograder", {})
     try:
         due = datetime.fromisoformat(ours["due"])
-        steps = [(timedelta(seconds=seconds), float(credit)) for seconds, credit in ours.get("late", [])]
+        steps = [LateStep(timedelta(seconds=seconds), float(credit)) for seconds, credit in ours.get("late", [])]
         grace = timedelta(seconds=ours.get("grace", 0))
     except (KeyError, TypeError, ValueError):  # edited by hand
         return
@@ -138,5 +139,4 @@ def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> 
     if late <= grace:
         yield message("due.in_time", time=time)
     else:
-        credit = next((credit for until, credit in steps if late <= until), 0.0)
-        yield message("due.late", time=time, credit=f"{credit:g}")
+        yield message("due.late", time=time, credit=f"{credit_after(late, grace, steps):g}")
