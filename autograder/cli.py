@@ -187,7 +187,7 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 
 def _course(chosen: argparse.Namespace) -> int:
-    from .grading.course.create import make_course
+    from .grading.creating.course_folder import make_course
 
     if chosen.check or chosen.apply:
         from .grading.rules.command import check_rules

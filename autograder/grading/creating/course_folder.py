@@ -19,12 +19,12 @@ from ...authoring.build import COURSE, Collection
 from ...authoring.source import digest
 from ...errors import UserError
 from ...language import LANGUAGES
+from ..course.database import default_url, said
+from ..course.settings import course_settings
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
 from ..rules.course_file import FILE as RULES
 from ..rules.course_file import read_rules
-from .database import default_url, said
-from .settings import course_settings
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
