@@ -258,9 +258,10 @@ def _requests(chosen: argparse.Namespace) -> int:
 
 
 def _feedback(chosen: argparse.Namespace) -> int:
+    from .grading.course.course import open_course
     from .grading.feedback.command import make_feedback
 
-    return make_feedback(chosen.directory, chosen.assignment, release=chosen.release)
+    return make_feedback(open_course(chosen.directory), chosen.assignment, release=chosen.release)
 
 
 def _report(chosen: argparse.Namespace) -> int:

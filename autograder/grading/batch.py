@@ -17,12 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from nbgrader.api import Gradebook
-from sqlalchemy.exc import SQLAlchemyError
-
 from ..errors import UserError
 from ..messages.reasons import make_reason
-from .course.database import LockedElsewhere, hold_lock, said
+from .course.course import Course
 from .course.folders import (
     Record,
     describe_error,
@@ -37,17 +34,13 @@ from .course.folders import (
 from .course.gradebook import Book, BookClosed
 from .course.grading_data import AssignmentSnapshot, CourseSnapshot
 from .course.registration import is_registered, register
-from .course.remarks import Remarks, RemarksFolder
-from .course.settings import CourseSettings
+from .course.remarks import Remarks
 from .requests.found import find_requests, time_of
-from .requests.store import RequestStore
-from .rules.applied_rules import applied_due_date, applied_rules
-from .rules.late_penalty import describe_change, late_penalty
+from .rules.late_penalty import describe_change
 from .submission.folder import read_submission
 from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
 from .submission.unchanged_answers import unchanged_cells
-from .tables.roster import read_roster
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 
@@ -65,7 +58,7 @@ def core_threads(jobs: int) -> Iterator[Executor]:
 
 
 def grade(
-    course: CourseSettings,
+    course: Course,
     assignment: str,
     executor: Executor,
     *,
@@ -86,33 +79,31 @@ def grade(
     Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.
     Raises CannotIsolate if the kernel refuses isolation.
     """
-    with locked(course.root, assignment), open_book(course, assignment) as book:
+    with locked(course.root, assignment), course.locked_book(assignment) as book:
         results = list(Batch(course, assignment, isolation, book).all(executor, ahead, force, students, seen, waits))
         with contextlib.suppress(BookClosed):  # the next run tries again
-            book.add_names({each.id: each.name for each in read_roster(course.root).students})
+            book.add_names({each.id: each.name for each in course.roster.students})
         return results
 
 
 class Batch:
     """A run of the grader on one assignment: submissions, gradebook, remarks."""
 
-    def __init__(self, course: CourseSettings, assignment: str, isolation: str | None, book: Book) -> None:
+    def __init__(self, course: Course, assignment: str, isolation: str | None, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()
             if not is_registered(course, book, assignment):
                 register(course, assignment)
-            book.set_missing_due_date(assignment, applied_due_date(course.root, assignment))
-            released, due = book.released(assignment), book.is_due(assignment)
+            self._assignment_snapshot = AssignmentSnapshot.of(course, book, assignment)
             self._known = book.standings(assignment)
         except BookClosed as closed:
             raise UserError(
                 f"nothing was graded, the gradebook {course.shown_db_url} cannot be used: {closed}"
             ) from closed
-        self._remarks = RemarksFolder(course.root, assignment)
-        self._requests = RequestStore(course.root, assignment)
+        self._remarks = course.remarks(assignment)
+        self._requests = course.requests(assignment)
         self._course_snapshot = CourseSnapshot.of(course, isolation)
-        self._assignment_snapshot = AssignmentSnapshot.of(course.source(assignment), released, due)
 
     def all(
         self,
@@ -292,38 +283,3 @@ class Batch:
         for name, scores in graded.scores.items() if known and known.by_hand else ():
             with contextlib.suppress(Unreadable):
                 scores.same = unchanged_cells(read(place / f"{name}.ipynb"), graded.notebooks[name])
-
-
-@contextlib.contextmanager
-def open_book(course: CourseSettings, assignment: str = "") -> Iterator[Book]:
-    """Open a course's gradebook as a context manager, with the course's late penalty.
-
-    With an `assignment`, graders on other machines are kept away from it.
-    Raises UserError if the gradebook cannot be opened, or if another grader is at work.
-    """
-    with open_gradebook(course) as gradebook:
-        if assignment:
-            try:
-                hold_lock(gradebook, course.course_id, assignment)
-            except LockedElsewhere as locked_elsewhere:
-                raise UserError(f"{locked_elsewhere}: wait for it, or end it") from locked_elsewhere
-        applied = applied_rules(course.root)
-        extensions = applied.extensions if applied else {}
-        yield Book(gradebook, late_penalty(course.config, course.db_url), extensions)
-
-
-@contextlib.contextmanager
-def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
-    """Open a course's gradebook as a context manager that yields nbgrader's own object.
-
-    Raises UserError if the gradebook cannot be opened, or fails in the `with` block.
-    """
-    try:
-        gradebook = Gradebook(course.db_url, course.course_id)
-    except Exception as error:  # many kinds of exceptions from SQLAlchemy and alembic
-        raise UserError(f"{course.shown_db_url} cannot be opened: {said(error)}") from error
-    try:
-        with gradebook:
-            yield gradebook
-    except SQLAlchemyError as error:
-        raise UserError(f"the gradebook {course.shown_db_url} fails: {said(error)}; what was written stays") from error

@@ -19,7 +19,7 @@ from ..extras import require
 from ..language import quantity
 from .batch import core_threads
 from .collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
-from .course.settings import CourseSettings, course_settings
+from .course.course import Course, open_course
 from .graders import open_graders
 from .interrupt import Interrupt
 from .progress_line import Progress
@@ -54,7 +54,7 @@ def grade_course(
     Raises UserError with the remedy if nothing can be graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # of nbformat; the results report problems
-    course = course_settings(root)
+    course = open_course(root)
     chosen = [assignment] if assignment else course.assignments()
     if students:
         chosen = _handed_in_by(course, students, chosen)
@@ -117,7 +117,7 @@ def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]
         yield workers
 
 
-def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
+def _handed_in_by(course: Course, students: Sequence[str], assignments: list[str]) -> list[str]:
     """Return the names in `assignments` that at least one of `students` has handed in.
 
     Raises UserError if one of the students has handed in nothing.
@@ -153,7 +153,7 @@ def judge_again(
     started. The keyword arguments are the command's options.
     Raises UserError with the remedy if nothing can be graded.
     """
-    course = course_settings(root)
+    course = open_course(root)
     stays = "scores that were changed stay" if apply else "nothing was changed"
     interrupt.kept = f"{stays}; the same command begins again"
     jobs = jobs or _JOBS
@@ -175,7 +175,7 @@ def judge_again(
     return int(any(change.why for change in changes))
 
 
-def _other_attempts(course: CourseSettings, assignment: str, students: Sequence[str], apply: bool) -> str:
+def _other_attempts(course: Course, assignment: str, students: Sequence[str], apply: bool) -> str:
     """Return the sentence on attempts that were not graded again, though the best attempt counts."""
     command = f"autograder grade {shlex.quote(os.path.relpath(course.root))} {shlex.quote(assignment)}"
     remedy = f"`{command}` grades them" if apply else f"after --apply, `{command}` grades them"

@@ -15,10 +15,10 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ..errors import UserError
-from .batch import Batch, open_book
+from .batch import Batch
+from .course.course import Course
 from .course.folders import locked, write_notebook
 from .course.gradebook import Book
-from .course.settings import CourseSettings
 from .submission.pipeline import GradedSubmission
 from .submission.scores import Score
 
@@ -46,7 +46,7 @@ class Change:
 
 
 def grade_again(
-    course: CourseSettings,
+    course: Course,
     assignment: str,
     exercise: str,
     executor: Executor,
@@ -65,7 +65,7 @@ def grade_again(
     gradebook cannot be written.
     """
     name = f"check-{exercise}"
-    with locked(course.root, assignment), open_book(course, assignment) as book:
+    with locked(course.root, assignment), course.locked_book(assignment) as book:
         batch = Batch(course, assignment, isolation, book)
         before = book.points(assignment, name)
         if not before:
@@ -104,9 +104,7 @@ def _score(graded: GradedSubmission, name: str) -> Score | None:
     return next((found.scores[name] for found in graded.scores.values() if name in found.scores), None)
 
 
-def _make(
-    change: Change, graded: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
-) -> Change:
+def _make(change: Change, graded: GradedSubmission, name: str, book: Book, course: Course, assignment: str) -> Change:
     """Write a changed score into the gradebook, then the check's new output into the graded notebook.
 
     `name` is the check's grade id. If the grader is killed between the two steps, only the notebook's output is

@@ -8,10 +8,8 @@ import statistics
 from collections import Counter
 
 from ..language import decimal, quantity
-from .batch import open_gradebook
-from .course.settings import CourseSettings
+from .course.course import Course
 from .course.standings import standings
-from .requests.store import RequestStore
 from .submission.pipeline import Result
 
 _NAMED = 8  # students in one line
@@ -38,12 +36,12 @@ def table(name: str, results: list[Result]) -> str:
     return "\n".join([*lines, f"  {quantity(len(results), 'submission')}: {count or 'none'}"])
 
 
-def summary(course: CourseSettings, name: str) -> list[str]:
+def summary(course: Course, name: str) -> list[str]:
     """Return lines of text on an assignment's grades: points, late students, pending manual grades.
 
     The list is empty if no student is in the gradebook. `name` is the assignment's.
     """
-    with open_gradebook(course) as gradebook:
+    with course.gradebook() as gradebook:
         found = standings(gradebook.db, name)
         maximum = float(gradebook.find_assignment(name).max_score)
     if not found:
@@ -60,7 +58,7 @@ def summary(course: CourseSettings, name: str) -> list[str]:
     waiting = sorted(student for student, each in found.items() if each.waiting)
     if waiting:
         lines.append(f"waiting for points from a person: {_some(waiting)}")
-    asking = sorted({one.student for one in RequestStore(course.root, name).open()})
+    asking = sorted({one.student for one in course.requests(name).open()})
     if asking:
         lines.append(f"asking for another look, see `autograder requests`: {_some(asking)}")
     return [f"  {line}" for line in lines]
@@ -72,7 +70,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def next_commands(course: CourseSettings) -> str:
+def next_commands(course: Course) -> str:
     """Return a text for the terminal with the commands that an instructor usually runs after grading."""
     where = shlex.quote(os.path.relpath(course.root))
     return (

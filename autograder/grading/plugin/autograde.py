@@ -21,7 +21,7 @@ from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
 from ..course.sandbox_traits import SandboxTraits
-from ..rules.applied_rules import applied_due_date, applied_rules
+from ..rules.applied_rules import applied_rules
 from ..sandbox.restarting_engine import NoForkServer
 from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
 from ..submission.folder import read_submission
@@ -176,7 +176,9 @@ def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
     """Return a dict from name to released notebook, and whether the assignment has a due date."""
     with Gradebook(ours["db_url"]) as gradebook:
         book = Book(gradebook)
-        book.set_missing_due_date(ours["assignment"], applied_due_date(Path.cwd(), ours["assignment"]))
+        applied = applied_rules(Path.cwd())
+        due = applied.rules.of(ours["assignment"]).due if applied else None
+        book.set_missing_due_date(ours["assignment"], due)
         return book.released(ours["assignment"]), book.is_due(ours["assignment"])
 
 

@@ -19,12 +19,10 @@ from ...exercises import Unknown
 from ...language import Text
 from ...messages.reasons import describe_reason
 from ..collecting.unplaced import count_unplaced
+from ..course.course import Course
 from ..course.database import said as database_said
-from ..course.remarks import RemarksFolder
-from ..course.settings import CourseSettings
 from ..course.standings import standings
 from ..submission.sanitize import Unreadable, read
-from ..tables.roster import read_roster
 from .counts import Answered, Graded
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
@@ -34,7 +32,7 @@ _NOT_IN_BOOK = Text(
 )
 
 
-def collect(course: CourseSettings, assignment: str) -> Graded:
+def collect(course: Course, assignment: str) -> Graded:
     """Return the data of the class report on an assignment.
 
     Raises UserError with the remedy if there is no graded submission.
@@ -46,7 +44,7 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
         )
     graded, names, scores, penalties, waiting, flagged = _from_gradebook(course, assignment)
-    remarks = RemarksFolder(course.root, assignment).read_all()
+    remarks = course.remarks(assignment).read_all()
     said = {student: found.everything for student, found in remarks.items() if found.failed or student in flagged}
     for name in names:
         lesson = _lesson(course.root, name)
@@ -74,7 +72,7 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             why = [describe_reason(reason) for reason in said.get(folder.parent.name, [])]
             told = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
             graded.unread[folder.parent.name] = told if why else _why_not(folder, names)
-    roster = {student.id: student.name for student in read_roster(course.root).students}
+    roster = {student.id: student.name for student in course.roster.students}
     graded.idle = sorted((roster or graded.names).keys() - folders.keys() - graded.unread.keys())
     graded.unplaced = count_unplaced(course.root)
     graded.names |= {student: name for student, name in roster.items() if name}
@@ -83,7 +81,7 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
 
 
 def _from_gradebook(
-    course: CourseSettings, assignment: str
+    course: Course, assignment: str
 ) -> tuple[Graded, list[str], dict[str, float], dict[str, float], dict[str, dict[str, bool]], set[str]]:
     """Return an empty `Graded`, and five collections of data from the gradebook.
 

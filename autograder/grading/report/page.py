@@ -18,8 +18,7 @@ from ...language import LANGUAGES, Note
 from ...messages.cards import MESSAGES
 from ...messages.reasons import describe_reason
 from ...messages.report import TOKEN, WORDS, label_of, said
-from ..course.settings import course_settings
-from ..rules.course_file import read_rules
+from ..course.course import open_course
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
@@ -40,8 +39,8 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
     is also a page on the course, report/index.html. If `language` is None, the report is in the course's language.
     Raises UserError with the remedy if nothing has been graded, or a report cannot be written.
     """
-    course = course_settings(root)
-    language, zone = language or course.language, read_rules(course.root).zone
+    course = open_course(root)
+    language, zone = language or course.language, course.stated.zone
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
         raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")

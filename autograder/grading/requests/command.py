@@ -13,16 +13,13 @@ from nbgrader.api import MissingEntry
 
 from ...errors import UserError
 from ...language import quantity, with_offset
-from ..batch import open_gradebook
+from ..course.course import Course, open_course
 from ..course.folders import locked
-from ..course.settings import CourseSettings, course_settings
 from ..report.counts import verdict_in
-from ..rules.course_file import read_rules
 from ..submission.sanitize import Unreadable, read
 from ..summary import printable
-from ..tables.roster import read_roster
 from .found import find_requests, time_of
-from .store import Request, RequestStore
+from .store import Request
 
 
 def list_requests(root: Path, assignment: str | None) -> int:
@@ -30,11 +27,11 @@ def list_requests(root: Path, assignment: str | None) -> int:
 
     The cards are those of the exercises that a request is about. Returns the exit status 0.
     """
-    course = course_settings(root)
-    zone, roster = read_rules(course.root).zone, read_roster(course.root)
+    course = open_course(root)
+    zone, roster = course.stated.zone, course.roster
     names = {student.id: str(student) for student in roster.students}
     for name in [assignment] if assignment else course.assignments():
-        store = RequestStore(course.root, name)
+        store = course.requests(name)
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
             store.add(folder.parent.name, find_requests(folder), time_of(folder))
         waiting = store.open()
@@ -55,13 +52,13 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
     The comment stands at the exercise that the request names, or else at the first one. Comments that are there stay.
     Raises UserError if there is no open request, or no grade.
     """
-    course = course_settings(root)
-    store = RequestStore(course.root, assignment)
+    course = open_course(root)
+    store = course.requests(assignment)
     waiting = [one for one in store.open() if one.student == student]
     if not waiting:
         others = ", ".join(sorted({one.student for one in store.open()})) or "nobody"
         raise UserError(f"{student} has no open request about {assignment}; waiting: {others}")
-    with locked(course.root, assignment), open_gradebook(course) as gradebook:
+    with locked(course.root, assignment), course.gradebook() as gradebook:
         try:
             notebooks = gradebook.find_submission(assignment, student).notebooks
         except MissingEntry as missing:
@@ -81,7 +78,7 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
     return 0
 
 
-def _describe(course: CourseSettings, assignment: str, one: Request) -> Iterator[str]:
+def _describe(course: Course, assignment: str, one: Request) -> Iterator[str]:
     """Yield lines on a request: the text, the cards."""
     yield textwrap.indent(one.text, "    > ", lambda line: True)
     checks = list(_checks(course, assignment, one.student))
@@ -98,7 +95,7 @@ def _named(one: Request, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in words]
 
 
-def _checks(course: CourseSettings, assignment: str, student: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _checks(course: Course, assignment: str, student: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield pairs of exercise name and check, as JSON, from a student's graded notebooks."""
     for path in sorted(course.autograded(assignment, student).glob("*.ipynb")):
         try:

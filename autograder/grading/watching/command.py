@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from ..batch import core_threads
-from ..course.settings import course_settings
+from ..course.course import open_course
 from ..graders import open_graders
 from ..interrupt import Interrupt
 from ..rules.command import follow_rules
@@ -39,7 +39,7 @@ def watch_course(
     Raises UserError with the remedy if nothing can be watched.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
-    course = course_settings(root)
+    course = open_course(root)
     watched = inboxes(course, folders)
     interrupt.kept = "what was graded stays, and the same command goes on from there"
     for line in follow_rules(course):

@@ -19,7 +19,7 @@ from nbgrader.server_extensions.formgrader import handlers
 import autograder
 from autograder import exercises
 from autograder.checking.verdict import MIME
-from autograder.grading.course.settings import course_settings
+from autograder.grading.course.course import open_course
 from support.course import Course, run_autograder
 from support.submissions import expected_scores, read, written
 
@@ -213,7 +213,7 @@ def test_an_endless_loop_in_a_cell_shows_no_path_of_ours(graded: Course) -> None
 
 
 def test_the_rubric_is_on_formgraders_page_alone(graded: Course) -> None:
-    config = course_settings(graded.folder).config
+    config = open_course(graded.folder).config
     config.HTMLExporter.template_name = "formgrade"  # as formgrader sets them
     config.HTMLExporter.extra_template_basedirs = [handlers.template_path]
     named = ("student", "last_name", "first_name", "notebook_path", "base_url")
