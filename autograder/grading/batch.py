@@ -232,7 +232,8 @@ class Batch:
                 write_result(folder, graded.files, source, self._course.ignore, graded.notebooks, record)
                 drop_record(place)  # if this run dies before the folder is moved, the next one grades again
                 self._compare(graded, place)
-                flags = self._flags(result.student, graded.remarks)
+                earlier = self._remarks.read(result.student)
+                flags = {name: graded.remarks.flag(name, earlier) for name in self._assignment_snapshot.released}
                 score = self._book.write(self._assignment, result.student, graded.timestamp, graded.scores, flags)
                 self._remarks.write(result.student, graded.remarks)
                 swap_in(place, folder)
@@ -258,20 +259,6 @@ class Batch:
             return []
         waits = "; what waited for a person still does" if known.waiting else ""
         return [f"graded again: points and comments given by hand are kept{waits}"]
-
-    def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
-        """Return a dict from notebook name to whether formgrader shows a flag on that notebook.
-
-        If only an instructor can have set a notebook's flag, the dict lacks the notebook. The flag is then not changed.
-        """
-        ours = bool(self._remarks.read(student).everything)
-        flags = {}
-        for name in self._assignment_snapshot.released:
-            if remarks.reasons.get("") or remarks.reasons.get(name):
-                flags[name] = True
-            elif ours:
-                flags[name] = False
-        return flags
 
     def _compare(self, graded: GradedSubmission, place: Path) -> None:
         """Find the manually graded answers that have not changed since the earlier grading.

@@ -153,12 +153,12 @@ class Book:
         student: str,
         timestamp: str | None,
         notebooks: Mapping[str, NotebookScores],
-        flags: Mapping[str, bool],
+        flags: Mapping[str, bool | None],
     ) -> float:
         """Write the grades of one submission and return its score in points. Manual grades are kept.
 
         `timestamp` is the time of submission. `notebooks` maps notebook names to new scores. `flags` maps notebook
-        names to whether formgrader shows a flag on the notebook. A notebook that is missing in `flags` keeps its flag.
+        names to whether formgrader shows a flag on the notebook. If this is None, the notebook keeps its flag.
         If a cell has a manual score, formgrader asks for another review of the cell, unless the answer is unchanged. A
         late submission gets a penalty.
         Raises BookClosed if the gradebook cannot be written. Nothing is written then.
@@ -260,7 +260,7 @@ class Book:
         student: str,
         timestamp: str | None,
         notebooks: Mapping[str, NotebookScores],
-        flags: Mapping[str, bool],
+        flags: Mapping[str, bool | None],
     ) -> float:
         wanted, rows = self._layout(assignment), Rows(self._db)
         rows.ensure(Student, id=student)
@@ -278,8 +278,9 @@ class Book:
             comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
             rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
             scores[submitted] = rows.score(submitted, each.graded)
-            if each.name in flags:
-                rows.change(SubmittedNotebook, submitted, flagged=flags[each.name])
+            flag = flags.get(each.name)
+            if flag is not None:
+                rows.change(SubmittedNotebook, submitted, flagged=flag)
             if not wanted.due:
                 rows.change(SubmittedNotebook, submitted, late_submission_penalty=None)
         if wanted.due:

@@ -30,6 +30,15 @@ class Remarks:
         """The reasons on all notebooks and on the whole submission, in one list."""
         return [reason for reasons in self.reasons.values() for reason in reasons]
 
+    def flag(self, notebook: str, earlier: Remarks) -> bool | None:
+        """Return whether formgrader shows a flag on a notebook, or None if its flag stays as it is.
+
+        `earlier` are the remarks of the grading before. If they hold no reason, only an instructor can have set a flag.
+        """
+        if self.reasons.get("") or self.reasons.get(notebook):
+            return True
+        return False if earlier.everything else None
+
 
 class RemarksFolder:
     """The stored remarks on submissions of one assignment, one file per student.

@@ -93,7 +93,7 @@ def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, fol
     """
     student = folder.parent.name
     try:
-        return _grade(course, assignment, student, folder)
+        return run_submission(course, assignment, folder)
     except Unreadable as error:
         why = error.reason
     except UserError as error:
@@ -107,15 +107,22 @@ def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, fol
     return GradedSubmission(Result(student, "failed", reasons=[why]))
 
 
-def _grade(course: CourseSnapshot, assignment: AssignmentSnapshot, student: str, folder: Path) -> GradedSubmission:
-    """Read a submission from `folder`, and run each of its notebooks."""
+def run_submission(
+    course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path, only: str | None = None
+) -> GradedSubmission:
+    """Read a submission from `folder`, and run its notebooks, or the notebook `only`.
+
+    Raises Unreadable if the submission cannot be graded, UserError if nothing can, CannotIsolate if the kernel refuses
+    isolation.
+    """
     found = read_submission(folder, assignment.released, course.ignore, assignment.due)
     remarks = Remarks(found.reasons, found.notes)
     graded = GradedSubmission(
-        Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
+        Result(folder.parent.name, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
     )
     beside = encoded(found.extras.own)
-    clean = {name: _clean(name, data, assignment.released[name]) for name, data in found.raw.items()}
+    wanted = [name for name in found.raw if only in (None, name)]
+    clean = {name: _clean(name, found.raw[name], assignment.released[name]) for name in wanted}
     del found  # a notebook may be large, and running takes a while
     for name, notebook in clean.items():
         _run_notebook(graded, course, assignment, name, notebook, beside)
@@ -123,6 +130,15 @@ def _grade(course: CourseSnapshot, assignment: AssignmentSnapshot, student: str,
     if graded.result.reasons:
         graded.result.state = "flagged"
     return graded
+
+
+def clean_notebook(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path, name: str) -> Sanitized:
+    """Return the sanitized notebook of a submission. `name` is its released name.
+
+    Raises Unreadable if the submission cannot be graded.
+    """
+    found = read_submission(folder, assignment.released, course.ignore, assignment.due)
+    return _clean(name, found.raw[name], assignment.released[name])
 
 
 def _clean(name: str, data: bytes, released: ReleasedNotebook) -> Sanitized:
