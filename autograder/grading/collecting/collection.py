@@ -12,7 +12,8 @@ from ...errors import UserError
 from ...language import quantity
 from ..course.course import Course
 from ..course.folders import locked
-from ..course.gradebook import Book, ReleasedNotebook
+from ..course.gradebook import Book
+from ..course.release import ReleasedNotebook
 from ..submission.attachments import SECRET
 from ..summary import printable
 from ..tables.roster import FILE, Student

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ..course.gradebook import ReleasedNotebook
+from ..course.release import ReleasedNotebook
 from ..submission.attachments import SECRET, TIMESTAMP
 from ..submission.sanitize import Unreadable, load, parse
 from ..submission.unchanged_answers import has_cells_of

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import UserError
-from ..course.gradebook import Book, ReleasedNotebook
+from ..course.gradebook import Book
 from ..course.registration import is_registered
+from ..course.release import Released, ReleasedNotebook
 from ..course.settings import CourseSettings
-from ..submission.sanitize import Released, grade_id_of, load, parse, source_of
+from ..submission.sanitize import grade_id_of, load, parse, source_of
 
 
 def released_notebooks(course: CourseSettings, book: Book) -> dict[str, Mapping[str, ReleasedNotebook]]:

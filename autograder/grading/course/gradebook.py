@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -25,10 +24,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
-from ..submission.sanitize import Released
 from ..submission.scores import NotebookScores, Score
 from .database import LockedElsewhere, passes, said
 from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
+from .release import Released, ReleasedNotebook
 from .standings import Standing, standings
 
 _T = TypeVar("_T")
@@ -37,17 +36,6 @@ PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
 
 class BookClosed(Exception):
     """An error that the gradebook cannot be written, with the database's message."""
-
-
-@dataclass(frozen=True)
-class ReleasedNotebook:
-    """A notebook of an assignment as released to students.
-
-    `cells` maps grade ids to cells. `kernel` is the notebook's kernelspec, or None.
-    """
-
-    cells: dict[str, Released]
-    kernel: dict[str, Any] | None
 
 
 class Book:

@@ -15,7 +15,8 @@ from ...checking.expected import Expected
 from ..limits import Limits
 from .assignment_files import encoded_files
 from .course import Course
-from .gradebook import Book, ReleasedNotebook
+from .gradebook import Book
+from .release import ReleasedNotebook
 
 
 @dataclass(frozen=True)

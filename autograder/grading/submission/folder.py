@@ -13,7 +13,7 @@ from nbgrader.utils import parse_utc
 
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
-from ..course.gradebook import ReleasedNotebook
+from ..course.release import ReleasedNotebook
 from .attachments import TIMESTAMP, Extras, find_extras
 from .notebook_choice import choose
 

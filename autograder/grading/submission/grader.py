@@ -21,6 +21,7 @@ from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
 from ..course import hidden_cases as hidden
+from ..course.release import Released
 from ..limits import FULL, Limits
 from ..sandbox.engine import Engine
 from ..sandbox.fork_server_process import ForkServerProcess
@@ -30,7 +31,6 @@ from ..sandbox.walls import strongest
 from ..shared_lock import SharedLock
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
-from .sanitize import Released
 from .self_test import grade_solution, warm_up
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"

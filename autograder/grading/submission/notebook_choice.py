@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...language import Note
 from ...messages.reasons import make_reason
-from ..course.gradebook import ReleasedNotebook
+from ..course.release import ReleasedNotebook
 from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
 from .unchanged_answers import answers_of, has_cells_of

@@ -13,8 +13,8 @@ from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import encoded
 from ..course.folders import describe_error
-from ..course.gradebook import ReleasedNotebook
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
+from ..course.release import ReleasedNotebook
 from ..course.remarks import Remarks
 from ..sandbox.garbage import gc_frozen
 from ..sandbox.libc import CannotIsolate

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from ...language import Note
 from ...messages.reasons import make_reason
+from ..course.release import Released
 from .notebook_run import Outcome
-from .sanitize import Released, Sanitized
+from .sanitize import Sanitized
 
 
 def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[Note]:

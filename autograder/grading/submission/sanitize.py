@@ -24,6 +24,7 @@ from ...authoring.source import CHECK
 from ...grade_ids import find_lost
 from ...language import LANGUAGES, Note
 from ...messages.reasons import describe_reason, make_reason
+from ..course.release import Released
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
@@ -43,33 +44,6 @@ class Unreadable(Exception):
 
     def __str__(self) -> str:
         return describe_reason(self.reason).en
-
-
-@dataclass(frozen=True)
-class Released:
-    """A cell of a released notebook, as stored in the gradebook."""
-
-    cell_type: str
-    source: str
-    checksum: str | None
-    locked: bool
-    points: float | None = None  # of a graded cell
-    solution: bool = False
-    task: bool = False
-
-    def metadata(self, name: str) -> dict[str, Any]:
-        """Return nbgrader's metadata of this cell. `name` is the cell's grade id."""
-        kept = {
-            "grade_id": name,
-            "schema_version": 3,
-            "grade": self.points is not None and not self.task,
-            "solution": self.solution,
-            "locked": self.locked,
-            "task": self.task,
-            "checksum": self.checksum,
-            "cell_type": self.cell_type,
-        }
-        return kept if self.points is None else {**kept, "points": self.points}
 
 
 @dataclass

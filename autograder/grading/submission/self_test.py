@@ -14,11 +14,12 @@ from ...checking.exercise import Exercise
 from ...errors import UserError
 from ...language import LANGUAGES
 from ...messages.reasons import describe_reason
+from ..course.release import Released
 from ..sandbox.engine import Engine
 from ..sandbox.run_codec import Rehearsal
 from .judgement import LessonJudge
 from .notebook_run import run_notebook
-from .sanitize import Released, sanitize
+from .sanitize import sanitize
 
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .sanitize import Released, grade_id_of, grade_ids_of, source_of
+from ..course.release import Released
+from .sanitize import grade_id_of, grade_ids_of, source_of
 
 
 def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
