@@ -212,10 +212,10 @@ def _return(chosen: argparse.Namespace) -> int:
 def _grade(chosen: argparse.Namespace) -> int:
     import contextlib
 
-    from .grading.interrupt import Interrupt
     from .grading.limits import FULL
     from .grading.sandbox.fork_server_process import ForkServerProcess
     from .grading.sandbox.garbage import gc_frozen
+    from .grading.terminal import Interrupt
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
@@ -237,9 +237,9 @@ def _grade(chosen: argparse.Namespace) -> int:
 
 
 def _watch(chosen: argparse.Namespace) -> int:
-    from .grading.interrupt import Interrupt
     from .grading.limits import FULL
     from .grading.sandbox.fork_server_process import ForkServerProcess
+    from .grading.terminal import Interrupt
 
     with Interrupt() as interrupt, ForkServerProcess(chosen.isolation or FULL) as starting:
         interrupt.clean = starting.end

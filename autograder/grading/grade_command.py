@@ -21,14 +21,13 @@ from .batch import core_threads
 from .collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
 from .course.course import Course, open_course
 from .graders import open_graders
-from .interrupt import Interrupt
-from .progress_line import Progress
 from .regrade import grade_again
 from .rules.command import follow_rules
 from .sandbox.fork_server_process import ForkServerProcess
 from .sandbox.restarting_engine import NoForkServer
 from .submission.pipeline import Result
-from .summary import next_commands, printable, summary, table
+from .summary import next_commands, summary, table
+from .terminal import Interrupt, Progress, printable
 
 _JOBS = len(os.sched_getaffinity(0))  # one per core: see `core_threads`
 

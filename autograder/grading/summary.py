@@ -78,11 +78,3 @@ def next_commands(course: Course) -> str:
         f"      jupyter lab            # in {where}: Formgrader, to give points by hand\n"
         f"      autograder feedback {where}  # pages that are missing or stale; --release hands them out"
     )
-
-
-def printable(text: str) -> str:
-    """Return the text with its control characters escaped.
-
-    Names and submitted texts must not control the terminal.
-    """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -15,9 +15,9 @@ from ..course.folders import locked
 from ..course.gradebook import Book
 from ..course.release import ReleasedNotebook
 from ..submission.attachments import SECRET
-from ..summary import printable
 from ..tables.roster import FILE, Student
 from ..tables.worksheet import Worksheet, worksheet_path
+from ..terminal import printable
 from .archive import Unpacked
 from .attempts import Attempt, digest_of
 from .counted_attempts import counted, within_limit

@@ -9,9 +9,9 @@ from ...errors import UserError
 from ...language import quantity
 from ..course.course import Course, open_course
 from ..course.folders import describe_error, scratch_folder
-from ..summary import printable
 from ..tables.roster import FILE
 from ..tables.worksheet import read_worksheet
+from ..terminal import printable
 from .archive import unpack
 from .collection import Account, Collection
 

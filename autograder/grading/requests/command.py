@@ -17,7 +17,7 @@ from ..course.course import Course, open_course
 from ..course.folders import locked
 from ..report.counts import verdict_in
 from ..submission.sanitize import Unreadable, read
-from ..summary import printable
+from ..terminal import printable
 from .found import find_requests, time_of
 from .store import Request
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...language import quantity
 from ..collecting.counted_attempts import counted
 from ..course.course import Course, open_course
-from ..summary import printable
+from ..terminal import printable
 from .applied_rules import CourseRules, PenaltyChange, compare
 from .course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
 from .late_credit import describe

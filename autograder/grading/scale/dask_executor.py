@@ -25,7 +25,7 @@ from ...messages.reasons import make_reason
 from ..course import hidden_cases
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..submission.pipeline import GradedSubmission, Result, grade_submission, prepare
-from ..summary import printable
+from ..terminal import printable
 from .packing import PackedSubmission, pack
 from .version import versions
 from .worker_task import SealedAssignment, WrongVersion, grade_batch

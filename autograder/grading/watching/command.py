@@ -11,11 +11,10 @@ from pathlib import Path
 from ..batch import core_threads
 from ..course.course import open_course
 from ..graders import open_graders
-from ..interrupt import Interrupt
 from ..rules.command import follow_rules
 from ..sandbox.fork_server_process import ForkServerProcess
-from ..summary import printable
 from ..tables.roster import FILE
+from ..terminal import Interrupt, printable
 from .inbox import inboxes
 from .watch import Watch
 

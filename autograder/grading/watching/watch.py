@@ -22,7 +22,7 @@ from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
 from ..sandbox.restarting_engine import NoForkServer
 from ..submission.pipeline import Result
-from ..summary import printable
+from ..terminal import printable
 from .inbox import Inbox
 
 _TOGETHER = 16  # entries: those that come after them would wait for too long
