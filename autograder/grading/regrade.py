@@ -15,6 +15,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ..errors import UserError
+from ..grade_ids import CellKind, GradeId
 from .batch import Batch
 from .course.course import Course
 from .course.folders import locked, write_notebook
@@ -64,7 +65,7 @@ def grade_again(
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation, BookClosed if the
     gradebook cannot be written.
     """
-    name = f"check-{exercise}"
+    name = GradeId.of(CellKind.CHECK, exercise)
     with locked(course.root, assignment), course.locked_book(assignment) as book:
         batch = Batch(course, assignment, isolation, book)
         before = book.points(assignment, name)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..checking.exercise import Exercise
 from ..checking.verdict import Verdict
+from ..grade_ids import CellKind, GradeId
 from ..language import Text, with_offset
 from ..late_steps import LateStep, credit_after
 from ..messages.cards import message
@@ -34,12 +35,12 @@ class LessonNotebook:
     exercises: dict[str, Exercise]
 
     @property
-    def by_grade_id(self) -> dict[str, dict[str, Any]]:
+    def by_grade_id(self) -> dict[GradeId, dict[str, Any]]:
         """A dict from grade id to cell.
 
         Of two cells with the same grade id the last is taken, as nbgrader does.
         """
-        named = {str(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
+        named = {GradeId(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
         return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 
     def counts(self, name: str) -> bool:
@@ -69,7 +70,7 @@ class LessonNotebook:
 
     def written(self) -> list[dict[str, Any]]:
         """Return the cells for answers in words, which a person grades."""
-        return [cell for name, cell in self.by_grade_id.items() if name.startswith("written-")]
+        return [cell for name, cell in self.by_grade_id.items() if name.kind is CellKind.WRITTEN]
 
     def describe_written(self) -> Iterator[Text]:
         """Yield a sentence on the points that a person gives for answers in words, if the notebook has any."""
@@ -80,7 +81,7 @@ class LessonNotebook:
 
     def _check(self, name: str) -> dict[str, Any]:
         """Return nbgrader's metadata of the check cell of exercise `name`, or an empty dict if there is none."""
-        return nbgrader_of(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
+        return nbgrader_of(self.by_grade_id.get(GradeId.of(CellKind.CHECK, name), {"metadata": {}}))
 
 
 def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:

@@ -19,6 +19,7 @@ from traitlets.config import Config
 
 from ... import exercises
 from ...checking.card_layout import inline
+from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, decimal
 from ...messages.feedback import WORDS
 from ..course.course import course_of
@@ -157,11 +158,11 @@ def title(grade_id: str, lesson: str, language: str) -> str:
 
     If the exercise is unknown, returns the grade id.
     """
-    role, _, name = grade_id.partition("-")
-    if role == "written":
+    named = GradeId(grade_id)
+    if named.kind is CellKind.WRITTEN:
         return WORDS["written"].read(language)
     try:
-        said = exercises.find(name, lesson or None).title.read(language)
+        said = exercises.find(named.exercise, lesson or None).title.read(language)
     except exercises.Unknown:
         said = grade_id
     return inline(said)

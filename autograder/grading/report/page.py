@@ -14,6 +14,7 @@ from markupsafe import Markup
 from ...checking.card_layout import inline
 from ...checking.verdict import STATES
 from ...errors import UserError
+from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, Note
 from ...messages.cards import MESSAGES
 from ...messages.reasons import describe_reason
@@ -224,10 +225,11 @@ class _Page(View):
 
         If the cell is not the check of a known exercise, returns the grade id.
         """
-        role, _, name = cell.partition("-")
-        if role == "check" and name in self.graded.exercises:
-            return self.heading(self.graded.exercises[name])
-        return Markup("{} <code>{}</code>").format(self.words["written"] if role == "written" else "", cell)
+        named = GradeId(cell)
+        if named.kind is CellKind.CHECK and named.exercise in self.graded.exercises:
+            return self.heading(self.graded.exercises[named.exercise])
+        written = self.words["written"] if named.kind is CellKind.WRITTEN else ""
+        return Markup("{} <code>{}</code>").format(written, cell)
 
     # ------------------------------------------------------------------------------------------------- the students
 

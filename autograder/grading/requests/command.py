@@ -12,6 +12,7 @@ from typing import Any
 from nbgrader.api import MissingEntry
 
 from ...errors import UserError
+from ...grade_ids import CellKind, GradeId
 from ...language import quantity, with_offset
 from ..course.course import Course, open_course
 from ..course.folders import locked
@@ -65,7 +66,7 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
             raise UserError(f"{assignment} of {student} has no grade yet: grade it before you answer") from missing
         comments = [comment for notebook in notebooks for comment in notebook.comments]
         names = [name for name, _ in _checks(course, assignment, student)]
-        wanted = [f"answer-{name}" for one in waiting for name in _named(one, names)]
+        wanted = [GradeId.of(CellKind.ANSWER, name) for one in waiting for name in _named(one, names)]
         chosen = next((each for each in comments if each.name in wanted), comments[0] if comments else None)
         if chosen is None:
             raise UserError(f"{assignment} has no cell that takes a comment: answer {student} by mail")
@@ -103,6 +104,6 @@ def _checks(course: Course, assignment: str, student: str) -> Iterator[tuple[str
         except Unreadable:
             continue
         for cell in cells:
-            role, _, name = str(cell["metadata"].get("nbgrader", {}).get("grade_id", "")).partition("-")
-            if role == "check":
-                yield name, cell
+            named = GradeId(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+            if named.kind is CellKind.CHECK:
+                yield named.exercise, cell

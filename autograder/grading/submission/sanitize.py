@@ -21,7 +21,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ...authoring.source import CHECK
-from ...grade_ids import find_lost
+from ...grade_ids import CellKind, GradeId, find_lost
 from ...language import LANGUAGES, Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.release import Released
@@ -170,7 +170,11 @@ def sanitize(
     # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
-    checks = {f"answer-{name.removeprefix('check-')}": name for name in done.missing if _is_check(name, released[name])}
+    checks: dict[str, str] = {
+        GradeId.of(CellKind.ANSWER, GradeId(name).exercise): name
+        for name in done.missing
+        if _is_check(name, released[name])
+    }
     ids: set[str] = set()
     for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
         known = released.get(name) if last.get(name) == index else None
@@ -194,7 +198,7 @@ def sanitize(
 def _is_check(name: str, cell: Released) -> bool:
     """Return whether a released cell is the graded check of one answer. `name` is the cell's grade id."""
     graded = cell.points is not None and cell.locked and not cell.solution
-    return graded and name.startswith("check-") and bool(CHECK.search(cell.source))
+    return graded and GradeId(name).kind is CellKind.CHECK and bool(CHECK.search(cell.source))
 
 
 def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:

@@ -12,6 +12,7 @@ from ...authoring.redaction import read_lesson
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import UserError
+from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES
 from ...messages.reasons import describe_reason
 from ..course.release import Released
@@ -60,7 +61,7 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Relea
     wrong = [
         f"{name}: {verdict.text('en')}"
         for name, verdict in outcome.verdicts.items()
-        if verdict.state != "passed" and f"check-{name}" in released
+        if verdict.state != "passed" and GradeId.of(CellKind.CHECK, name) in released
     ]
     if outcome.ended or wrong or outcome.flags:
         flags = [describe_reason(flag).en for flag in outcome.flags]
