@@ -38,7 +38,7 @@ from .course.remarks import Remarks
 from .requests.found import find_requests, time_of
 from .rules.late_penalty import describe_change
 from .submission.folder import read_submission
-from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
+from .submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
 from .submission.unchanged_answers import unchanged_cells
 
@@ -191,16 +191,16 @@ class Batch:
         known = self._known[student]
         remarks = self._remarks.read(student)
         reasons = remarks.everything if known.flagged else []
-        result = Result(student, "unchanged", known.score, reasons, notes=remarks.notes)
+        result = Result(student, State.UNCHANGED, known.score, reasons, notes=remarks.notes)
         try:
             if known.late or known.penalty:
                 before, after = self._book.update_penalty(self._assignment, student)
                 if abs(after - before) > 1e-9:
-                    result.state, result.notes = "updated", [*result.notes, describe_change(before, after)]
+                    result.state, result.notes = State.UPDATED, [*result.notes, describe_change(before, after)]
         except BookClosed as error:
-            result.state, result.reasons = "failed", [make_reason("no_gradebook", why=str(error)), *result.reasons]
+            result.state, result.reasons = State.FAILED, [make_reason("no_gradebook", why=str(error)), *result.reasons]
         except Exception as error:  # in a course's own late penalty
-            result.state, result.reasons = "failed", [fault(error), *result.reasons]
+            result.state, result.reasons = State.FAILED, [fault(error), *result.reasons]
         return result
 
     def _write(self, graded: GradedSubmission) -> Result:
@@ -212,9 +212,9 @@ class Batch:
         with contextlib.suppress(OSError):  # the command `autograder requests` looks again
             folder = self._course.submitted(self._assignment, result.student)
             self._requests.add(result.student, find_requests(folder), time_of(folder))
-        if result.state != "failed":
+        if result.state is not State.FAILED:
             result = self._write_graded(graded)
-        if result.state == "failed":
+        if result.state is State.FAILED:
             with contextlib.suppress(OSError):  # the disk may be full: the result reports it
                 self._remarks.write(result.student, Remarks({"": result.reasons}, result.notes, failed=True))
         return result
@@ -222,7 +222,7 @@ class Batch:
     def _write_graded(self, graded: GradedSubmission) -> Result:
         """Write a graded submission: a temporary folder, then the gradebook, then the final folder.
 
-        Returns the updated result. If writing fails, the result has the state "failed" and a reason.
+        Returns the updated result. If writing fails, the result has the state `FAILED` and a reason.
         """
         result, place = graded.result, self._place(graded.result.student)
         try:
@@ -246,7 +246,7 @@ class Batch:
             why = make_reason("text", text=describe_error(error, place))
         except Exception as error:  # for example in a course's own late penalty: the others are written
             why = fault(error)
-        result.state, result.reasons = "failed", [why, *result.reasons]
+        result.state, result.reasons = State.FAILED, [why, *result.reasons]
         return result
 
     def _kept_by_hand(self, student: str) -> list[str]:

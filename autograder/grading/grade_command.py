@@ -25,7 +25,7 @@ from .regrade import grade_again
 from .rules.command import follow_rules
 from .sandbox.fork_server_process import ForkServerProcess
 from .sandbox.restarting_engine import NoForkServer
-from .submission.pipeline import Result
+from .submission.pipeline import Result, State
 from .summary import next_commands, summary, table
 from .terminal import Interrupt, Progress, printable
 
@@ -96,7 +96,7 @@ def grade_course(
             print(printable("\n".join([table(name, found), *([] if students else summary(course, name))])))
         if results and not students:
             print(printable(next_commands(course)))
-    return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
+    return int(bool(refused) or any(each.state is State.FAILED for found in results.values() for each in found))
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from .batch import Batch
 from .course.course import Course
 from .course.folders import locked, write_notebook
 from .course.gradebook import Book
-from .submission.pipeline import GradedSubmission
+from .submission.pipeline import GradedSubmission, State
 from .submission.scores import Score
 
 
@@ -92,7 +92,7 @@ def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
     and `old` the score in the gradebook.
     """
     student = graded.result.student
-    if graded.result.state == "failed":
+    if graded.result.state is State.FAILED:
         return Change(student, old, old, why="; ".join(graded.result.said))
     score = _score(graded, name)
     if score is None or score.points is None or score.points == old:

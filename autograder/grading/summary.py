@@ -10,7 +10,7 @@ from collections import Counter
 from ..language import decimal, quantity
 from .course.course import Course
 from .course.standings import standings
-from .submission.pipeline import Result
+from .submission.pipeline import Result, State
 
 _NAMED = 8  # students in one line
 
@@ -24,15 +24,13 @@ def table(name: str, results: list[Result]) -> str:
     lines = [name]
     for each in sorted(results, key=lambda result: result.student):
         if each.reasons or each.notes:
-            flagged = ", flagged," if each.reasons and each.state in ("unchanged", "updated") else ""
+            flagged = ", flagged," if each.reasons and each.state in (State.UNCHANGED, State.UPDATED) else ""
             score = "" if each.score is None else f" {quantity(each.score, 'point')}"
             lines.append(f"  {each.student}: {each.state}{flagged}{score}")
             lines += [f"      {reason}" for reason in each.said]
             lines += [f"      note: {note}" for note in each.notes]
     kinds = Counter(each.state for each in results)
-    count = ", ".join(
-        f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "updated", "unchanged") if kinds[state]
-    )
+    count = ", ".join(f"{kinds[state]} {state}" for state in State if kinds[state])
     return "\n".join([*lines, f"  {quantity(len(results), 'submission')}: {count or 'none'}"])
 
 

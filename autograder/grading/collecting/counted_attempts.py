@@ -16,7 +16,7 @@ from ..course.standings import standings
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import BEST, AssignmentRules
 from ..rules.spent_late_days import update_penalties
-from ..submission.pipeline import Result
+from ..submission.pipeline import Result, State
 from .attempts import Attempt
 
 
@@ -60,7 +60,7 @@ def grade_counted(
 
 def _changed(results: Sequence[Result]) -> list[str]:
     """Return the students whose grade a run has changed."""
-    return [each.student for each in results if each.state not in ("unchanged", "failed")]
+    return [each.student for each in results if each.state not in (State.UNCHANGED, State.FAILED)]
 
 
 def submit_counted(
@@ -160,5 +160,5 @@ def _record_scores(course: Course, assignment: str, results: Sequence[Result], t
         attempt = store.submitted(each.student)
         if attempt:
             tried.setdefault(each.student, set()).add(attempt.digest)
-        if each.state != "failed" and each.student in known:
+        if each.state is not State.FAILED and each.student in known:
             store.record_score(each.student, known[each.student].score)

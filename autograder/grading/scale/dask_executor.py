@@ -24,7 +24,7 @@ from ...errors import UserError
 from ...messages.reasons import make_reason
 from ..course import hidden_cases
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
-from ..submission.pipeline import GradedSubmission, Result, grade_submission, prepare
+from ..submission.pipeline import GradedSubmission, Result, State, grade_submission, prepare
 from ..terminal import printable
 from .packing import PackedSubmission, pack
 from .version import versions
@@ -132,7 +132,7 @@ class DaskExecutor(Executor):
             why = f"workers that graded it died, the last one {killed.last_worker.address}: grade it on one machine"
             student = tasks[0].packed.student
             tasks[0].future.set_result(
-                GradedSubmission(Result(student, "failed", reasons=[make_reason("text", text=why)]))
+                GradedSubmission(Result(student, State.FAILED, reasons=[make_reason("text", text=why)]))
             )
         except WrongVersion as wrong:
             address, why = wrong.args

@@ -29,6 +29,7 @@ from ..sandbox.restarting_engine import RestartingEngine
 from ..sandbox.student_process import Ended
 from ..sandbox.walls import strongest
 from ..shared_lock import SharedLock
+from .dead_process import Ending
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
 from .self_test import grade_solution, warm_up
@@ -144,10 +145,10 @@ class Grader:
         while True:
             engine = self.prepare(job)
             outcome = run_notebook(engine, notebook, job.judge, job.files, beside)
-            if outcome.ended == "died" and self._engine.lost(engine):
+            if outcome.ended is Ending.DIED and self._engine.lost(engine):
                 continue
             tries -= 1
-            if outcome.ended != "died" or not tries:
+            if outcome.ended is not Ending.DIED or not tries:
                 return outcome
 
 

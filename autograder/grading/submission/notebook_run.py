@@ -21,7 +21,7 @@ from ..sandbox.engine import Engine
 from ..sandbox.pipelined_requests import PipelinedRequests
 from ..sandbox.run_codec import unpack_note
 from ..sandbox.student_process import Ended
-from .dead_process import stopped_output, unreached_verdict
+from .dead_process import Ending, stopped_output, unreached_verdict
 from .judgement import Judgement, LessonJudge, explain_import, missing_module
 from .outputs import OutputBudget, safe_outputs
 
@@ -34,14 +34,13 @@ class Outcome:
     """The outcome of running one notebook.
 
     `verdicts` maps exercise names to verdicts. `flags` are reasons for a review because of tampering, `notes` are
-    sentences on other incidents in cells. If the child ended early, `ended` is the cause `why` in
-    `student_process.Ended`.
+    sentences on other incidents in cells. If the child ended early, `ended` is the cause.
     """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     flags: list[Note] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    ended: str | None = None
+    ended: Ending | None = None
     seconds: float = 0.0
     waited: float = 0.0  # part of `seconds` in which other processes had the child's processor
     late: bool = False  # a cell or a check exceeded its time limit
@@ -52,7 +51,7 @@ class Outcome:
 
         A machine is busy if the child has waited too long for a processor.
         """
-        return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
+        return (self.late or self.ended is Ending.TIME) and self.waited > self.seconds * _BUSY
 
 
 def run_notebook(
@@ -121,7 +120,7 @@ class _Run:
         try:
             child = PipelinedRequests(self._engine.fork(), [None if name else cell.source for cell, name in cells])
         except Ended as ended:
-            self._outcome.ended = ended.why
+            self._outcome.ended = Ending(ended.why)
             child = None
         try:
             if child:
@@ -132,7 +131,7 @@ class _Run:
                     self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
-                    self._outcome.ended = "time"
+                    self._outcome.ended = Ending.TIME
                 cell.execution_count = number
                 if name and child:
                     child.skip()
@@ -176,8 +175,8 @@ class _Run:
                 self._flag(make_reason("text", text=str(answer["tampered"])[:80]))
             return answer
         except Ended as ended:
-            self._outcome.ended = ended.why
-            if ended.why == "nonsense":
+            self._outcome.ended = Ending(ended.why)
+            if self._outcome.ended is Ending.NONSENSE:
                 self._flag(make_reason("no_message"))
             return None
 
@@ -208,7 +207,7 @@ class _Run:
         if answer is None:
             # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
-            return [stopped_output(self._outcome.ended or "died", self._language)] if told else []
+            return [stopped_output(self._outcome.ended or Ending.DIED, self._language)] if told else []
         outputs = safe_outputs(answer.get("outputs"), number, self._room)
         if any(output.get("ename") == TimeIsUp.__name__ for output in outputs):
             self._outcome.late = True
@@ -248,7 +247,7 @@ class _Run:
 
     def _unreached(self, exercise: Exercise) -> Judgement:
         """Return a judgement without points, because the child ended before the answer was observed."""
-        return Judgement(unreached_verdict(exercise, self._outcome.ended or "died"))
+        return Judgement(unreached_verdict(exercise, self._outcome.ended or Ending.DIED))
 
     def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
         """Return the judgement on `answer`, the child's answer to the request `observe`.

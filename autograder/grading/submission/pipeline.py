@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..course.release import ReleasedNotebook
 from ..course.remarks import Remarks
 from ..sandbox.garbage import gc_frozen
 from ..sandbox.libc import CannotIsolate
+from .dead_process import Ending
 from .folder import read_submission
 from .grader import Job, process_grader
 from .outputs import LimitOutput
@@ -26,22 +28,25 @@ from .sanitize import Sanitized, Unreadable, parse, sanitize
 from .scores import NotebookScores, scores_of
 
 
+class State(StrEnum):
+    """The outcomes of grading a submission."""
+
+    GRADED = "graded"
+    FLAGGED = "flagged"  # graded, but needs a review
+    FAILED = "failed"  # not graded
+    UPDATED = "updated"  # as unchanged, but with another late penalty
+    UNCHANGED = "unchanged"  # graded before, and the files have not changed since
+
+
 @dataclass
 class Result:
     """The outcome of grading one submission.
 
     `reasons` tell why a review is needed, or why grading failed. `seconds` is the duration of the run. `mistakes` maps
-    exercise names to the names of recognised mistakes.
-    `state` is one of:
-    - "graded";
-    - "flagged": graded, but needs a review;
-    - "failed": not graded;
-    - "unchanged": graded before, and the files have not changed since;
-    - "updated": as "unchanged", but with another late penalty.
-    """
+    exercise names to the names of recognised mistakes."""
 
     student: str
-    state: str
+    state: State
     score: float | None = None
     reasons: list[Note] = field(default_factory=list)
     seconds: float = 0.0
@@ -88,7 +93,7 @@ def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:
     """Grade the submission in `folder` in this process, and write nothing.
 
-    If the submission cannot be graded, the result has the state "failed" and a reason. Parameters and return value can
+    If the submission cannot be graded, the result has the state `FAILED` and a reason. Parameters and return value can
     be pickled.
     """
     student = folder.parent.name
@@ -104,7 +109,7 @@ def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, fol
         why = make_reason("not_isolated", why=str(error))
     except Exception as error:  # a bug of the grader, but only in this submission: the others are graded
         why = fault(error)
-    return GradedSubmission(Result(student, "failed", reasons=[why]))
+    return GradedSubmission(Result(student, State.FAILED, reasons=[why]))
 
 
 def run_submission(
@@ -118,7 +123,12 @@ def run_submission(
     found = read_submission(folder, assignment.released, course.ignore, assignment.due)
     remarks = Remarks(found.reasons, found.notes)
     graded = GradedSubmission(
-        Result(folder.parent.name, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
+        Result(folder.parent.name, State.GRADED),
+        found.digest,
+        found.timestamp,
+        found.extras.files,
+        remarks,
+        found.renamed,
     )
     beside = encoded(found.extras.own)
     wanted = [name for name in found.raw if only in (None, name)]
@@ -128,7 +138,7 @@ def run_submission(
         _run_notebook(graded, course, assignment, name, notebook, beside)
     graded.result.reasons, graded.result.notes = remarks.everything, remarks.notes
     if graded.result.reasons:
-        graded.result.state = "flagged"
+        graded.result.state = State.FLAGGED
     return graded
 
 
@@ -165,7 +175,7 @@ def _run_notebook(
     """
     job = _job(course, assignment, name)
     outcome = process_grader(course.limits, course.isolation).run(job, clean.notebook, beside)
-    if outcome.ended == "died":
+    if outcome.ended is Ending.DIED:
         graded.digest = ""  # the machine may be at fault: the next run tries again
     limited, _ = LimitOutput(config=course.output).preprocess(clean.notebook, {})
     graded.notebooks[name] = limited

@@ -21,7 +21,7 @@ from ..feedback.pages import make_pages
 from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
 from ..sandbox.restarting_engine import NoForkServer
-from ..submission.pipeline import Result
+from ..submission.pipeline import Result, State
 from ..terminal import printable
 from .inbox import Inbox
 
@@ -129,9 +129,9 @@ class Watch:
 
     def _grade(self, assignment: str, students: list[str]) -> None:
         def give(results: list[Result]) -> None:
-            self._give(assignment, [each.student for each in results if each.state != "failed"])
+            self._give(assignment, [each.student for each in results if each.state is not State.FAILED])
             for each in results:
-                if each.state != "unchanged":
+                if each.state is not State.UNCHANGED:
                     why = f": {'; '.join(each.said)}" if each.reasons else ""
                     _say(f"{assignment}, {each.student}: {each.state}, {quantity(each.score or 0, 'point')}{why}")
 
