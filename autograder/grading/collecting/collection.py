@@ -13,7 +13,7 @@ from ...language import quantity
 from ..course.course import Course
 from ..course.folders import locked
 from ..course.gradebook import Book
-from ..course.release import ReleasedNotebook
+from ..course.release import ReleasedNotebooks
 from ..submission.attachments import SECRET
 from ..tables.roster import FILE, Student
 from ..tables.worksheet import Worksheet, worksheet_path
@@ -244,7 +244,7 @@ def _identities(sheet: Worksheet | None) -> dict[str, tuple[str, ...]]:
     return {each.number: (each.id_number, each.email, each.name) for each in participants}
 
 
-def _renamed(notebooks: Sequence[str], released: Mapping[str, ReleasedNotebook]) -> str:
+def _renamed(notebooks: Sequence[str], released: ReleasedNotebooks) -> str:
     """Return the end of a line on notebooks whose names are not the released ones."""
     others = [path for path in notebooks if path.removesuffix(".ipynb") not in released]
     return f"; renamed: {', '.join(others)}" if others else ""

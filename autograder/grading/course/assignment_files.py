@@ -10,11 +10,13 @@ from ...authoring.redaction import read_lesson
 from ...errors import UserError
 from ...exercises import lesson_paths, module_files
 
+EncodedFiles = dict[str, str]  # contents in base64 by relative path, as they are sent into the sandbox
+
 _LARGEST = 24 << 20  # total bytes: every child receives them
 
 
-def encoded_files(folder: Path) -> dict[str, str]:
-    """Return a dict from relative path to contents in base64, for the files of an assignment.
+def encoded_files(folder: Path) -> EncodedFiles:
+    """Return the files of an assignment.
 
     `folder` is the assignment's source folder. Notebooks and answer keys are omitted. The modules of a private lesson's
     exercises lose their mistakes. These modules come last in the dict, each after the modules from which it imports.
@@ -43,6 +45,6 @@ def _is_omitted(path: Path, exercises: Path) -> bool:
     return own or path.suffix == ".ipynb" or "__pycache__" in path.parts
 
 
-def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return a dict from relative path to contents in base64. `files` maps relative paths to contents."""
+def encoded(files: Mapping[str, bytes]) -> EncodedFiles:
+    """Return files in base64. `files` maps relative paths to contents."""
     return {path: base64.b64encode(data).decode() for path, data in files.items()}

@@ -27,7 +27,7 @@ from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from ..submission.scores import NotebookScores, Score
 from .database import LockedElsewhere, passes, said
 from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
-from .release import Released, ReleasedNotebook
+from .release import Released, ReleasedNotebook, ReleasedNotebooks
 from .standings import Standing, standings
 
 _T = TypeVar("_T")
@@ -79,8 +79,8 @@ class Book:
             self._db.rollback()
         return True
 
-    def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
-        """Return a dict from notebook name to released notebook, for one assignment.
+    def released(self, assignment: str) -> ReleasedNotebooks:
+        """Return the released notebooks of an assignment.
 
         Raises MissingEntry if the gradebook lacks the assignment.
         """

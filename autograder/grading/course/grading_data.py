@@ -13,10 +13,10 @@ from traitlets.config import Config
 
 from ...checking.expected import Expected
 from ..limits import Limits
-from .assignment_files import encoded_files
+from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
 from .gradebook import Book
-from .release import ReleasedNotebook
+from .release import ReleasedNotebooks
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class CourseSnapshot:
 class AssignmentSnapshot:
     """An assignment with its released notebooks and files.
 
-    `released` maps notebook names to notebooks. `files` maps relative paths to contents in base64. `due` tells whether
-    the assignment has a due date. `expected` maps notebooks to the expected results of their exercises; what it lacks
-    is computed on the machine that grades. If two snapshots have equal digests, they are equal.
+    `due` tells whether the assignment has a due date. `expected` maps notebooks to the expected results of their
+    exercises; what it lacks is computed on the machine that grades. If two snapshots have equal digests, they are
+    equal.
     """
 
     name: str
-    released: dict[str, ReleasedNotebook] = field(compare=False)
-    files: dict[str, str] = field(compare=False)
+    released: ReleasedNotebooks = field(compare=False)
+    files: EncodedFiles = field(compare=False)
     due: bool
     digest: str
     expected: dict[str, dict[str, Expected]] = field(default_factory=dict, compare=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,18 @@ class Released:
         return kept if self.points is None else {**kept, "points": self.points}
 
 
+ReleasedCells = Mapping[str, Released]  # by grade id
+
+
 @dataclass(frozen=True)
 class ReleasedNotebook:
     """A notebook of an assignment as released to students.
 
-    `cells` maps grade ids to cells. `kernel` is the notebook's kernelspec, or None.
+    `kernel` is the notebook's kernelspec, or None.
     """
 
-    cells: dict[str, Released]
+    cells: ReleasedCells
     kernel: dict[str, Any] | None
+
+
+ReleasedNotebooks = Mapping[str, ReleasedNotebook]  # by released name: the file name without .ipynb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from nbgrader.utils import parse_utc
 
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
-from ..course.release import ReleasedNotebook
+from ..course.release import ReleasedNotebooks
 from .attachments import TIMESTAMP, Extras, find_extras
 from .notebook_choice import choose
 
@@ -55,13 +55,11 @@ class HandedIn:
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def read_submission(
-    folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool
-) -> HandedIn:
+def read_submission(folder: Path, released: ReleasedNotebooks, ignore: Sequence[str], due: bool) -> HandedIn:
     """Read a submission's notebooks, and its other files.
 
-    Files that match one of nbgrader's patterns `ignore` are left out. `released` maps released names to notebooks.
-    `due` tells whether the assignment has a due date. If `due` is True, a missing timestamp is a reason for a review.
+    Files that match one of nbgrader's patterns `ignore` are left out. `due` tells whether the assignment has a due
+    date. If `due` is True, a missing timestamp is a reason for a review.
     Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...language import Note
 from ...messages.reasons import make_reason
-from ..course.release import ReleasedNotebook
+from ..course.release import ReleasedNotebook, ReleasedNotebooks
 from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
 from .unchanged_answers import answers_of, has_cells_of
@@ -43,12 +43,12 @@ class _Candidate:
         return printable(self.path)
 
 
-def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequence[str]) -> Choice:
+def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str]) -> Choice:
     """Choose the notebooks to grade in a submission's `folder`.
 
-    `released` maps released names to notebooks. `there` are the relative paths of the submitted notebooks. A submitted
-    notebook with the released name is preferred. If the preferred notebook has no answers, another notebook with
-    answers is chosen. Two notebooks with different answers are a reason for a review.
+    `there` are the relative paths of the submitted notebooks. A submitted notebook with the released name is preferred.
+    If the preferred notebook has no answers, another notebook with answers is chosen. Two notebooks with different
+    answers are a reason for a review.
     Raises Unreadable if no notebook can be graded; the message names each notebook.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}
@@ -73,7 +73,7 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
 
 
 def _candidates(
-    folder: Path, released: Mapping[str, ReleasedNotebook], others: Sequence[str]
+    folder: Path, released: ReleasedNotebooks, others: Sequence[str]
 ) -> tuple[dict[str, list[_Candidate]], dict[str, str]]:
     """Find the released notebook from which each renamed notebook was made.
 

@@ -17,6 +17,7 @@ from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
 from ...messages.reasons import make_reason
+from ..course.assignment_files import EncodedFiles
 from ..sandbox.engine import Engine
 from ..sandbox.pipelined_requests import PipelinedRequests
 from ..sandbox.run_codec import unpack_note
@@ -58,13 +59,13 @@ def run_notebook(
     engine: Engine,
     notebook: NotebookNode,
     judge: LessonJudge | None,
-    files: dict[str, str],
-    beside: dict[str, str] | None = None,
+    files: EncodedFiles,
+    beside: EncodedFiles | None = None,
 ) -> Outcome:
     """Run the sanitized `notebook` in a child, and write outputs into the notebook.
 
     Verdicts are among the outputs. `judge` judges the lesson's answers. If the notebook has no lesson, `judge` is None.
-    `files` are the assignment's own files, `beside` the student's. Both map relative paths to contents in base64.
+    `files` are the assignment's own files, `beside` the student's.
     Raises CannotIsolate if the kernel refuses isolation. A submission cannot cause any other exception.
     """
     return _Run(engine, notebook, judge, files, beside or {}).run()
@@ -99,8 +100,8 @@ class _Run:
         engine: Engine,
         notebook: NotebookNode,
         judge: LessonJudge | None,
-        files: dict[str, str],
-        beside: dict[str, str],
+        files: EncodedFiles,
+        beside: EncodedFiles,
     ) -> None:
         self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
         # The assignment's own files take precedence over the student's.

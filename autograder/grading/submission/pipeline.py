@@ -12,7 +12,7 @@ from nbformat.notebooknode import NotebookNode
 from ...errors import UserError
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
-from ..course.assignment_files import encoded
+from ..course.assignment_files import EncodedFiles, encoded
 from ..course.folders import describe_error
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.release import ReleasedNotebook
@@ -166,12 +166,11 @@ def _run_notebook(
     assignment: AssignmentSnapshot,
     name: str,
     clean: Sanitized,
-    beside: dict[str, str],
+    beside: EncodedFiles,
 ) -> None:
     """Run one sanitized notebook (`clean`), and add scores and remarks to `graded`.
 
-    `name` is the notebook's released name. `beside` maps relative paths of the student's own files to contents in
-    base64.
+    `name` is the notebook's released name. `beside` are the student's own files.
     """
     job = _job(course, assignment, name)
     outcome = process_grader(course.limits, course.isolation).run(job, clean.notebook, beside)

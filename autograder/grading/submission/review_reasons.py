@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ...language import Note
 from ...messages.reasons import make_reason
-from ..course.release import Released
+from ..course.release import ReleasedCells
 from .notebook_run import Outcome
 from .sanitize import Sanitized
 
 
-def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[Note]:
+def list_changes(clean: Sanitized, released: ReleasedCells) -> list[Note]:
     """Return reasons for a review because graded cells were deleted or copied.
 
-    The list is empty if no review is needed. `clean` is the sanitized notebook. `released` maps grade ids to the
-    released cells.
+    The list is empty if no review is needed. `clean` is the sanitized notebook.
     """
     deleted = [name for name in clean.missing if released[name].points is not None]
     changes = {"deleted": deleted, "put_back": clean.restored, "repeated": clean.repeated}

@@ -24,7 +24,7 @@ from ...authoring.source import CHECK
 from ...grade_ids import CellKind, GradeId, find_lost
 from ...language import LANGUAGES, Note
 from ...messages.reasons import describe_reason, make_reason
-from ..course.release import Released
+from ..course.release import Released, ReleasedCells
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
@@ -149,14 +149,14 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 def sanitize(
     raw: Mapping[str, Any],
-    released: Mapping[str, Released],
+    released: ReleasedCells,
     kernel: Mapping[str, Any] | None,
     name: str = "the notebook",
 ) -> Sanitized:
     """Rebuild a submitted notebook: the student's sources, everything else as released.
 
-    `raw` is the notebook's JSON in format 4. `released` maps grade ids to the released cells. `kernel` is the
-    kernelspec of the released notebook, or None. `name` is the file name in error messages.
+    `raw` is the notebook's JSON in format 4. `kernel` is the kernelspec of the released notebook, or None. `name` is
+    the file name in error messages.
     Raises Unreadable if the notebook is too large to run.
     """
     cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
@@ -244,11 +244,10 @@ def grade_id_of(cell: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def grade_ids_of(cells: Sequence[Mapping[str, Any]], released: Mapping[str, Released]) -> list[str]:
+def grade_ids_of(cells: Sequence[Mapping[str, Any]], released: ReleasedCells) -> list[str]:
     """Return the grade id of each submitted cell, or an empty text for a cell that has none.
 
-    A released cell that has lost its metadata is recognised by its source. `released` maps grade ids to the released
-    cells.
+    A released cell that has lost its metadata is recognised by its source.
     """
     names = [grade_id_of(cell) for cell in cells]
     lost = find_lost(
