@@ -190,7 +190,7 @@ def _course(chosen: argparse.Namespace) -> int:
     from .grading.creating.course_folder import make_course
 
     if chosen.check or chosen.apply:
-        from .grading.rules.command import check_rules
+        from .grading.commands.check_rules import check_rules
 
         return check_rules(chosen.directory, apply=chosen.apply)
     make_course(chosen.directory, chosen.id, language=chosen.language)
@@ -198,13 +198,13 @@ def _course(chosen: argparse.Namespace) -> int:
 
 
 def _collect(chosen: argparse.Namespace) -> int:
-    from .grading.collecting.command import collect
+    from .grading.commands.collect import collect
 
     return collect(chosen.course, chosen.files, worksheet=chosen.worksheet, add=chosen.add)
 
 
 def _return(chosen: argparse.Namespace) -> int:
-    from .grading.returning.command import return_course
+    from .grading.commands.return_grades import return_course
 
     return return_course(chosen.directory, chosen.assignment, worksheet=chosen.worksheet, gradebook=chosen.gradebook)
 
@@ -226,7 +226,7 @@ def _grade(chosen: argparse.Namespace) -> int:
             starting = opened.enter_context(ForkServerProcess(chosen.isolation or FULL))
             interrupt.clean = starting.end
         with gc_frozen():  # import while the fork server starts, as both take equally long
-            from .grading.grade_command import grade_course, judge_again
+            from .grading.commands.grade import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again and starting:
@@ -243,14 +243,14 @@ def _watch(chosen: argparse.Namespace) -> int:
 
     with Interrupt() as interrupt, ForkServerProcess(chosen.isolation or FULL) as starting:
         interrupt.clean = starting.end
-        from .grading.watching.command import watch_course
+        from .grading.commands.watch import watch_course
 
         options = {"jobs": chosen.jobs, "isolation": chosen.isolation, "add": chosen.add}
         return watch_course(chosen.directory, chosen.folders, starting, interrupt, **options)
 
 
 def _requests(chosen: argparse.Namespace) -> int:
-    from .grading.requests.command import answer_request, list_requests
+    from .grading.commands.requests import answer_request, list_requests
 
     if chosen.answer:
         return answer_request(chosen.directory, chosen.assignment, chosen.student, chosen.answer)
@@ -258,8 +258,8 @@ def _requests(chosen: argparse.Namespace) -> int:
 
 
 def _feedback(chosen: argparse.Namespace) -> int:
+    from .grading.commands.feedback import make_feedback
     from .grading.course.course import open_course
-    from .grading.feedback.command import make_feedback
 
     return make_feedback(open_course(chosen.directory), chosen.assignment, release=chosen.release)
 

@@ -23,7 +23,7 @@ from ..language import LANGUAGES, Text
 from ..messages.cards import message
 
 ANSWERS = (CellKind.ANSWER, CellKind.WRITTEN)
-STATE = ".autograder.json"
+LAB_STATE = ".autograder.json"
 
 State = dict[str, Any]
 
@@ -69,11 +69,11 @@ def prepare(work: Path, language: str, notebooks: Path = NOTEBOOKS) -> None:
     if not lessons:
         raise SystemExit(message("lab.no_lessons", folder=notebooks / language).read(language))
     (work / language).mkdir(parents=True, exist_ok=True)
-    state = _load(work / STATE)
+    state = _load(work / LAB_STATE)
     for built in lessons:
         for says in _update(built, work, language, state):
             print(says.read(language))
-        write_atomically(work / STATE, json.dumps(state, indent=1).encode())
+        write_atomically(work / LAB_STATE, json.dumps(state, indent=1).encode())
 
 
 def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Text]:

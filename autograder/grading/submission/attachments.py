@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...language import quantity
 from ...messages.reasons import make_reason
-from ..course.folders import RECORD
+from ..course.folders import GRADING_RECORD
 from .sanitize import Unreadable, load
 
 MOST_FILES, LARGEST = 200, 20 << 20  # files other than notebooks, and their total bytes
@@ -111,7 +111,7 @@ def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         for entry in entries:
             path = f"{prefix}{entry.name}"
-            if path == RECORD or any(fnmatch.fnmatch(entry.name, pattern) for pattern in ignore):
+            if path == GRADING_RECORD or any(fnmatch.fnmatch(entry.name, pattern) for pattern in ignore):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 left.append(f"{path}/")

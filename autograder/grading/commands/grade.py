@@ -14,20 +14,20 @@ from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
 
-from ..errors import UserError
-from ..extras import require
-from ..language import quantity
-from .batch import core_threads
-from .collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
-from .course.course import Course, open_course
-from .graders import open_graders
-from .regrade import grade_again
-from .rules.command import follow_rules
-from .sandbox.fork_server_process import ForkServerProcess
-from .sandbox.restarting_engine import NoForkServer
-from .submission.pipeline import Result, State
-from .summary import next_commands, summary, table
-from .terminal import Interrupt, Progress, printable
+from ...errors import UserError
+from ...extras import require
+from ...language import quantity
+from ..batch import core_threads
+from ..collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
+from ..course.course import Course, open_course
+from ..graders import open_graders
+from ..regrade import grade_again
+from ..rules.rule_changes import follow_rules
+from ..sandbox.fork_server_process import ForkServerProcess
+from ..sandbox.restarting_engine import NoForkServer
+from ..submission.pipeline import Result, State
+from ..summary import next_commands, summary, table
+from ..terminal import Interrupt, Progress, printable
 
 _JOBS = len(os.sched_getaffinity(0))  # one per core: see `core_threads`
 
@@ -110,7 +110,7 @@ def _executor(scheduler: str | None, jobs: int) -> Iterator[tuple[Executor, int]
             yield threads, 2 * jobs
         return
     require("scale", "`autograder grade --scheduler`")
-    from .scale.cluster import dask_workers
+    from ..scale.cluster import dask_workers
 
     with dask_workers(scheduler) as workers:
         yield workers

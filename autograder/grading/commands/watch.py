@@ -11,12 +11,12 @@ from pathlib import Path
 from ..batch import core_threads
 from ..course.course import open_course
 from ..graders import open_graders
-from ..rules.command import follow_rules
+from ..rules.rule_changes import follow_rules
 from ..sandbox.fork_server_process import ForkServerProcess
 from ..tables.roster import FILE
 from ..terminal import Interrupt, printable
-from .inbox import inboxes
-from .watch import Watch
+from ..watching.inbox import inboxes
+from ..watching.watch import Watch
 
 _PAUSE = 0.5  # seconds between two looks at the folders
 

@@ -12,14 +12,14 @@ from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
 from ..course.folders import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..course.standings import standings
-from ..feedback.command import make_feedback
+from ..returning.canvas_gradebook import fill_in
+from ..returning.feedback_archives import write_feedback
+from ..returning.grades import Grade, Grades, write_grades, write_total
 from ..tables.csv_text import read_csv
 from ..tables.roster import FILE, Roster, Student, Unplaced
 from ..tables.worksheet import Worksheet, read_worksheet, worksheet_path
 from ..terminal import printable
-from .canvas_gradebook import fill_in
-from .feedback_archives import write_feedback
-from .grades import Grade, Grades, write_grades, write_total
+from .feedback import make_feedback
 
 
 def return_course(root: Path, assignment: str | None, *, worksheet: Path | None, gradebook: Path | None) -> int:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
+from ..collecting.archive import unpack
+from ..collecting.collection import Account, Collection
 from ..course.course import Course, open_course
 from ..course.folders import describe_error, scratch_folder
 from ..tables.roster import FILE
 from ..tables.worksheet import read_worksheet
 from ..terminal import printable
-from .archive import unpack
-from .collection import Account, Collection
 
 
 def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add: bool) -> int:

@@ -11,8 +11,8 @@ from ...errors import UserError
 from ...language import quantity, with_offset
 from ..course.course import Course
 from ..course.gradebook import BookClosed
-from .pages import make_pages
-from .release import release_pages
+from ..feedback.pages import make_pages
+from ..feedback.release import release_pages
 
 
 def make_feedback(course: Course, assignment: str | None, *, release: bool) -> int:

@@ -17,10 +17,10 @@ from ...language import quantity, with_offset
 from ..course.course import Course, open_course
 from ..course.folders import locked
 from ..report.counts import verdict_in
+from ..requests.found import find_requests, time_of
+from ..requests.store import Request
 from ..submission.sanitize import Unreadable, read
 from ..terminal import printable
-from .found import find_requests, time_of
-from .store import Request
 
 
 def list_requests(root: Path, assignment: str | None) -> int:
