@@ -12,16 +12,17 @@ from ...language import Note
 from ...messages.reasons import make_reason
 from .folders import file_of
 
+Reasons = dict[str, list[Note]]  # by released name of a notebook; "" for those about the whole submission
+
 
 @dataclass
 class Remarks:
     """The reasons for a review of one submission, and other notes.
 
-    `reasons` maps notebook names to reasons. The key "" holds the reasons about the whole submission. `failed` tells
-    whether grading failed.
+    `failed` tells whether grading failed.
     """
 
-    reasons: dict[str, list[Note]] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     failed: bool = False
 

@@ -14,6 +14,7 @@ from nbgrader.utils import parse_utc
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.release import ReleasedNotebooks
+from ..course.remarks import Reasons
 from .attachments import TIMESTAMP, Extras, find_extras
 from .notebook_choice import choose
 
@@ -26,15 +27,14 @@ class HandedIn:
     """The content of a submission's folder, and reasons for a review.
 
     `raw` maps released names to the contents of notebook files. `renamed` maps released names to submitted paths, for
-    notebooks that the student renamed. `extras` holds the other files. `timestamp` is the time of submission. `reasons`
-    maps released names to reasons. The key "" holds the reasons about the whole submission.
+    notebooks that the student renamed. `extras` holds the other files. `timestamp` is the time of submission.
     """
 
     raw: dict[str, bytes]
     renamed: dict[str, str]
     extras: Extras
     timestamp: str | None
-    reasons: dict[str, list[Note]]
+    reasons: Reasons
     notes: list[str]
     points: dict[str, dict[str, float]]  # maximum points by notebook and graded cell
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ...language import Note
 from ...messages.reasons import make_reason
 from ..course.release import ReleasedNotebook, ReleasedNotebooks
+from ..course.remarks import Reasons
 from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
 from .unchanged_answers import answers_of, has_cells_of
@@ -21,12 +22,12 @@ class Choice:
     """The notebooks to grade.
 
     All fields but `notes` are dicts whose keys are released names. `raw` holds the contents of the notebook files.
-    `renamed` holds submitted paths, for notebooks that the student renamed. `reasons` holds reasons for a review.
+    `renamed` holds submitted paths, for notebooks that the student renamed.
     """
 
     raw: dict[str, bytes] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, list[Note]] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
