@@ -199,10 +199,10 @@ def _convert(chosen: argparse.Namespace) -> int:
 
 
 def _course(chosen: argparse.Namespace) -> int:
-    from .grading.course.create import make_course
+    from .grading.creating.course_folder import make_course
 
     if chosen.check or chosen.apply:
-        from .grading.rules.command import check_rules
+        from .grading.commands.check_rules import check_rules
 
         return check_rules(chosen.directory, apply=chosen.apply)
     make_course(chosen.directory, chosen.id, language=chosen.language)
@@ -210,13 +210,13 @@ def _course(chosen: argparse.Namespace) -> int:
 
 
 def _collect(chosen: argparse.Namespace) -> int:
-    from .grading.collecting.command import collect
+    from .grading.commands.collect import collect
 
     return collect(chosen.course, chosen.files, worksheet=chosen.worksheet, add=chosen.add)
 
 
 def _return(chosen: argparse.Namespace) -> int:
-    from .grading.returning.command import return_course
+    from .grading.commands.return_grades import return_course
 
     return return_course(chosen.directory, chosen.assignment, worksheet=chosen.worksheet, gradebook=chosen.gradebook)
 
@@ -224,10 +224,10 @@ def _return(chosen: argparse.Namespace) -> int:
 def _grade(chosen: argparse.Namespace) -> int:
     import contextlib
 
-    from .grading.interrupt import Interrupt
     from .grading.limits import FULL
     from .grading.sandbox.fork_server_process import ForkServerProcess
     from .grading.sandbox.garbage import gc_frozen
+    from .grading.terminal import Interrupt
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
@@ -238,7 +238,7 @@ def _grade(chosen: argparse.Namespace) -> int:
             starting = opened.enter_context(ForkServerProcess(chosen.isolation or FULL))
             interrupt.clean = starting.end
         with gc_frozen():  # import while the fork server starts, as both take equally long
-            from .grading.grade_command import grade_course, judge_again
+            from .grading.commands.grade import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again and starting:
@@ -249,20 +249,20 @@ def _grade(chosen: argparse.Namespace) -> int:
 
 
 def _watch(chosen: argparse.Namespace) -> int:
-    from .grading.interrupt import Interrupt
     from .grading.limits import FULL
     from .grading.sandbox.fork_server_process import ForkServerProcess
+    from .grading.terminal import Interrupt
 
     with Interrupt() as interrupt, ForkServerProcess(chosen.isolation or FULL) as starting:
         interrupt.clean = starting.end
-        from .grading.watching.command import watch_course
+        from .grading.commands.watch import watch_course
 
         options = {"jobs": chosen.jobs, "isolation": chosen.isolation, "add": chosen.add}
         return watch_course(chosen.directory, chosen.folders, starting, interrupt, **options)
 
 
 def _requests(chosen: argparse.Namespace) -> int:
-    from .grading.requests.command import answer_request, list_requests
+    from .grading.commands.requests import answer_request, list_requests
 
     if chosen.answer:
         return answer_request(chosen.directory, chosen.assignment, chosen.student, chosen.answer)
@@ -270,9 +270,10 @@ def _requests(chosen: argparse.Namespace) -> int:
 
 
 def _feedback(chosen: argparse.Namespace) -> int:
-    from .grading.feedback.command import make_feedback
+    from .grading.commands.feedback import make_feedback
+    from .grading.course.course import open_course
 
-    return make_feedback(chosen.directory, chosen.assignment, release=chosen.release)
+    return make_feedback(open_course(chosen.directory), chosen.assignment, release=chosen.release)
 
 
 def _report(chosen: argparse.Namespace) -> int:

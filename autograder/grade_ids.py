@@ -1,4 +1,4 @@
-"""Grade ids of cells whose metadata an editor has dropped.
+"""Grade ids, also of cells whose metadata an editor has dropped.
 
 VS Code and Colab keep no metadata in cells that a learner adds or pastes.
 """
@@ -7,6 +7,34 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+
+class CellKind(StrEnum):
+    """The kinds of cells that a lesson names."""
+
+    ANSWER = "answer"
+    CHECK = "check"
+    WRITTEN = "written"
+
+
+class GradeId(str):
+    """nbgrader's name of a cell, in a lesson for example `check-twice`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, kind: CellKind, exercise: str) -> GradeId:
+        return cls(f"{kind}-{exercise}")
+
+    @property
+    def kind(self) -> CellKind | None:
+        """The kind of the cell. None if an instructor has named it in another way."""
+        return next((kind for kind in CellKind if kind == self.partition("-")[0]), None)
+
+    @property
+    def exercise(self) -> str:
+        return self.partition("-")[2]
 
 
 def find_lost(cells: Sequence[tuple[str, str]], released: Mapping[str, str]) -> dict[int, str]:

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
-from autograder.grading.course.create import make_course
+from autograder.grading.creating.course_folder import make_course
 from support.submissions import Submission, all_of, read
 
 BIN = Path(sys.executable).parent

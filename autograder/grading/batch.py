@@ -17,11 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from nbgrader.api import Gradebook
-from sqlalchemy.exc import SQLAlchemyError
-
 from ..errors import UserError
-from .course.database import LockedElsewhere, hold_lock, said
+from ..messages.reasons import make_reason
+from .course.course import Course
 from .course.folders import (
     Record,
     describe_error,
@@ -36,17 +34,13 @@ from .course.folders import (
 from .course.gradebook import Book, BookClosed
 from .course.grading_data import AssignmentSnapshot, CourseSnapshot
 from .course.registration import is_registered, register
-from .course.remarks import Remarks, RemarksFolder
-from .course.settings import CourseSettings
+from .course.remarks import Remarks
 from .requests.found import find_requests, time_of
-from .requests.store import RequestStore
-from .rules.applied_rules import applied_due_date, applied_rules
-from .rules.late_penalty import describe_change, late_penalty
+from .rules.late_penalty import describe_change
 from .submission.folder import read_submission
-from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
+from .submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
 from .submission.unchanged_answers import unchanged_cells
-from .tables.roster import read_roster
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 
@@ -64,7 +58,7 @@ def core_threads(jobs: int) -> Iterator[Executor]:
 
 
 def grade(
-    course: CourseSettings,
+    course: Course,
     assignment: str,
     executor: Executor,
     *,
@@ -85,33 +79,31 @@ def grade(
     Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.
     Raises CannotIsolate if the kernel refuses isolation.
     """
-    with locked(course.root, assignment), open_book(course, assignment) as book:
+    with locked(course.root, assignment), course.locked_book(assignment) as book:
         results = list(Batch(course, assignment, isolation, book).all(executor, ahead, force, students, seen, waits))
         with contextlib.suppress(BookClosed):  # the next run tries again
-            book.add_names({each.id: each.name for each in read_roster(course.root).students})
+            book.add_names({each.id: each.name for each in course.roster.students})
         return results
 
 
 class Batch:
     """A run of the grader on one assignment: submissions, gradebook, remarks."""
 
-    def __init__(self, course: CourseSettings, assignment: str, isolation: str | None, book: Book) -> None:
+    def __init__(self, course: Course, assignment: str, isolation: str | None, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()
             if not is_registered(course, book, assignment):
                 register(course, assignment)
-            book.set_missing_due_date(assignment, applied_due_date(course.root, assignment))
-            released, due = book.released(assignment), book.is_due(assignment)
+            self._assignment_snapshot = AssignmentSnapshot.of(course, book, assignment)
             self._known = book.standings(assignment)
         except BookClosed as closed:
             raise UserError(
                 f"nothing was graded, the gradebook {course.shown_db_url} cannot be used: {closed}"
             ) from closed
-        self._remarks = RemarksFolder(course.root, assignment)
-        self._requests = RequestStore(course.root, assignment)
+        self._remarks = course.remarks(assignment)
+        self._requests = course.requests(assignment)
         self._course_snapshot = CourseSnapshot.of(course, isolation)
-        self._assignment_snapshot = AssignmentSnapshot.of(course.source(assignment), released, due)
 
     def all(
         self,
@@ -199,16 +191,16 @@ class Batch:
         known = self._known[student]
         remarks = self._remarks.read(student)
         reasons = remarks.everything if known.flagged else []
-        result = Result(student, "unchanged", known.score, reasons, notes=remarks.notes)
+        result = Result(student, State.UNCHANGED, known.score, reasons, notes=remarks.notes)
         try:
             if known.late or known.penalty:
                 before, after = self._book.update_penalty(self._assignment, student)
                 if abs(after - before) > 1e-9:
-                    result.state, result.notes = "updated", [*result.notes, describe_change(before, after)]
+                    result.state, result.notes = State.UPDATED, [*result.notes, describe_change(before, after)]
         except BookClosed as error:
-            result.state, result.reasons = "failed", [f"the gradebook cannot be written: {error}", *result.reasons]
+            result.state, result.reasons = State.FAILED, [make_reason("no_gradebook", why=str(error)), *result.reasons]
         except Exception as error:  # in a course's own late penalty
-            result.state, result.reasons = "failed", [fault(error), *result.reasons]
+            result.state, result.reasons = State.FAILED, [fault(error), *result.reasons]
         return result
 
     def _write(self, graded: GradedSubmission) -> Result:
@@ -220,9 +212,9 @@ class Batch:
         with contextlib.suppress(OSError):  # the command `autograder requests` looks again
             folder = self._course.submitted(self._assignment, result.student)
             self._requests.add(result.student, find_requests(folder), time_of(folder))
-        if result.state != "failed":
+        if result.state is not State.FAILED:
             result = self._write_graded(graded)
-        if result.state == "failed":
+        if result.state is State.FAILED:
             with contextlib.suppress(OSError):  # the disk may be full: the result reports it
                 self._remarks.write(result.student, Remarks({"": result.reasons}, result.notes, failed=True))
         return result
@@ -230,7 +222,7 @@ class Batch:
     def _write_graded(self, graded: GradedSubmission) -> Result:
         """Write a graded submission: a temporary folder, then the gradebook, then the final folder.
 
-        Returns the updated result. If writing fails, the result has the state "failed" and a reason.
+        Returns the updated result. If writing fails, the result has the state `FAILED` and a reason.
         """
         result, place = graded.result, self._place(graded.result.student)
         try:
@@ -240,7 +232,8 @@ class Batch:
                 write_result(folder, graded.files, source, self._course.ignore, graded.notebooks, record)
                 drop_record(place)  # if this run dies before the folder is moved, the next one grades again
                 self._compare(graded, place)
-                flags = self._flags(result.student, graded.remarks)
+                earlier = self._remarks.read(result.student)
+                flags = {name: graded.remarks.flag(name, earlier) for name in self._assignment_snapshot.released}
                 score = self._book.write(self._assignment, result.student, graded.timestamp, graded.scores, flags)
                 self._remarks.write(result.student, graded.remarks)
                 swap_in(place, folder)
@@ -248,12 +241,12 @@ class Batch:
                 result.notes = [*result.notes, *self._kept_by_hand(result.student)]
                 return result
         except BookClosed as error:
-            why = f"the gradebook cannot be written: {error}"
+            why = make_reason("no_gradebook", why=str(error))
         except OSError as error:
-            why = describe_error(error, place)
+            why = make_reason("text", text=describe_error(error, place))
         except Exception as error:  # for example in a course's own late penalty: the others are written
             why = fault(error)
-        result.state, result.reasons = "failed", [why, *result.reasons]
+        result.state, result.reasons = State.FAILED, [why, *result.reasons]
         return result
 
     def _kept_by_hand(self, student: str) -> list[str]:
@@ -267,20 +260,6 @@ class Batch:
         waits = "; what waited for a person still does" if known.waiting else ""
         return [f"graded again: points and comments given by hand are kept{waits}"]
 
-    def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
-        """Return a dict from notebook name to whether formgrader shows a flag on that notebook.
-
-        If only an instructor can have set a notebook's flag, the dict lacks the notebook. The flag is then not changed.
-        """
-        ours = bool(self._remarks.read(student).everything)
-        flags = {}
-        for name in self._assignment_snapshot.released:
-            if remarks.reasons.get("") or remarks.reasons.get(name):
-                flags[name] = True
-            elif ours:
-                flags[name] = False
-        return flags
-
     def _compare(self, graded: GradedSubmission, place: Path) -> None:
         """Find the manually graded answers that have not changed since the earlier grading.
 
@@ -291,38 +270,3 @@ class Batch:
         for name, scores in graded.scores.items() if known and known.by_hand else ():
             with contextlib.suppress(Unreadable):
                 scores.same = unchanged_cells(read(place / f"{name}.ipynb"), graded.notebooks[name])
-
-
-@contextlib.contextmanager
-def open_book(course: CourseSettings, assignment: str = "") -> Iterator[Book]:
-    """Open a course's gradebook as a context manager, with the course's late penalty.
-
-    With an `assignment`, graders on other machines are kept away from it.
-    Raises UserError if the gradebook cannot be opened, or if another grader is at work.
-    """
-    with open_gradebook(course) as gradebook:
-        if assignment:
-            try:
-                hold_lock(gradebook, course.course_id, assignment)
-            except LockedElsewhere as locked_elsewhere:
-                raise UserError(f"{locked_elsewhere}: wait for it, or end it") from locked_elsewhere
-        applied = applied_rules(course.root)
-        extensions = applied.extensions if applied else {}
-        yield Book(gradebook, late_penalty(course.config, course.db_url), extensions)
-
-
-@contextlib.contextmanager
-def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
-    """Open a course's gradebook as a context manager that yields nbgrader's own object.
-
-    Raises UserError if the gradebook cannot be opened, or fails in the `with` block.
-    """
-    try:
-        gradebook = Gradebook(course.db_url, course.course_id)
-    except Exception as error:  # many kinds of exceptions from SQLAlchemy and alembic
-        raise UserError(f"{course.shown_db_url} cannot be opened: {said(error)}") from error
-    try:
-        with gradebook:
-            yield gradebook
-    except SQLAlchemyError as error:
-        raise UserError(f"the gradebook {course.shown_db_url} fails: {said(error)}; what was written stays") from error

@@ -15,11 +15,12 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ..errors import UserError
-from .batch import Batch, open_book
+from ..grade_ids import CellKind, GradeId
+from .batch import Batch
+from .course.course import Course
 from .course.folders import locked, write_notebook
 from .course.gradebook import Book
-from .course.settings import CourseSettings
-from .submission.pipeline import GradedSubmission
+from .submission.pipeline import GradedSubmission, State
 from .submission.scores import Score
 
 
@@ -46,7 +47,7 @@ class Change:
 
 
 def grade_again(
-    course: CourseSettings,
+    course: Course,
     assignment: str,
     exercise: str,
     executor: Executor,
@@ -64,8 +65,8 @@ def grade_again(
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation, BookClosed if the
     gradebook cannot be written.
     """
-    name = f"check-{exercise}"
-    with locked(course.root, assignment), open_book(course, assignment) as book:
+    name = GradeId.of(CellKind.CHECK, exercise)
+    with locked(course.root, assignment), course.locked_book(assignment) as book:
         batch = Batch(course, assignment, isolation, book)
         before = book.points(assignment, name)
         if not before:
@@ -91,8 +92,8 @@ def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
     and `old` the score in the gradebook.
     """
     student = graded.result.student
-    if graded.result.state == "failed":
-        return Change(student, old, old, why="; ".join(graded.result.reasons))
+    if graded.result.state is State.FAILED:
+        return Change(student, old, old, why="; ".join(graded.result.said))
     score = _score(graded, name)
     if score is None or score.points is None or score.points == old:
         return None
@@ -104,9 +105,7 @@ def _score(graded: GradedSubmission, name: str) -> Score | None:
     return next((found.scores[name] for found in graded.scores.values() if name in found.scores), None)
 
 
-def _make(
-    change: Change, graded: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
-) -> Change:
+def _make(change: Change, graded: GradedSubmission, name: str, book: Book, course: Course, assignment: str) -> Change:
     """Write a changed score into the gradebook, then the check's new output into the graded notebook.
 
     `name` is the check's grade id. If the grader is killed between the two steps, only the notebook's output is

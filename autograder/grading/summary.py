@@ -8,11 +8,9 @@ import statistics
 from collections import Counter
 
 from ..language import decimal, quantity
-from .batch import open_gradebook
-from .course.settings import CourseSettings
+from .course.course import Course
 from .course.standings import standings
-from .requests.store import RequestStore
-from .submission.pipeline import Result
+from .submission.pipeline import Result, State
 
 _NAMED = 8  # students in one line
 
@@ -26,24 +24,22 @@ def table(name: str, results: list[Result]) -> str:
     lines = [name]
     for each in sorted(results, key=lambda result: result.student):
         if each.reasons or each.notes:
-            flagged = ", flagged," if each.reasons and each.state in ("unchanged", "updated") else ""
+            flagged = ", flagged," if each.reasons and each.state in (State.UNCHANGED, State.UPDATED) else ""
             score = "" if each.score is None else f" {quantity(each.score, 'point')}"
             lines.append(f"  {each.student}: {each.state}{flagged}{score}")
-            lines += [f"      {reason}" for reason in each.reasons]
+            lines += [f"      {reason}" for reason in each.said]
             lines += [f"      note: {note}" for note in each.notes]
     kinds = Counter(each.state for each in results)
-    count = ", ".join(
-        f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "updated", "unchanged") if kinds[state]
-    )
+    count = ", ".join(f"{kinds[state]} {state}" for state in State if kinds[state])
     return "\n".join([*lines, f"  {quantity(len(results), 'submission')}: {count or 'none'}"])
 
 
-def summary(course: CourseSettings, name: str) -> list[str]:
+def summary(course: Course, name: str) -> list[str]:
     """Return lines of text on an assignment's grades: points, late students, pending manual grades.
 
     The list is empty if no student is in the gradebook. `name` is the assignment's.
     """
-    with open_gradebook(course) as gradebook:
+    with course.gradebook() as gradebook:
         found = standings(gradebook.db, name)
         maximum = float(gradebook.find_assignment(name).max_score)
     if not found:
@@ -60,7 +56,7 @@ def summary(course: CourseSettings, name: str) -> list[str]:
     waiting = sorted(student for student, each in found.items() if each.waiting)
     if waiting:
         lines.append(f"waiting for points from a person: {_some(waiting)}")
-    asking = sorted({one.student for one in RequestStore(course.root, name).open()})
+    asking = sorted({one.student for one in course.requests(name).open()})
     if asking:
         lines.append(f"asking for another look, see `autograder requests`: {_some(asking)}")
     return [f"  {line}" for line in lines]
@@ -72,7 +68,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def next_commands(course: CourseSettings) -> str:
+def next_commands(course: Course) -> str:
     """Return a text for the terminal with the commands that an instructor usually runs after grading."""
     where = shlex.quote(os.path.relpath(course.root))
     return (
@@ -80,11 +76,3 @@ def next_commands(course: CourseSettings) -> str:
         f"      jupyter lab            # in {where}: Formgrader, to give points by hand\n"
         f"      autograder feedback {where}  # pages that are missing or stale; --release hands them out"
     )
-
-
-def printable(text: str) -> str:
-    """Return the text with its control characters escaped.
-
-    Names and submitted texts must not control the terminal.
-    """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

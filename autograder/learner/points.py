@@ -14,7 +14,9 @@ from typing import Any
 
 from ..checking.exercise import Exercise
 from ..checking.verdict import Verdict
+from ..grade_ids import CellKind, GradeId
 from ..language import Text, with_offset
+from ..late_steps import LateStep, credit_after
 from ..messages.cards import message
 from .own_notebook import colab_notebook, own_path
 from .session import being_graded
@@ -33,12 +35,12 @@ class LessonNotebook:
     exercises: dict[str, Exercise]
 
     @property
-    def by_grade_id(self) -> dict[str, dict[str, Any]]:
+    def by_grade_id(self) -> dict[GradeId, dict[str, Any]]:
         """A dict from grade id to cell.
 
         Of two cells with the same grade id the last is taken, as nbgrader does.
         """
-        named = {str(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
+        named = {GradeId(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
         return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 
     def counts(self, name: str) -> bool:
@@ -68,7 +70,7 @@ class LessonNotebook:
 
     def written(self) -> list[dict[str, Any]]:
         """Return the cells for answers in words, which a person grades."""
-        return [cell for name, cell in self.by_grade_id.items() if name.startswith("written-")]
+        return [cell for name, cell in self.by_grade_id.items() if name.kind is CellKind.WRITTEN]
 
     def describe_written(self) -> Iterator[Text]:
         """Yield a sentence on the points that a person gives for answers in words, if the notebook has any."""
@@ -79,7 +81,7 @@ class LessonNotebook:
 
     def _check(self, name: str) -> dict[str, Any]:
         """Return nbgrader's metadata of the check cell of exercise `name`, or an empty dict if there is none."""
-        return nbgrader_of(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
+        return nbgrader_of(self.by_grade_id.get(GradeId.of(CellKind.CHECK, name), {"metadata": {}}))
 
 
 def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
@@ -129,7 +131,7 @@ def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> 
     ours = metadata.get("autograder", {})
     try:
         due = datetime.fromisoformat(ours["due"])
-        steps = [(timedelta(seconds=seconds), float(credit)) for seconds, credit in ours.get("late", [])]
+        steps = [LateStep(timedelta(seconds=seconds), float(credit)) for seconds, credit in ours.get("late", [])]
         grace = timedelta(seconds=ours.get("grace", 0))
     except (KeyError, TypeError, ValueError):  # edited by hand
         return
@@ -138,5 +140,4 @@ def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> 
     if late <= grace:
         yield message("due.in_time", time=time)
     else:
-        credit = next((credit for until, credit in steps if late <= until), 0.0)
-        yield message("due.late", time=time, credit=f"{credit:g}")
+        yield message("due.late", time=time, credit=f"{credit_after(late, grace, steps):g}")

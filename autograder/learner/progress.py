@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import exercises
 from ..authoring.source import NOTEBOOKS
+from ..grade_ids import CellKind, GradeId
 from ..messages.cards import message
 from .history import Standing, begun_tables, filled_entries, standings
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
@@ -79,7 +80,8 @@ class Contents:
             ours = notebook["metadata"]["autograder"]
             title = _read_title(notebook)
             checks = [nbgrader_of(cell) for cell in notebook["cells"]]
-            graded = {each["grade_id"].removeprefix("check-"): each["grade"] for each in checks if _is_check(each)}
+            named = [(GradeId(each.get("grade_id", "")), each) for each in checks]
+            graded = {id.exercise: each["grade"] for id, each in named if id.kind is CellKind.CHECK}
             said = self._said({name for name, counts in graded.items() if counts}, graded.keys(), done)
             yield path.stem[:2], title, path.name, str(ours["minutes"]), ours["needs"], said
 
@@ -102,7 +104,3 @@ def _title_of(lesson: str, language: str) -> str:
 def _read_title(notebook: dict[str, Any]) -> str:
     """Return the heading of a notebook."""
     return "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
-
-
-def _is_check(metadata: dict[str, object]) -> bool:
-    return str(metadata.get("grade_id", "")).startswith("check-")

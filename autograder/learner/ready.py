@@ -21,6 +21,7 @@ from .. import exercises
 from ..authoring.source import NOTEBOOKS
 from ..checking.exercise import Exercise
 from ..checking.verdict import MIME, Verdict
+from ..grade_ids import CellKind, GradeId
 from ..language import Text
 from ..messages.cards import message
 from .own_notebook import colab_notebook, own_path
@@ -126,7 +127,7 @@ class FreshRun(LessonNotebook):
         """A dict from exercise name to verdict, read from the outputs of the check cells."""
         found = {}
         for name in self.exercises:
-            for output in self.by_grade_id.get(f"check-{name}", {}).get("outputs", []):
+            for output in self.by_grade_id.get(GradeId.of(CellKind.CHECK, name), {}).get("outputs", []):
                 record = output.get("data", {}).get(MIME)
                 if record and record["exercise"] == name:
                     found[name] = Verdict.from_json(record)
@@ -165,8 +166,9 @@ def _language(metadata: dict[str, Any]) -> str:
 
 def label(cell: dict[str, Any]) -> str:
     """Return the name under which a learner knows a cell: the exercise's name, or the cell's first line."""
-    exercise = str(nbgrader_of(cell).get("grade_id", "")).partition("-")[2]
-    return exercise or str(cell["source"]).strip().partition("\n")[0][:40]
+    return (
+        GradeId(nbgrader_of(cell).get("grade_id", "")).exercise or str(cell["source"]).strip().partition("\n")[0][:40]
+    )
 
 
 def _table(run: FreshRun, hand_in: Text) -> Table:
@@ -241,7 +243,7 @@ def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
     unattempted += [label(cell) for cell in run.written() if untouched(cell)]
     if unattempted:
         yield message("ready.unattempted", names=", ".join(unattempted))
-    missing = [name for name in core if f"check-{name}" not in run.by_grade_id]
+    missing = [name for name in core if GradeId.of(CellKind.CHECK, name) not in run.by_grade_id]
     if missing:
         yield message("ready.missing", names=", ".join(missing))
     for error in run.errors:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from ..authoring.source import NOTEBOOKS, digest
-from ..grade_ids import find_lost
+from ..grade_ids import CellKind, GradeId, find_lost
 from ..language import LANGUAGES, Text
 from ..messages.cards import message
 
-ANSWERS = ("answer-", "written-")
-STATE = ".autograder.json"
+ANSWERS = (CellKind.ANSWER, CellKind.WRITTEN)
+LAB_STATE = ".autograder.json"
 
 State = dict[str, Any]
 
@@ -69,11 +69,11 @@ def prepare(work: Path, language: str, notebooks: Path = NOTEBOOKS) -> None:
     if not lessons:
         raise SystemExit(message("lab.no_lessons", folder=notebooks / language).read(language))
     (work / language).mkdir(parents=True, exist_ok=True)
-    state = _load(work / STATE)
+    state = _load(work / LAB_STATE)
     for built in lessons:
         for says in _update(built, work, language, state):
             print(says.read(language))
-        write_atomically(work / STATE, json.dumps(state, indent=1).encode())
+        write_atomically(work / LAB_STATE, json.dumps(state, indent=1).encode())
 
 
 def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Text]:
@@ -142,7 +142,7 @@ def _report(
 ) -> Iterator[Text]:
     came = [g for g, (_, source) in chosen.items() if source is other and g in places]
     stayed = [g for g, (_, source) in chosen.items() if source is own and g in places]
-    gone = [g.partition("-")[2] for g, (_, source) in chosen.items() if source is own and g not in places]
+    gone = [GradeId(g).exercise for g, (_, source) in chosen.items() if source is own and g not in places]
     if newer:
         yield message("lab.newer", name=name, count=len(stayed))
     if came and other:
@@ -192,14 +192,14 @@ def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
     Of two cells with the same grade id the last is taken, as nbgrader does.
     """
-    return {name: cell for cell in notebook["cells"] if (name := _grade_id(cell)).startswith(ANSWERS)}
+    return {name: cell for cell in notebook["cells"] if (name := _grade_id(cell)).kind in ANSWERS}
 
 
-def _grade_id(cell: dict[str, Any]) -> str:
+def _grade_id(cell: dict[str, Any]) -> GradeId:
     """Return the grade id of a cell, or an empty text if there is none."""
     ours = cell["metadata"].get("nbgrader")
     grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
-    return grade_id if isinstance(grade_id, str) else ""
+    return GradeId(grade_id if isinstance(grade_id, str) else "")
 
 
 def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
@@ -226,8 +226,9 @@ def restore_metadata(notebook: dict[str, Any], fresh: dict[str, Any]) -> None:
     """Give back nbgrader's metadata to cells of `notebook` that have lost it. `fresh` is the built notebook."""
     released = {name: cell for cell in fresh["cells"] if (name := _grade_id(cell))}
     cells = [(_grade_id(cell), _source(cell)) for cell in notebook["cells"]]
-    for position, name in find_lost(cells, {name: _source(cell) for name, cell in released.items()}).items():
-        notebook["cells"][position]["metadata"]["nbgrader"] = dict(released[name]["metadata"]["nbgrader"])
+    sources: dict[str, str] = {name: _source(cell) for name, cell in released.items()}
+    for position, lost in find_lost(cells, sources).items():
+        notebook["cells"][position]["metadata"]["nbgrader"] = dict(released[GradeId(lost)]["metadata"]["nbgrader"])
 
 
 def untouched(cell: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ import pytest
 
 from autograder.authoring.build import private
 from autograder.cli import main
-from autograder.grading.course.create import make_course
+from autograder.grading.creating.course_folder import make_course
 from support.course import Course, files_below, make_folder
 from support.exercises import write_exercises
 from support.submissions import Submission, read

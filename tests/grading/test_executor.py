@@ -11,9 +11,9 @@ import pytest
 from nbformat import writes
 
 from autograder.authoring.build import COURSE
-from autograder.grading.batch import core_threads, grade, open_book
+from autograder.grading.batch import core_threads, grade
+from autograder.grading.course.course import open_course
 from autograder.grading.course.grading_data import AssignmentSnapshot, CourseSnapshot
-from autograder.grading.course.settings import course_settings
 from autograder.grading.submission.pipeline import Result, grade_submission
 from support.course import Course
 from support.submissions import all_of
@@ -34,27 +34,23 @@ def summaries(results: list[Result]) -> dict[str, tuple[object, ...]]:
 
 
 def test_another_process_gives_the_same_results(course: Course, tmp_path: Path) -> None:
-    settings = course_settings(course.folder)
+    settings = open_course(course.folder)
     with core_threads(2) as threads:
         by_threads = grade(settings, course.name, threads, ahead=4)
     in_file = {student: course.autograded(student).read_bytes() for student in summaries(by_threads)}
     other = course.copy(tmp_path)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-        by_process = grade(course_settings(other.folder), course.name, process, ahead=4, force=True)
+        by_process = grade(open_course(other.folder), course.name, process, ahead=4, force=True)
     assert summaries(by_process) == summaries(by_threads)
     assert len(by_threads) == len(course.submissions)
     assert {student: other.autograded(student).read_bytes() for student in in_file} == in_file
 
 
 def test_arguments_and_result_can_be_pickled(course: Course) -> None:
-    settings = course_settings(course.folder)
-    with open_book(settings) as book:
-        released, due = book.released(course.name), book.is_due(course.name)
-    arguments = (
-        CourseSnapshot.of(settings),
-        AssignmentSnapshot.of(settings.source(course.name), released, due),
-        settings.submissions(course.name)[0],
-    )
+    settings = open_course(course.folder)
+    with settings.book() as book:
+        assignment = AssignmentSnapshot.of(settings, book, course.name)
+    arguments = CourseSnapshot.of(settings), assignment, settings.submissions(course.name)[0]
     graded = grade_submission(*pickle.loads(pickle.dumps(arguments)))
     assert graded.result.state == "graded"
     sent = pickle.loads(pickle.dumps(graded))

@@ -16,7 +16,7 @@ import pytest
 
 from autograder.grading.batch import core_threads, grade
 from autograder.grading.course import gradebook
-from autograder.grading.course.settings import course_settings
+from autograder.grading.course.course import open_course
 from autograder.grading.submission.pipeline import Result
 from support.regrading import AGAIN, COUNT, EARLIER, NAME, Place
 
@@ -36,7 +36,7 @@ def test_who_hands_in_again_is_graded_again_and_nobody_else(place: Place, tmp_pa
 def graded_here(here: Place, seen: Callable[[Result, int], None] = lambda result, total: None) -> list[Result]:
     """Grade in this process. The engine stays for the next call."""
     with core_threads(2) as executor:
-        return grade(course_settings(here.folder), NAME, executor, ahead=4, seen=seen)
+        return grade(open_course(here.folder), NAME, executor, ahead=4, seen=seen)
 
 
 def regraded(here: Place) -> None:
@@ -167,7 +167,7 @@ def test_a_gradebook_locked_for_too_long_fails_what_waits(
                 other.close()
 
     results = graded_here(here, seen)
-    assert [result.reasons for result in failed] == [["the gradebook cannot be written: database is locked"]] * 2
+    assert [result.said for result in failed] == [["the gradebook cannot be written: database is locked"]] * 2
     assert len(failed) + sum(result.state == "graded" for result in results) == COUNT - EARLIER + AGAIN
     assert here.by_hand() == place.by_hand()
     regraded(here)

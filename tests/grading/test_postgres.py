@@ -16,8 +16,7 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import create_engine
 
 from autograder.cli import main
-from autograder.grading.batch import open_book
-from autograder.grading.course.settings import course_settings
+from autograder.grading.course.course import open_course
 from support.course import Course
 from support.first_gradient import CHECK, FIRST, NAME, SOLVED, TOTAL, WRONG
 from support.needs import lack
@@ -52,7 +51,7 @@ def course(server: Postgres, tmp_path: Path) -> Course:
 
 
 def scores(course: Course) -> dict[str, float]:
-    api = NbGraderAPI(CourseDirectory(config=course_settings(course.folder).config))
+    api = NbGraderAPI(CourseDirectory(config=open_course(course.folder).config))
     return {each["student"]: each["score"] for each in api.get_submissions(NAME)}
 
 
@@ -76,7 +75,7 @@ def test_every_command_works_on_an_empty_database(course: Course, capsys: pytest
 @pytest.mark.nightly(twin="tests/grading/test_postgres.py::test_every_command_works_on_an_empty_database")
 def test_formgrader_shows_and_keeps_points_by_hand(course: Course) -> None:
     course.grade()
-    settings = course_settings(course.folder)
+    settings = open_course(course.folder)
     with Gradebook(settings.db_url) as gradebook:
         grade = gradebook.find_grade(CHECK, NAME, NAME, "bo")
         grade.manual_score, grade.needs_manual_grade = 1.5, False
@@ -98,15 +97,15 @@ def test_two_machines_do_not_write_one_assignment(
 ) -> None:
     """The lock is the server's: the other grader has a copy of the course, and no file in common."""
     other = course.copy(tmp_path / "other machine")
-    url = course_settings(course.folder).db_url
+    url = open_course(course.folder).db_url
     course.grade()
-    with open_book(course_settings(course.folder), NAME):
+    with open_course(course.folder).locked_book(NAME):
         assert main(["grade", str(other.folder)]) == 1
         said = capsys.readouterr().err
         assert "a grader on another machine is at work on" in said
         assert "unused" not in said, "no password in a message"
     assert main(["grade", str(other.folder)]) == 0
-    assert "unused" not in course_settings(course.folder).shown_db_url
+    assert "unused" not in open_course(course.folder).shown_db_url
     assert create_engine(url).url.password == "unused"
 
 

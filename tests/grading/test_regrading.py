@@ -11,7 +11,7 @@ import pytest
 
 from autograder.cli import main
 from autograder.grading.collecting.attempts import AttemptStore
-from autograder.grading.course.settings import course_settings
+from autograder.grading.course.course import open_course
 from support.course import Course
 from support.first_gradient import CHECK, EXERCISES, FIRST, LESSON, SOLVED, TOTAL, WRONG
 from support.submissions import Submission
@@ -92,7 +92,7 @@ def test_attempts_that_were_not_graded_again_are_graded_by_the_next_run(
     """The faulty exercise gave nothing to the better one of two attempts."""
     (course.folder / "course.toml").write_text(f'[assignments.{course.name}]\ncounts = "best"')
     assert main(["course", str(course.folder), "--apply"]) == 0
-    store = AttemptStore(course_settings(course.folder), course.name)
+    store = AttemptStore(open_course(course.folder), course.name)
     store.keep_submitted("carl")
     (worse,) = store.of("carl")
     course.hand_in("carl", SOLVED)

@@ -19,12 +19,13 @@ from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
+from autograder.grading.course.release import Released
 from autograder.grading.limits import FULL, Limits
 from autograder.grading.sandbox import student_process
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
-from autograder.grading.submission.sanitize import Released, sanitize
+from autograder.grading.submission.sanitize import sanitize
 from autograder.grading.submission.self_test import warm_up
 from support.course import once
 from support.submissions import Submission

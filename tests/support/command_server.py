@@ -175,7 +175,7 @@ def _import(program: str) -> Callable[[], object]:
     if program == "nbgrader":
         from nbgrader.apps.nbgraderapp import main
     elif program == "autograder":
-        importlib.import_module("autograder.grading.grade_command")
+        importlib.import_module("autograder.grading.commands.grade")
         from autograder.cli import main
     elif program == "sandbox":
         for name in ("torch._dynamo", "torch.func", "torch.testing", "matplotlib.pyplot", "sympy", "IPython"):

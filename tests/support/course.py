@@ -28,8 +28,8 @@ import support
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.cli import main
-from autograder.grading.course.create import make_course
 from autograder.grading.course.hidden_cases import expected_results
+from autograder.grading.creating.course_folder import make_course
 from autograder.grading.sandbox import fork_server_process
 from support.command_server import CommandServer
 from support.fork_client import Fork

@@ -17,7 +17,7 @@ import nbformat
 
 import support
 from autograder.authoring.build import COURSE
-from autograder.grading.course.folders import RECORD
+from autograder.grading.course.folders import GRADING_RECORD
 from support.course import Course, once, run_autograder
 from support.submissions import Submission, all_of, read
 
@@ -100,7 +100,7 @@ class Place:
         assert {each.name for each in (self.folder / "autograded").iterdir()} == set(self.students)
         for student in self.students:
             assert [each.name for each in self.autograded(student).parent.iterdir()] == [NAME]
-            assert sorted(each.name for each in self.autograded(student).iterdir()) == [RECORD, f"{NAME}.ipynb"]
+            assert sorted(each.name for each in self.autograded(student).iterdir()) == [GRADING_RECORD, f"{NAME}.ipynb"]
             checked = read(self.autograded(student) / f"{NAME}.ipynb")
             assert all(cell.execution_count for cell in checked.cells if cell.cell_type == "code")
         drafts = [each.name for each in (self.folder / ".autograder").iterdir()]

@@ -10,18 +10,16 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
-from ..batch import open_book
+from ..course.course import Course
 from ..course.folders import locked
-from ..course.gradebook import Book, ReleasedNotebook
-from ..course.settings import CourseSettings
-from ..rules.applied_rules import current_rules
-from ..rules.course_file import read_rules
+from ..course.gradebook import Book
+from ..course.release import ReleasedNotebooks
 from ..submission.attachments import SECRET
-from ..summary import printable
-from ..tables.roster import FILE, Student, add_students, read_roster
+from ..tables.roster import FILE, Student
 from ..tables.worksheet import Worksheet, worksheet_path
+from ..terminal import printable
 from .archive import Unpacked
-from .attempts import Attempt, AttemptStore, digest_of
+from .attempts import Attempt, digest_of
 from .counted_attempts import counted, within_limit
 from .deliveries import Delivery, Sorted, sort_files
 from .newcomers import from_paths, from_worksheet
@@ -54,12 +52,11 @@ class Collection:
     `sheet` is Moodle's grading worksheet, or None. If `adds` is True, unknown people become students.
     """
 
-    def __init__(self, course: CourseSettings, sheet: Worksheet | None, adds: bool) -> None:
+    def __init__(self, course: Course, sheet: Worksheet | None, adds: bool) -> None:
         self._course, self._sheet, self._adds = course, sheet, adds
-        self._rules = current_rules(course.root)
-        self._zone = read_rules(course.root).zone  # that of the LMS's times, even before the rules are applied
-        self.roster = read_roster(course.root)
-        with open_book(course) as book:
+        self._rules = course.rules
+        self._zone = course.stated.zone  # that of the LMS's times, even before the rules are applied
+        with course.book() as book:
             self._released = released_notebooks(course, book)
             stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
             self._due = {**stated, **_due_dates(book)}
@@ -77,9 +74,13 @@ class Collection:
         if self._sheet:
             self._check_worksheet(self._sheet, source, unpacked)
         if self._adds:
-            self._add(from_worksheet(self._sheet, self.roster) if self._sheet else from_paths(unpacked, self.roster))
+            self._add(
+                from_worksheet(self._sheet, self._course.roster)
+                if self._sheet
+                else from_paths(unpacked, self._course.roster)
+            )
         identities = _identities(self._sheet)
-        found = sort_files(unpacked, self.roster, self._released, identities)
+        found = sort_files(unpacked, self._course.roster, self._released, identities)
         title = f"{source.name}: {found.form.title if found.form else 'files by name'}"
         account = Account(source.name, title)
         account.unplaced += [
@@ -144,7 +145,7 @@ class Collection:
 
         Returns what was done, in words, and whether anything was stored.
         """
-        store = AttemptStore(self._course, assignment)
+        store = self._course.attempts(assignment)
         store.keep_submitted(student.id)
         known = store.of(student.id)
         same = next((each for each in known if each.digest == attempt.digest), None)
@@ -203,11 +204,10 @@ class Collection:
             kept.parent.mkdir(exist_ok=True)
             kept.write_bytes(sheet.to_bytes())
 
-    def _add(self, students: Sequence[Student]) -> None:
+    def _add(self, students: list[Student]) -> None:
         if students:
-            add_students(self._course.root, students)
+            self._course.add(students)
             print(f"{self._course.root / FILE}: {quantity(len(students), 'student')} added")
-            self.roster = read_roster(self._course.root)
 
     def report_worksheet(self, sheet: Worksheet) -> None:
         """Print who handed in something according to the worksheet, but has no submission in the archives.
@@ -228,8 +228,8 @@ class Collection:
         """
         for assignment in sorted(self._collected):
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
-            idle = [str(student) for student in self.roster.students if student.id not in there]
-            if idle and there <= {student.id for student in self.roster.students}:
+            idle = [str(student) for student in self._course.roster.students if student.id not in there]
+            if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
 
@@ -244,7 +244,7 @@ def _identities(sheet: Worksheet | None) -> dict[str, tuple[str, ...]]:
     return {each.number: (each.id_number, each.email, each.name) for each in participants}
 
 
-def _renamed(notebooks: Sequence[str], released: Mapping[str, ReleasedNotebook]) -> str:
+def _renamed(notebooks: Sequence[str], released: ReleasedNotebooks) -> str:
     """Return the end of a line on notebooks whose names are not the released ones."""
     others = [path for path in notebooks if path.removesuffix(".ipynb") not in released]
     return f"; renamed: {', '.join(others)}" if others else ""

@@ -9,19 +9,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..batch import grade, open_gradebook
+from ..batch import grade
+from ..course.course import Course
 from ..course.folders import locked
-from ..course.settings import CourseSettings
 from ..course.standings import standings
-from ..rules.applied_rules import CourseRules, current_rules
+from ..rules.applied_rules import CourseRules
 from ..rules.course_file import BEST, AssignmentRules
 from ..rules.spent_late_days import update_penalties
-from ..submission.pipeline import Result
-from .attempts import Attempt, AttemptStore
+from ..submission.pipeline import Result, State
+from .attempts import Attempt
 
 
 def grade_counted(
-    course: CourseSettings,
+    course: Course,
     assignment: str,
     executor: Executor,
     *,
@@ -34,7 +34,7 @@ def grade_counted(
     Returns the result of every submission. If the best attempt counts, all attempts are graded one after the other.
     `graded` is called with the results after each round. The other parameters and the errors are those of `grade`.
     """
-    rules = current_rules(course.root)
+    rules = course.rules
     if not rules.rules.of(assignment).chooses:
         results = grade(course, assignment, executor, students=students, **options)
         update_penalties(course, _changed(results), assignment)
@@ -60,11 +60,11 @@ def grade_counted(
 
 def _changed(results: Sequence[Result]) -> list[str]:
     """Return the students whose grade a run has changed."""
-    return [each.student for each in results if each.state not in ("unchanged", "failed")]
+    return [each.student for each in results if each.state not in (State.UNCHANGED, State.FAILED)]
 
 
 def submit_counted(
-    course: CourseSettings,
+    course: Course,
     assignment: str,
     students: Sequence[str],
     rules: CourseRules,
@@ -77,7 +77,7 @@ def submit_counted(
     Returns the students with a change. `tried` maps students to the digests of attempts that were graded in this
     run. If `again` is True, scores of earlier runs do not count.
     """
-    store, changed = AttemptStore(course, assignment), []
+    store, changed = course.attempts(assignment), []
     with locked(course.root, assignment):
         for student in students:
             store.keep_submitted(student)
@@ -91,24 +91,24 @@ def submit_counted(
     return changed
 
 
-def with_other_attempts(course: CourseSettings, assignment: str) -> list[str]:
+def with_other_attempts(course: Course, assignment: str) -> list[str]:
     """Return the students with attempts besides the submitted one.
 
     The list is empty unless the best attempt counts.
     """
-    one, store = current_rules(course.root).rules.of(assignment), AttemptStore(course, assignment)
+    one, store = course.rules.rules.of(assignment), course.attempts(assignment)
     if one.counts != BEST:
         return []
     return [student for student in store.students() if len(within_limit(store.of(student), one)) > 1]
 
 
-def forget_other_scores(course: CourseSettings, assignment: str, students: Sequence[str]) -> None:
+def forget_other_scores(course: Course, assignment: str, students: Sequence[str]) -> None:
     """Let the next grading run all attempts of `students` but the submitted ones, whose scores are stored.
 
     An exercise was mended, and only the submitted attempts were graded again.
     """
-    store = AttemptStore(course, assignment)
-    with locked(course.root, assignment), open_gradebook(course) as gradebook:
+    store = course.attempts(assignment)
+    with locked(course.root, assignment), course.gradebook() as gradebook:
         known = standings(gradebook.db, assignment)
         for student in students:
             store.forget_other_scores(student)
@@ -151,16 +151,14 @@ def _points(attempt: Attempt, one: AssignmentRules, extension: timedelta) -> flo
     return attempt.score * one.credit(late) / 100
 
 
-def _record_scores(
-    course: CourseSettings, assignment: str, results: Sequence[Result], tried: dict[str, set[str]]
-) -> None:
+def _record_scores(course: Course, assignment: str, results: Sequence[Result], tried: dict[str, set[str]]) -> None:
     """Store the scores of the attempts that were just graded, and add them to `tried`."""
-    store = AttemptStore(course, assignment)
-    with open_gradebook(course) as gradebook:
+    store = course.attempts(assignment)
+    with course.gradebook() as gradebook:
         known = standings(gradebook.db, assignment)
     for each in results:
         attempt = store.submitted(each.student)
         if attempt:
             tried.setdefault(each.student, set()).add(attempt.digest)
-        if each.state != "failed" and each.student in known:
+        if each.state is not State.FAILED and each.student in known:
             store.record_score(each.student, known[each.student].score)

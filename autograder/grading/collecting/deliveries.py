@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ..course.gradebook import ReleasedNotebook
+from ..course.release import ReleasedNotebooks
 from ..submission.attachments import SECRET, TIMESTAMP
 from ..submission.sanitize import Unreadable, load, parse
 from ..submission.unchanged_answers import has_cells_of
@@ -60,7 +60,7 @@ class Sorted:
 def sort_files(
     unpacked: Unpacked,
     roster: Roster,
-    released: Mapping[str, Mapping[str, ReleasedNotebook]],
+    released: Mapping[str, ReleasedNotebooks],
     identities: Mapping[str, Sequence[str]],
 ) -> Sorted:
     """Group the files of an archive by sender and attempt, and recognise their notebooks.
@@ -116,7 +116,7 @@ def find_senders(origin: Origin, path: str, roster: Roster, identities: Mapping[
         return group
 
 
-def _recognise_notebooks(delivery: Delivery, released: Mapping[str, Mapping[str, ReleasedNotebook]]) -> None:
+def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNotebooks]) -> None:
     """Find the notebooks of a delivery, and add them to `delivery.notebooks` by assignment.
 
     Cells decide, not names. A notebook whose name lacks the suffix `.ipynb` gets it.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import UserError
-from ..course.gradebook import Book, ReleasedNotebook
+from ..course.gradebook import Book
 from ..course.registration import is_registered
+from ..course.release import Released, ReleasedNotebook, ReleasedNotebooks
 from ..course.settings import CourseSettings
-from ..submission.sanitize import Released, grade_id_of, load, parse, source_of
+from ..submission.sanitize import grade_id_of, load, parse, source_of
 
 
-def released_notebooks(course: CourseSettings, book: Book) -> dict[str, Mapping[str, ReleasedNotebook]]:
+def released_notebooks(course: CourseSettings, book: Book) -> dict[str, ReleasedNotebooks]:
     """Return the released notebooks of each assignment, or those of its source if the gradebook lacks it.
 
     Raises UserError if the course has no assignment.
@@ -29,7 +29,7 @@ def released_notebooks(course: CourseSettings, book: Book) -> dict[str, Mapping[
     }
 
 
-def _from_source(folder: Path) -> dict[str, ReleasedNotebook]:
+def _from_source(folder: Path) -> ReleasedNotebooks:
     """Return the notebooks of an assignment's source, to recognise submissions by their cells."""
     found = {}
     for path in sorted(folder.glob("*.ipynb")):

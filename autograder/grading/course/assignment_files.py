@@ -8,11 +8,13 @@ from pathlib import Path
 
 from ...errors import UserError
 
+EncodedFiles = dict[str, str]  # contents in base64 by relative path, as they are sent into the sandbox
+
 _LARGEST = 24 << 20  # total bytes: every child receives them
 
 
-def encoded_files(folder: Path) -> dict[str, str]:
-    """Return a dict from relative path to contents in base64, for the files of an assignment.
+def encoded_files(folder: Path) -> EncodedFiles:
+    """Return the files of an assignment.
 
     `folder` is the assignment's source folder. Notebooks are omitted. Of a private lesson's exercises only the modules
     remain: keys are for learners, and programs are sent when a test is judged.
@@ -31,6 +33,6 @@ def _is_omitted(path: Path, exercises: Path) -> bool:
     return below or path.suffix == ".ipynb" or "__pycache__" in path.parts
 
 
-def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return a dict from relative path to contents in base64. `files` maps relative paths to contents."""
+def encoded(files: Mapping[str, bytes]) -> EncodedFiles:
+    """Return files in base64. `files` maps relative paths to contents."""
     return {path: base64.b64encode(data).decode() for path, data in files.items()}

@@ -20,7 +20,7 @@ from nbgrader.utils import find_all_files
 
 from ...errors import UserError
 
-RECORD = ".autograder.json"  # in an autograded folder: holds a `Record`
+GRADING_RECORD = ".autograder.json"  # in an autograded folder: holds a `Record`
 _SCRATCH = "collect-"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
@@ -144,7 +144,7 @@ def write_result(
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
                 file.write(data)
-    (folder / RECORD).write_text(json.dumps(asdict(record)), encoding="utf-8")
+    (folder / GRADING_RECORD).write_text(json.dumps(asdict(record)), encoding="utf-8")
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)
 
@@ -167,14 +167,14 @@ def recorded(place: Path) -> Record:
     If there is no valid record, returns a record with an empty digest.
     """
     try:
-        return Record(**json.loads((place / RECORD).read_text(encoding="utf-8")))
+        return Record(**json.loads((place / GRADING_RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Record("")
 
 
 def drop_record(place: Path) -> None:
     """Remove the record in the folder `place`. The next grading then grades the submission again."""
-    (place / RECORD).unlink(missing_ok=True)
+    (place / GRADING_RECORD).unlink(missing_ok=True)
 
 
 def swap_in(place: Path, folder: Path) -> None:

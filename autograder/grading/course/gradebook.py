@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -25,10 +24,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
-from ..submission.sanitize import Released
 from ..submission.scores import NotebookScores, Score
 from .database import LockedElsewhere, passes, said
 from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
+from .release import Released, ReleasedNotebook, ReleasedNotebooks
 from .standings import Standing, standings
 
 _T = TypeVar("_T")
@@ -37,17 +36,6 @@ PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
 
 class BookClosed(Exception):
     """An error that the gradebook cannot be written, with the database's message."""
-
-
-@dataclass(frozen=True)
-class ReleasedNotebook:
-    """A notebook of an assignment as released to students.
-
-    `cells` maps grade ids to cells. `kernel` is the notebook's kernelspec, or None.
-    """
-
-    cells: dict[str, Released]
-    kernel: dict[str, Any] | None
 
 
 class Book:
@@ -91,8 +79,8 @@ class Book:
             self._db.rollback()
         return True
 
-    def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
-        """Return a dict from notebook name to released notebook, for one assignment.
+    def released(self, assignment: str) -> ReleasedNotebooks:
+        """Return the released notebooks of an assignment.
 
         Raises MissingEntry if the gradebook lacks the assignment.
         """
@@ -153,12 +141,12 @@ class Book:
         student: str,
         timestamp: str | None,
         notebooks: Mapping[str, NotebookScores],
-        flags: Mapping[str, bool],
+        flags: Mapping[str, bool | None],
     ) -> float:
         """Write the grades of one submission and return its score in points. Manual grades are kept.
 
         `timestamp` is the time of submission. `notebooks` maps notebook names to new scores. `flags` maps notebook
-        names to whether formgrader shows a flag on the notebook. A notebook that is missing in `flags` keeps its flag.
+        names to whether formgrader shows a flag on the notebook. If this is None, the notebook keeps its flag.
         If a cell has a manual score, formgrader asks for another review of the cell, unless the answer is unchanged. A
         late submission gets a penalty.
         Raises BookClosed if the gradebook cannot be written. Nothing is written then.
@@ -260,7 +248,7 @@ class Book:
         student: str,
         timestamp: str | None,
         notebooks: Mapping[str, NotebookScores],
-        flags: Mapping[str, bool],
+        flags: Mapping[str, bool | None],
     ) -> float:
         wanted, rows = self._layout(assignment), Rows(self._db)
         rows.ensure(Student, id=student)
@@ -278,8 +266,9 @@ class Book:
             comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
             rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
             scores[submitted] = rows.score(submitted, each.graded)
-            if each.name in flags:
-                rows.change(SubmittedNotebook, submitted, flagged=flags[each.name])
+            flag = flags.get(each.name)
+            if flag is not None:
+                rows.change(SubmittedNotebook, submitted, flagged=flag)
             if not wanted.due:
                 rows.change(SubmittedNotebook, submitted, late_submission_penalty=None)
         if wanted.due:

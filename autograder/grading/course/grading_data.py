@@ -13,9 +13,10 @@ from traitlets.config import Config
 
 from ...checking.expected import Expected
 from ..limits import Limits
-from .assignment_files import encoded_files
-from .gradebook import ReleasedNotebook
-from .settings import CourseSettings
+from .assignment_files import EncodedFiles, encoded_files
+from .course import Course
+from .gradebook import Book
+from .release import ReleasedNotebooks
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class CourseSnapshot:
     output: Config
 
     @classmethod
-    def of(cls, course: CourseSettings, isolation: str | None = None) -> CourseSnapshot:
+    def of(cls, course: Course, isolation: str | None = None) -> CourseSnapshot:
         """Create a snapshot of `course`. `isolation` overrides the course's setting."""
         chosen = isolation or course.isolation.isolation
         output = Config(LimitOutput=course.config.LimitOutput)
@@ -44,24 +45,27 @@ class CourseSnapshot:
 class AssignmentSnapshot:
     """An assignment with its released notebooks and files.
 
-    `released` maps notebook names to notebooks. `files` maps relative paths to contents in base64. `due` tells whether
-    the assignment has a due date. `expected` maps notebooks to the expected results of their exercises; what it lacks
-    is computed on the machine that grades. If two snapshots have equal digests, they are equal.
+    `due` tells whether the assignment has a due date. `expected` maps notebooks to the expected results of their
+    exercises; what it lacks is computed on the machine that grades. If two snapshots have equal digests, they are
+    equal.
     """
 
     name: str
-    released: dict[str, ReleasedNotebook] = field(compare=False)
-    files: dict[str, str] = field(compare=False)
+    released: ReleasedNotebooks = field(compare=False)
+    files: EncodedFiles = field(compare=False)
     due: bool
     digest: str
     expected: dict[str, dict[str, Expected]] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, source: Path, released: dict[str, ReleasedNotebook], due: bool) -> AssignmentSnapshot:
-        """Create a snapshot of the assignment in the folder `source`.
+    def of(cls, course: Course, book: Book, name: str) -> AssignmentSnapshot:
+        """Create a snapshot of an assignment. Sets its due date in the gradebook if it has none yet.
 
-        Raises UserError if its files are too large.
+        Raises UserError if its files are too large, MissingEntry if the gradebook lacks it, BookClosed if the gradebook
+        cannot be written.
         """
+        book.set_missing_due_date(name, course.due_date(name))
+        source, released, due = course.source(name), book.released(name), book.is_due(name)
         files = encoded_files(source)
         digest = hashlib.sha256(repr((source, released, files, due)).encode()).hexdigest()
-        return cls(source.name, released, files, due, digest)
+        return cls(name, released, files, due, digest)

@@ -6,26 +6,39 @@ import contextlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from ...language import Note
+from ...messages.reasons import make_reason
 from .folders import file_of
+
+Reasons = dict[str, list[Note]]  # by released name of a notebook; "" for those about the whole submission
 
 
 @dataclass
 class Remarks:
     """The reasons for a review of one submission, and other notes.
 
-    `reasons` maps notebook names to reasons. The key "" holds the reasons about the whole submission. `failed` tells
-    whether grading failed.
+    `failed` tells whether grading failed.
     """
 
-    reasons: dict[str, list[str]] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     failed: bool = False
 
     @property
-    def everything(self) -> list[str]:
+    def everything(self) -> list[Note]:
         """The reasons on all notebooks and on the whole submission, in one list."""
         return [reason for reasons in self.reasons.values() for reason in reasons]
+
+    def flag(self, notebook: str, earlier: Remarks) -> bool | None:
+        """Return whether formgrader shows a flag on a notebook, or None if its flag stays as it is.
+
+        `earlier` are the remarks of the grading before. If they hold no reason, only an instructor can have set a flag.
+        """
+        if self.reasons.get("") or self.reasons.get(notebook):
+            return True
+        return False if earlier.everything else None
 
 
 class RemarksFolder:
@@ -64,7 +77,13 @@ class RemarksFolder:
 
         If the file cannot be read, returns an empty name and empty remarks.
         """
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
             data = json.loads(path.read_text(encoding="utf-8"))
-            return str(data.pop("student")), Remarks(**data)
+            reasons = {name: [_reason(each) for each in listed] for name, listed in data["reasons"].items()}
+            return str(data.pop("student")), Remarks(**{**data, "reasons": reasons})
         return "", Remarks()
+
+
+def _reason(stored: Any) -> Note:
+    """Return a stored reason. Older versions stored an English sentence."""
+    return make_reason("text", text=stored) if isinstance(stored, str) else Note(**stored)

@@ -19,10 +19,8 @@ from nbgrader.coursedir import CourseDirectory
 
 from ... import __version__
 from ...language import Text
-from ..batch import open_gradebook
+from ..course.course import Course
 from ..course.folders import describe_error
-from ..course.settings import CourseSettings
-from ..rules.applied_rules import current_rules
 from ..rules.late_explanation import explain_lateness
 from ..submission.attachments import SECRET
 from .receipts import write_receipt
@@ -44,13 +42,13 @@ class Pages:
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def make_pages(course: CourseSettings, assignment: str, students: Sequence[str]) -> Pages:
+def make_pages(course: Course, assignment: str, students: Sequence[str]) -> Pages:
     """Make the missing and outdated feedback pages of `students`, and return the outcome.
 
     If the rules of the assignment withhold feedback until the due date, a student gets a receipt until then.
     """
-    pages, rules = Pages(), current_rules(course.root)
-    with open_gradebook(course) as gradebook:
+    pages, rules = Pages(), course.rules
+    with course.gradebook() as gradebook:
         for student in students:
             folder, place = course.autograded(assignment, student), course.feedback(assignment, student)
             until = rules.feedback_time(student, assignment)
@@ -79,13 +77,13 @@ def make_pages(course: CourseSettings, assignment: str, students: Sequence[str])
     return pages
 
 
-def _make_page(course: CourseSettings, assignment: str, student: str) -> None:
+def _make_page(course: Course, assignment: str, student: str) -> None:
     """Make the pages of one student with nbgrader's converter. Raises NbGraderException if it fails."""
     directory = CourseDirectory(config=course.config, assignment_id=assignment, student_id=glob.escape(student))
     GenerateFeedback(coursedir=directory, config=course.config, force=True).start()
 
 
-def _copy_secret(course: CourseSettings, assignment: str, student: str) -> None:
+def _copy_secret(course: Course, assignment: str, student: str) -> None:
     """Update the file by which a student finds the pages in the exchange.
 
     If the same work was submitted twice, only the file in `submitted/` belongs to the latest submission.

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from ...language import LANGUAGES, Text, with_offset
 from ...messages.feedback import RECEIPT
-from ..collecting.attempts import Attempt, AttemptStore
+from ..collecting.attempts import Attempt
 from ..collecting.counted_attempts import within_limit
-from ..course.settings import CourseSettings
-from ..rules.applied_rules import current_rules
+from ..course.course import Course
 from ..rules.course_file import BEST
 from ..submission.attachments import SECRET, TIMESTAMP
 
@@ -27,12 +26,12 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def write_receipt(course: CourseSettings, assignment: str, student: str, until: datetime) -> None:
+def write_receipt(course: Course, assignment: str, student: str, until: datetime) -> None:
     """Write a receipt in place of a student's feedback page.
 
     `until` is the time when the page may be made.
     """
-    attempt = AttemptStore(course, assignment).submitted(student)
+    attempt = course.attempts(assignment).submitted(student)
     place, graded = course.feedback(assignment, student), course.autograded(assignment, student)
     sentences = [*_received(course, assignment, student, attempt), RECEIPT["later"].format(time=with_offset(until))]
     _write(place, [path.stem for path in graded.glob("*.ipynb")], assignment, sentences, course.language)
@@ -42,26 +41,26 @@ def write_receipt(course: CourseSettings, assignment: str, student: str, until: 
             shutil.copyfile(graded / name, place / name)
 
 
-def write_refusal(course: CourseSettings, assignment: str, student: str, attempt: Attempt, place: Path) -> None:
+def write_refusal(course: Course, assignment: str, student: str, attempt: Attempt, place: Path) -> None:
     """Write a receipt for an attempt beyond the limit into the folder `place`."""
-    one = current_rules(course.root).rules.of(assignment)
+    one = course.rules.rules.of(assignment)
     which = RECEIPT["best" if one.counts == BEST else "latest"]
     sentences = [
         *_received(course, assignment, student, attempt), RECEIPT["beyond"].format(number=one.attempts), which
     ]  # fmt: skip
-    store = AttemptStore(course, assignment)
+    store = course.attempts(assignment)
     names = [path.stem for path in store.files(student, attempt) if path.suffix == ".ipynb"]
     _write(place, names, assignment, sentences, course.language)
     (place / SECRET).write_bytes(store.secret(student, attempt) or b"")
     (place / TIMESTAMP).write_text(attempt.time or "", encoding="utf-8")
 
 
-def _received(course: CourseSettings, assignment: str, student: str, attempt: Attempt | None) -> list[Text]:
+def _received(course: Course, assignment: str, student: str, attempt: Attempt | None) -> list[Text]:
     """Return sentences on what was received when."""
     if attempt is None:
         return [RECEIPT["received"]]
-    rules = current_rules(course.root).rules
-    attempts = AttemptStore(course, assignment).of(student)
+    rules = course.rules.rules
+    attempts = course.attempts(assignment).of(student)
     number = [each.digest for each in attempts].index(attempt.digest) + 1
     limit = rules.of(assignment).attempts
     found = [RECEIPT["attempt_of" if number <= limit else "attempt"].format(number=number, limit=limit)]

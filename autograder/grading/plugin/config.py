@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from ..nbgrader_path import put_interpreter_on_path
 from ..rules.course_file import read_rules
 from ..rules.late_penalty import CourseLatePenalty
 from ..rules.toml_table import BadRule
-from ..submission.outputs import LimitOutput
 from ..submission.scores import SaveVerdicts
 from .rubric import ShowRubric
 from .safe_html import Harmless
@@ -59,7 +59,7 @@ def configure(c: Config, course_id: str, language: str | None, root: str = ".") 
         {
             preprocessors.Execute: _AUTOGRADE + "RunIsolated",
             preprocessors.SaveAutoGrades: SaveVerdicts,
-            preprocessors.LimitOutput: LimitOutput,
+            preprocessors.LimitOutput: None,  # `RunIsolated` has already limited them
             preprocessors.AssignLatePenalties: _AUTOGRADE + "AssignPenalties",
         },
     )
@@ -77,9 +77,9 @@ def configure(c: Config, course_id: str, language: str | None, root: str = ".") 
     )
 
 
-def _with(trait: Any, ours: dict[type, type | str]) -> list[type | str]:
+def _with(trait: Any, ours: Mapping[type, type | str | None]) -> list[type | str]:
     """Return the default list of preprocessors of a trait, with some of them replaced.
 
-    `ours` maps nbgrader's classes to the classes, or names of classes, that replace them.
+    `ours` maps nbgrader's classes to the classes, or names of classes, that replace them, or to None.
     """
-    return [ours.get(step, step) for step in trait.default()]
+    return [step for step in (ours.get(each, each) for each in trait.default()) if step is not None]

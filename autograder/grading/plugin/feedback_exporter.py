@@ -19,11 +19,11 @@ from traitlets.config import Config
 
 from ... import exercises
 from ...checking.card_layout import inline
+from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, decimal
 from ...messages.feedback import WORDS
-from ..rules.applied_rules import current_rules
+from ..course.course import course_of
 from ..rules.late_explanation import explain_lateness
-from ..tables.roster import read_roster
 from .mathml import render_markdown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -38,7 +38,7 @@ class Grades(GetGrades):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
-        root = Path(self.config.CourseDirectory.get("root", "."))
+        course = course_of(self.config)
         cells = {cell.metadata.nbgrader.get("grade_id"): cell for cell in nb.cells if "nbgrader" in cell.metadata}
         with Gradebook(self.db_url) as gradebook:
             submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
@@ -46,11 +46,10 @@ class Grades(GetGrades):  # type: ignore[misc]
                 if grade.name in cells:
                     cells[grade.name].metadata.nbgrader.waiting = grade.needs_manual_grade
             deleted = [(g.name, g.score, g.max_score) for g in submitted.grades if g.name not in cells]
-            resources["nbgrader"]["lateness"] = explain_lateness(
-                current_rules(root), gradebook.db, submitted.assignment
-            )
+            lateness = explain_lateness(course.rules, gradebook.db, submitted.assignment)
+            resources["nbgrader"]["lateness"] = lateness
         resources["nbgrader"]["deleted"] = deleted
-        named = {each.id: each.name for each in read_roster(root).students}
+        named = {each.id: each.name for each in course.roster.students}
         resources["nbgrader"]["who"] = named.get(self.student_id) or self.student_id
         return nb, resources
 
@@ -159,11 +158,11 @@ def title(grade_id: str, lesson: str, language: str) -> str:
 
     If the exercise is unknown, returns the grade id.
     """
-    role, _, name = grade_id.partition("-")
-    if role == "written":
+    named = GradeId(grade_id)
+    if named.kind is CellKind.WRITTEN:
         return WORDS["written"].read(language)
     try:
-        said = exercises.find(name, lesson or None).title.read(language)
+        said = exercises.find(named.exercise, lesson or None).title.read(language)
     except exercises.Unknown:
         said = grade_id
     return inline(said)

@@ -5,27 +5,21 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import BaseCell, Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
-from sqlalchemy.exc import SQLAlchemyError
+from nbgrader.api import BaseCell, Grade, MissingEntry, SubmittedAssignment, SubmittedNotebook
 
-from ...authoring.build import COURSE, private
-from ...authoring.source import Lesson
-from ...checking.exercise import Exercise
 from ...errors import UserError
-from ...exercises import Unknown
 from ...language import Text
+from ...messages.reasons import describe_reason
 from ..collecting.unplaced import count_unplaced
-from ..course.database import said as database_said
-from ..course.remarks import RemarksFolder
-from ..course.settings import CourseSettings
-from ..course.standings import standings
+from ..course.course import Course
+from ..course.hidden_cases import lesson_of
+from ..course.standings import Standing, standings
 from ..submission.sanitize import Unreadable, read
-from ..tables.roster import read_roster
 from .counts import Answered, Graded
-from .reason_translation import in_both_languages
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
 _NOT_IN_BOOK = Text(
@@ -34,7 +28,7 @@ _NOT_IN_BOOK = Text(
 )
 
 
-def collect(course: CourseSettings, assignment: str) -> Graded:
+def collect(course: Course, assignment: str) -> Graded:
     """Return the data of the class report on an assignment.
 
     Raises UserError with the remedy if there is no graded submission.
@@ -45,11 +39,13 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
             f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
         )
-    graded, names, scores, penalties, waiting, flagged = _from_gradebook(course, assignment)
-    remarks = RemarksFolder(course.root, assignment).read_all()
+    stored = _from_gradebook(course, assignment)
+    graded, names = Graded(assignment, stored.maximum, names=stored.names), stored.notebooks
+    remarks = course.remarks(assignment).read_all()
+    flagged = {student for student, standing in stored.standings.items() if standing.flagged}
     said = {student: found.everything for student, found in remarks.items() if found.failed or student in flagged}
     for name in names:
-        lesson = _lesson(course.root, name)
+        lesson = lesson_of(course.root, name)
         if lesson:
             graded.lessons.append(lesson[0])
             ordered = {n: lesson[1][n] for n, _ in lesson[0].with_role("check")}
@@ -58,23 +54,23 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
         page = _page(course.feedback(assignment, student), folder, names)
         if page:
             graded.pages[student] = page
-        if student not in scores:
+        if (standing := stored.standings.get(student)) is None:
             graded.unread[student] = _NOT_IN_BOOK
             continue
         try:
             cells = {grade_id: cell for path in _notebooks(folder, names) for grade_id, cell in _cells(path)}
         except Unreadable as error:
-            graded.unread[student] = in_both_languages(str(error))
+            graded.unread[student] = describe_reason(error.reason)
             continue
-        penalty = penalties[student]
-        graded.scores[student], graded.penalties[student] = max(0.0, scores[student] - penalty), penalty
-        graded.add(student, cells, waiting[student])
+        graded.scores[student] = max(0.0, standing.score - standing.penalty)
+        graded.penalties[student] = standing.penalty
+        graded.add(student, cells, stored.waiting.get(student, {}))
     for folder in course.submissions(assignment):
         if folder.parent.name not in folders:
-            why = [in_both_languages(reason) for reason in said.get(folder.parent.name, [])]
+            why = [describe_reason(reason) for reason in said.get(folder.parent.name, [])]
             told = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
             graded.unread[folder.parent.name] = told if why else _why_not(folder, names)
-    roster = {student.id: student.name for student in read_roster(course.root).students}
+    roster = {student.id: student.name for student in course.roster.students}
     graded.idle = sorted((roster or graded.names).keys() - folders.keys() - graded.unread.keys())
     graded.unplaced = count_unplaced(course.root)
     graded.names |= {student: name for student, name in roster.items() if name}
@@ -82,27 +78,25 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
     return graded
 
 
-def _from_gradebook(
-    course: CourseSettings, assignment: str
-) -> tuple[Graded, list[str], dict[str, float], dict[str, float], dict[str, dict[str, bool]], set[str]]:
-    """Return an empty `Graded`, and five collections of data from the gradebook.
+@dataclass
+class _Stored:
+    """The contents of the gradebook on one assignment.
 
-    - a list of the names of the assignment's notebooks;
-    - a dict from student to points;
-    - a dict from student to the late penalty in points;
-    - a dict from student to the cells that need manual grading;
-    - the set of students with a flag in formgrader.
-    The cells of a student are a dict from grade id to whether the cell already has a manual score. Raises UserError if
-    the gradebook cannot be read or lacks the assignment.
+    `waiting` maps students to the cells that need manual grading, by grade id: whether a cell has a manual score.
     """
+
+    maximum: float
+    notebooks: list[str]
+    names: dict[str, str]  # of all students
+    standings: dict[str, Standing]
+    waiting: dict[str, dict[str, bool]]
+
+
+def _from_gradebook(course: Course, assignment: str) -> _Stored:
+    """Return the contents of the gradebook. Raises UserError if it cannot be read or lacks the assignment."""
     try:
-        with Gradebook(course.db_url, course.course_id) as book:
+        with course.gradebook() as book:
             wanted = book.find_assignment(assignment)
-            found = book.db.query(
-                SubmittedAssignment.student_id, SubmittedAssignment.score, SubmittedAssignment.late_submission_penalty
-            ).filter(SubmittedAssignment.assignment_id == wanted.id)
-            points = {student: (score, late or 0.0) for student, score, late in found}
-            scores, penalties = ({student: each[at] for student, each in points.items()} for at in (0, 1))
             waiting: dict[str, dict[str, bool]] = defaultdict(dict)
             for student, cell, manual in (
                 book.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.manual_score)
@@ -113,34 +107,14 @@ def _from_gradebook(
                 .filter(SubmittedAssignment.assignment_id == wanted.id, Grade.needs_manual_grade)
             ):
                 waiting[student][cell] = manual is not None
-            names = sorted(notebook.name for notebook in wanted.notebooks)
-            flagged = {student for student, standing in standings(book.db, assignment).items() if standing.flagged}
-            graded = Graded(assignment, float(wanted.max_score))
-            for student in book.students:
-                graded.names[student.id] = " ".join(filter(None, (student.last_name, student.first_name)))
-            return graded, names, scores, penalties, waiting, flagged
+            notebooks = sorted(notebook.name for notebook in wanted.notebooks)
+            names = {each.id: " ".join(filter(None, (each.last_name, each.first_name))) for each in book.students}
+            return _Stored(float(wanted.max_score), notebooks, names, standings(book.db, assignment), waiting)
     except MissingEntry as missing:
         raise UserError(
             f"the gradebook of {course.root} has no assignment {assignment}: "
             f"`autograder grade {shlex.quote(str(course.root))} {shlex.quote(assignment)}` adds it"
         ) from missing
-    except SQLAlchemyError as error:
-        raise UserError(f"{course.shown_db_url} cannot be read: {database_said(error)}") from error
-
-
-def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    """Return the lesson that a notebook was built from, and a dict from exercise name to exercise.
-
-    Returns None if an instructor wrote the notebook by hand. `root` is the course folder, `name` the notebook's name.
-    """
-    for collection in [COURSE, private(root)] if (root / "lessons").is_dir() else [COURSE]:
-        try:
-            (lesson,) = collection.read([name])
-        except Unknown:
-            continue
-        if lesson.file_name == name:
-            return lesson, collection.exercises(lesson)
-    return None
 
 
 def _page(feedback: Path, autograded: Path, names: list[str]) -> Path | None:
@@ -180,5 +154,5 @@ def _why_not(folder: Path, names: list[str]) -> Text:
         for path in _notebooks(folder, names):
             read(path)
     except Unreadable as error:
-        return in_both_languages(str(error))
+        return describe_reason(error.reason)
     return _NOT_GRADED

@@ -16,6 +16,7 @@ from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...checking.verdict import MIME, STATES, Verdict
 from ...exercises import sentence_for
+from ...grade_ids import CellKind, GradeId
 from ...language import Note, Text
 
 NO_VERDICT = "no verdict"  # a separate state: the check is missing or has no verdict
@@ -117,7 +118,7 @@ class Graded:
     unread: dict[str, Text] = field(default_factory=dict)
     idle: list[str] = field(default_factory=list)
     unplaced: int = 0  # files that nobody could be found for: they may be the work of `idle` students
-    remarks: dict[str, list[str]] = field(default_factory=dict)  # reasons for a review, by student with a score
+    remarks: dict[str, list[Note]] = field(default_factory=dict)  # reasons for a review, by student with a score
     names: dict[str, str] = field(default_factory=dict)  # of students with a name in the gradebook
     pages: dict[str, Path] = field(default_factory=dict)  # the feedback page or the graded notebook, by student
 
@@ -129,8 +130,9 @@ class Graded:
         """
         faults: dict[str, tuple[str, str]] = {}
         for name, answered in self.exercises.items():
-            verdict, observed = verdict_in(cells.get(f"check-{name}", {}), name)
-            answer = cells.get(f"answer-{name}", {})
+            check = GradeId.of(CellKind.CHECK, name)
+            verdict, observed = verdict_in(cells.get(check, {}), name)
+            answer = cells.get(GradeId.of(CellKind.ANSWER, name), {})
             error = _error(answer) if verdict and verdict.state == "not attempted" else ""
             answered.states[BROKEN if error else _state(verdict)] += 1
             answered.earned[student] = verdict.points if verdict else 0.0
@@ -140,8 +142,8 @@ class Graded:
                 new = Wrong(answered.exercise, verdict.mistake, verdict, observed is not None, error)
                 answered.alike.setdefault(_kind(new), new).add(student, _source(answer))
             if verdict and verdict.state == "our error":
-                faults[f"check-{name}"] = _fault(verdict)
-        extras = [f"check-{name}" for name, each in self.exercises.items() if not each.exercise.core]
+                faults[check] = _fault(verdict)
+        extras = [GradeId.of(CellKind.CHECK, name) for name, each in self.exercises.items() if not each.exercise.core]
         reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
         # The cells from the gradebook, and faults in ungraded exercises, which are not in the gradebook.
         for cell in [*waiting, *(cell for cell in extras if cell in faults)]:

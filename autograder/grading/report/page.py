@@ -14,18 +14,18 @@ from markupsafe import Markup
 from ...checking.card_layout import inline
 from ...checking.verdict import STATES
 from ...errors import UserError
-from ...language import LANGUAGES
+from ...grade_ids import CellKind, GradeId
+from ...language import LANGUAGES, Note
 from ...messages.cards import MESSAGES
+from ...messages.reasons import describe_reason
 from ...messages.report import TOKEN, WORDS, label_of, said
-from ..course.settings import course_settings
-from ..rules.course_file import read_rules
+from ..course.course import open_course
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
 from .lecture_question import Question, lecture_question
 from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
-from .reason_translation import in_both_languages
 from .similar_answers import Pair, similar_in
 from .view import ENVIRONMENT, View, named
 
@@ -40,8 +40,8 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
     is also a page on the course, report/index.html. If `language` is None, the report is in the course's language.
     Raises UserError with the remedy if nothing has been graded, or a report cannot be written.
     """
-    course = course_settings(root)
-    language, zone = language or course.language, read_rules(course.root).zone
+    course = open_course(root)
+    language, zone = language or course.language, course.stated.zone
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
         raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
@@ -224,10 +224,11 @@ class _Page(View):
 
         If the cell is not the check of a known exercise, returns the grade id.
         """
-        role, _, name = cell.partition("-")
-        if role == "check" and name in self.graded.exercises:
-            return self.heading(self.graded.exercises[name])
-        return Markup("{} <code>{}</code>").format(self.words["written"] if role == "written" else "", cell)
+        named = GradeId(cell)
+        if named.kind is CellKind.CHECK and named.exercise in self.graded.exercises:
+            return self.heading(self.graded.exercises[named.exercise])
+        written = self.words["written"] if named.kind is CellKind.WRITTEN else ""
+        return Markup("{} <code>{}</code>").format(written, cell)
 
     # ------------------------------------------------------------------------------------------------- the students
 
@@ -243,8 +244,8 @@ class _Page(View):
         href = quote(os.fsencode(os.path.relpath(page, self._folder)))
         return Markup('<a href="{}">{}</a>').format(href, text)
 
-    def reason(self, reason: str) -> str:
-        return in_both_languages(reason).read(self.language)
+    def reason(self, reason: Note) -> str:
+        return describe_reason(reason).read(self.language)
 
     # ---------------------------------------------------------------------------------------------------- the words
 

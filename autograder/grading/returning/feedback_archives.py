@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from ..batch import open_gradebook
 from ..collecting.attempts import Attempt
-from ..course.settings import CourseSettings
-from ..rules.applied_rules import CourseRules, current_rules
+from ..course.course import Course
+from ..rules.applied_rules import CourseRules
 from .feedback_notebook import feedback_notebook
 
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # equal pages give equal archives
@@ -30,9 +29,7 @@ class Returned(Protocol):
     def attempt(self) -> Attempt | None: ...
 
 
-def write_feedback(
-    folder: Path, course: CourseSettings, assignment: str, grades: Mapping[str, Returned]
-) -> dict[str, str]:
+def write_feedback(folder: Path, course: Course, assignment: str, grades: Mapping[str, Returned]) -> dict[str, str]:
     """Write the feedback of all students into archives in `folder`, one for each LMS that they used.
 
     `moodle_feedback.zip` has the folders of Moodle's own archive. `canvas_feedback.zip` has notebooks under the names
@@ -40,7 +37,7 @@ def write_feedback(
     a team that Moodle names as one: each member has a page.
     Returns the students without a page, with the reason.
     """
-    nothing, rules = {}, current_rules(course.root)
+    nothing, rules = {}, course.rules
     senders = Counter(_sender(grade.attempt) for grade in grades.values())
     archives: dict[str, dict[str, bytes]] = {"moodle_feedback.zip": {}, "canvas_feedback.zip": {}}
     for student, grade in grades.items():
@@ -72,7 +69,7 @@ def _sender(attempt: Attempt | None) -> tuple[str, ...]:
     return tuple(attempt.lms.get(key, "") for key in ("form", "number", "name")) if attempt else ()
 
 
-def _pages(course: CourseSettings, assignment: str, student: str) -> Iterator[Path]:
+def _pages(course: Course, assignment: str, student: str) -> Iterator[Path]:
     """Yield the pages of a student's graded notebooks.
 
     Other pages in the folder are the student's own files.
@@ -83,14 +80,14 @@ def _pages(course: CourseSettings, assignment: str, student: str) -> Iterator[Pa
 
 
 def _canvas_files(
-    course: CourseSettings, rules: CourseRules, assignment: str, student: str, lms: Mapping[str, str]
+    course: Course, rules: CourseRules, assignment: str, student: str, lms: Mapping[str, str]
 ) -> dict[str, bytes]:
     """Return a notebook with the feedback, under the name that Canvas expects.
 
     The name begins with the numbers of user and attachment, as in the archive that was collected.
     """
     graded = sorted(course.autograded(assignment, student).glob("*.ipynb"))[:1]
-    with open_gradebook(course) as gradebook:
+    with course.gradebook() as gradebook:
         return {
             Path(lms["path"]).name: feedback_notebook(rules, path, gradebook, assignment, student) for path in graded
         }

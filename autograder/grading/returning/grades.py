@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..collecting.attempts import Attempt
-from ..course.settings import CourseSettings
-from ..rules.course_file import read_rules
+from ..course.course import Course
 from ..tables.csv_text import write_csv
-from ..tables.roster import Student, read_roster
+from ..tables.roster import Student
 
 
 @dataclass(frozen=True)
@@ -50,14 +49,14 @@ def write_grades(path: Path, grades: Grades) -> None:
     write_csv(path, rows)
 
 
-def write_total(path: Path, course: CourseSettings, grades: Mapping[str, Grades]) -> None:
+def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> None:
     """Write a table with each student's points in all assignments, and the total of the course.
 
     `grades` maps assignments to grades. An assignment without a submission gives 0 points. The rules tell how many
     assignments are dropped for each student: those with the smallest share of the maximum.
     """
-    dropped = read_rules(course.root).drop
-    students = {student.id: student for student in read_roster(course.root).students}
+    dropped = course.stated.drop
+    students = {student.id: student for student in course.roster.students}
     students |= {student: grade.student for each in grades.values() for student, grade in each.by_student.items()}
     rows = [["id", "name", "email", *grades, "total", "maximum", "dropped"]]
     for id, student in sorted(students.items()):

@@ -16,7 +16,7 @@ from nbgrader.api import Assignment, SubmittedAssignment
 
 from ..course.folders import replace_json
 from ..tables.roster import FILE as STUDENTS
-from ..tables.roster import read_roster
+from ..tables.roster import Roster
 from .course_file import AFTER_DUE, FILE, Rules, parse_rules
 from .late_credit import credits, read_extensions
 
@@ -57,11 +57,11 @@ class PenaltyChange:
     after: float
 
 
-def written_rules(root: Path) -> CourseRules:
+def written_rules(root: Path, roster: Roster) -> CourseRules:
     """Return the rules as they stand in the files of the course now. Raises BadRule if one is wrong."""
     path = root / FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    said = {student.id: student.extensions for student in read_roster(root).students if student.extensions}
+    said = {student.id: student.extensions for student in roster.students if student.extensions}
     return _parsed(text, said, str(path), str(root / STUDENTS))
 
 
@@ -74,20 +74,6 @@ def applied_rules(root: Path) -> CourseRules | None:
     return _parsed(record["text"], record["extensions"], FILE, STUDENTS)
 
 
-def applied_due_date(root: Path, assignment: str) -> datetime | None:
-    """Return the due date that the applied rules state for an assignment."""
-    applied = applied_rules(root)
-    return applied.rules.of(assignment).due if applied else None
-
-
-def current_rules(root: Path) -> CourseRules:
-    """Return the rules that grades follow.
-
-    Before the first grading they are those in the files of the course.
-    """
-    return applied_rules(root) or written_rules(root)
-
-
 def _parsed(text: str, said: Mapping[str, str], source: str, students: str) -> CourseRules:
     rules = parse_rules(text, source)
     extensions = {
@@ -96,13 +82,13 @@ def _parsed(text: str, said: Mapping[str, str], source: str, students: str) -> C
     return CourseRules(rules, extensions, text, said)
 
 
-def apply_rules(root: Path, db: Any, new: CourseRules) -> None:
+def apply_rules(root: Path, db: Any, applied: CourseRules | None, new: CourseRules) -> None:
     """Write due dates and extensions into the gradebook, and record the rules.
 
-    `db` is the gradebook's session. A due date or an extension that the old rules did not state either is left
-    alone: an instructor has set it. Penalties are updated by the next run of `autograder grade`.
+    `db` is the gradebook's session, `applied` are the old rules. A due date or an extension that the old rules did not
+    state either is left alone: an instructor has set it. Penalties are updated by the next run of `autograder grade`.
     """
-    old = applied_rules(root) or CourseRules(Rules(), {})
+    old = applied or CourseRules(Rules(), {})
     for assignment in db.query(Assignment):
         due, before = new.rules.of(assignment.name).due, old.rules.of(assignment.name).due
         if due or before:

@@ -16,6 +16,7 @@ from ...authoring.build import Collection
 from ...authoring.notebooks import source_notebook, to_text
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
+from ...grade_ids import CellKind, GradeId
 from .course_file import FILE, AssignmentRules, Rules
 from .toml_table import BadRule
 
@@ -51,12 +52,13 @@ def set_points(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[
     """Let those exercises of a source notebook count that the rules name, for the points that the rules name."""
     for cell in notebook.cells:
         ours = cell.metadata.get("nbgrader", {})
-        role, _, name = ours.get("grade_id", "").partition("-")
-        if role not in ("check", "written"):
+        named = GradeId(ours.get("grade_id", ""))
+        if named.kind not in (CellKind.CHECK, CellKind.WRITTEN):
             continue
-        core = role == "written" or exercises[name].core
+        name, checked = named.exercise, named.kind is CellKind.CHECK
+        core = not checked or exercises[name].core
         if core if one.exercises is None else name in one.exercises:
-            points = ours.get("points", exercises[name].points if role == "check" else 0)
+            points = ours.get("points", exercises[name].points if checked else 0)
             ours.update(grade=True, points=one.points.get(name, points))
         else:
             ours["grade"] = False

@@ -14,7 +14,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from ...language import LANGUAGES
-from .toml_table import BadRule, LateStep, Table, not_toml
+from ...late_steps import LateStep, credit_after
+from .toml_table import BadRule, Table, not_toml
 
 FILE = "course.toml"
 LATEST, BEST = "latest", "best"  # which attempt counts
@@ -51,9 +52,7 @@ class AssignmentRules:
 
     def credit(self, late: timedelta) -> float:
         """Return the credit in percent for work that comes `late` after the due date. Work in time gets 100."""
-        if late <= self.grace:
-            return 100.0
-        return next((step.credit for step in self.late if late <= step.until), 0.0)
+        return credit_after(late, self.grace, self.late)
 
 
 @dataclass(frozen=True)

@@ -6,25 +6,23 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from ...errors import UserError
-from ..batch import open_book
+from ..course.course import Course
 from ..course.gradebook import Book, BookClosed
-from ..course.settings import CourseSettings
-from .applied_rules import applied_rules
 from .course_file import Rules
 
 
-def update_penalties(course: CourseSettings, students: Iterable[str], without: str) -> None:
+def update_penalties(course: Course, students: Iterable[str], without: str) -> None:
     """Update the late penalties of students in all graded assignments but `without`.
 
     Late days are used in the order of the due dates. A submission that is graded now may use days of which the grades
     of later assignments knew nothing. Without late days nothing is done.
     Raises UserError if the gradebook cannot be written.
     """
-    applied, chosen = applied_rules(course.root), set(students)
+    applied, chosen = course.applied, set(students)
     if applied is None or not applied.rules.late_days or not chosen:
         return
     try:
-        with open_book(course) as book:
+        with course.book() as book:
             _update(book, applied.rules, chosen, without)
     except BookClosed as closed:
         raise UserError(f"late penalties were not updated, the gradebook cannot be written: {closed}") from closed

@@ -9,12 +9,12 @@ import difflib
 import itertools
 import re
 import tomllib
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from ...errors import UserError
+from ...late_steps import LateStep
 
 _SPAN = re.compile(r"(\d+)\s*(d|h|min)")
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1)}
@@ -59,17 +59,6 @@ def not_toml(text: str, source: str, error: tomllib.TOMLDecodeError) -> BadRule:
     lines = text.splitlines()
     line = lines[int(number[1]) - 1] if number and int(number[1]) <= len(lines) else ""
     return BadRule(f"{source} is not valid TOML: {error}", re.split(r"[\s=.]", line.strip(" [{"))[0])
-
-
-@dataclass(frozen=True)
-class LateStep:
-    """The credit for late work up to a time.
-
-    `until` is counted from the due date. `credit` is in percent of the points.
-    """
-
-    until: timedelta
-    credit: float
 
 
 class Table:

@@ -21,10 +21,11 @@ from distributed.client import Future as DaskFuture
 from distributed.scheduler import KilledWorker
 
 from ...errors import UserError
+from ...messages.reasons import make_reason
 from ..course import hidden_cases
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
-from ..submission.pipeline import GradedSubmission, Result, grade_submission, prepare
-from ..summary import printable
+from ..submission.pipeline import GradedSubmission, Result, State, grade_submission, prepare
+from ..terminal import printable
 from .packing import PackedSubmission, pack
 from .version import versions
 from .worker_task import SealedAssignment, WrongVersion, grade_batch
@@ -130,7 +131,9 @@ class DaskExecutor(Executor):
                 return
             why = f"workers that graded it died, the last one {killed.last_worker.address}: grade it on one machine"
             student = tasks[0].packed.student
-            tasks[0].future.set_result(GradedSubmission(Result(student, "failed", reasons=[why])))
+            tasks[0].future.set_result(
+                GradedSubmission(Result(student, State.FAILED, reasons=[make_reason("text", text=why)]))
+            )
         except WrongVersion as wrong:
             address, why = wrong.args
             if address not in self._refused:

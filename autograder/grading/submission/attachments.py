@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...language import quantity
-from ..course.folders import RECORD
+from ...messages.reasons import make_reason
+from ..course.folders import GRADING_RECORD
 from .sanitize import Unreadable, load
 
 MOST_FILES, LARGEST = 200, 20 << 20  # files other than notebooks, and their total bytes
@@ -110,7 +111,7 @@ def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         for entry in entries:
             path = f"{prefix}{entry.name}"
-            if path == RECORD or any(fnmatch.fnmatch(entry.name, pattern) for pattern in ignore):
+            if path == GRADING_RECORD or any(fnmatch.fnmatch(entry.name, pattern) for pattern in ignore):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 left.append(f"{path}/")
@@ -127,7 +128,7 @@ def refuse_linked_notebook(submitted: Path, name: str) -> None:
     """
     for path in (submitted / f"{name}.ipynb", submitted, submitted.parent):
         if path.is_symlink():
-            raise Unreadable(f"{name}.ipynb cannot be opened: {path} is a link")
+            raise Unreadable(make_reason("cannot_open", name=f"{name}.ipynb", why=f"{path} is a link"))
 
 
 def remove_copies(submitted: Path, copied: Path, source: Path) -> list[str]:

@@ -1,10 +1,8 @@
-"""Consequences of a child that ended early: outputs, verdicts, reasons.
-
-In this module, `why` is the cause in `student_process.Ended`: "time", "memory",
-"disk", "died" or "nonsense".
-"""
+"""Endings of a child, and their consequences: outputs and verdicts."""
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 from nbformat.notebooknode import NotebookNode
 
@@ -15,16 +13,18 @@ from ...language import Note
 from ...messages.cards import message
 from .outputs import output
 
-REASONS = {
-    "time": "ran too long",
-    "memory": "took too much memory",
-    "disk": "wrote too much to the disk",
-    "died": "its process ended",
-    "nonsense": "its process sent an unexpected message",
-}
+
+class Ending(StrEnum):
+    """The causes for which a child ended early, as in `student_process.Ended`."""
+
+    TIME = "time"
+    MEMORY = "memory"
+    DISK = "disk"
+    DIED = "died"
+    NONSENSE = "nonsense"  # it sent an unexpected message
 
 
-def stopped_output(why: str, language: str | None) -> NotebookNode:
+def stopped_output(why: Ending, language: str | None) -> NotebookNode:
     """Return the error to show as the output of a cell that was not run.
 
     Without an error nbgrader would give full points to the cell. If `language` is None, the text is in English and
@@ -34,6 +34,6 @@ def stopped_output(why: str, language: str | None) -> NotebookNode:
     return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
 
 
-def unreached_verdict(exercise: Exercise, why: str) -> Verdict:
+def unreached_verdict(exercise: Exercise, why: Ending) -> Verdict:
     """Return the verdict on an answer that was not checked: no points, and a note on the cause."""
     return unobserved(exercise, "not yet", Note(f"run.{why}", {}))

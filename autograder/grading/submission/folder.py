@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbgrader.utils import parse_utc
 
-from ..course.gradebook import ReleasedNotebook
+from ...language import Note
+from ...messages.reasons import describe_reason, make_reason
+from ..course.release import ReleasedNotebooks
+from ..course.remarks import Reasons
 from .attachments import TIMESTAMP, Extras, find_extras
 from .notebook_choice import choose
 
 _LONGEST = 200  # bytes of timestamp.txt
 _FIRST_YEAR = 2000  # an earlier time is from a clock that was not set
-_NO_TIME = "no time of submission, so nobody knows whether it was late"
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,14 @@ class HandedIn:
     """The content of a submission's folder, and reasons for a review.
 
     `raw` maps released names to the contents of notebook files. `renamed` maps released names to submitted paths, for
-    notebooks that the student renamed. `extras` holds the other files. `timestamp` is the time of submission. `reasons`
-    maps released names to reasons. The key "" holds the reasons about the whole submission.
+    notebooks that the student renamed. `extras` holds the other files. `timestamp` is the time of submission.
     """
 
     raw: dict[str, bytes]
     renamed: dict[str, str]
     extras: Extras
     timestamp: str | None
-    reasons: dict[str, list[str]]
+    reasons: Reasons
     notes: list[str]
     points: dict[str, dict[str, float]]  # maximum points by notebook and graded cell
 
@@ -44,22 +45,21 @@ class HandedIn:
         If the hash is the same as before, the submission need not be graded again.
         """
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
-        parts.append(repr((self.timestamp, self.reasons[""], self.points)).encode())
+        said = {name: [describe_reason(each).en for each in reasons] for name, reasons in self.reasons.items()}
+        parts.append(repr((self.timestamp, said[""], self.points)).encode())
         for path, data in sorted(self.extras.files.items()):
             parts += [os.fsencode(path), data] if path != TIMESTAMP else []
-        others = {name: reasons for name, reasons in self.reasons.items() if name}
+        others = {name: reasons for name, reasons in said.items() if name}
         if others or self.notes:
             parts.append(repr((others, self.notes)).encode())
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def read_submission(
-    folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool
-) -> HandedIn:
+def read_submission(folder: Path, released: ReleasedNotebooks, ignore: Sequence[str], due: bool) -> HandedIn:
     """Read a submission's notebooks, and its other files.
 
-    Files that match one of nbgrader's patterns `ignore` are left out. `released` maps released names to notebooks.
-    `due` tells whether the assignment has a due date. If `due` is True, a missing timestamp is a reason for a review.
+    Files that match one of nbgrader's patterns `ignore` are left out. `due` tells whether the assignment has a due
+    date. If `due` is True, a missing timestamp is a reason for a review.
     Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)
@@ -75,13 +75,13 @@ def read_submission(
     return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes, points)
 
 
-def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
+def _timestamp(path: Path, due: bool) -> tuple[str | None, list[Note]]:
     """Return the text of the file timestamp.txt, and a list of reasons for a review.
 
     The text is None if the file holds no valid time. The list then holds a reason. If the assignment has no due date
     (`due` is False), a missing time is no reason.
     """
-    unknown = [_NO_TIME] if due else []
+    unknown = [make_reason("no_time")] if due else []
     try:
         if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > _LONGEST:
             raise ValueError
@@ -92,4 +92,4 @@ def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
     except FileNotFoundError:
         return None, unknown
     except (OSError, ValueError, OverflowError):
-        return None, ["timestamp.txt holds no time, so nobody knows whether it was late"]
+        return None, [make_reason("bad_time")]

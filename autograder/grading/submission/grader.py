@@ -21,6 +21,8 @@ from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
 from ..course import hidden_cases as hidden
+from ..course.assignment_files import EncodedFiles
+from ..course.release import ReleasedCells
 from ..limits import FULL, Limits
 from ..sandbox.engine import Engine
 from ..sandbox.fork_server_process import ForkServerProcess
@@ -28,9 +30,9 @@ from ..sandbox.restarting_engine import RestartingEngine
 from ..sandbox.student_process import Ended
 from ..sandbox.walls import strongest
 from ..shared_lock import SharedLock
+from .dead_process import Ending
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
-from .sanitize import Released
 from .self_test import grade_solution, warm_up
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
@@ -40,15 +42,15 @@ _INTERRUPTED = "a process ended while the course's own solution was graded, so n
 class Job:
     """The data that all submissions of one released notebook share.
 
-    `course` is the course folder, `name` the notebook's name. `released` maps grade ids to the released cells. `files`
-    maps relative paths of the assignment's own files to contents in base64. `expected` maps exercises to expected
-    results that were computed elsewhere; if it is None, they are computed on first use, as the lesson is.
+    `course` is the course folder, `name` the notebook's name. `files` are the assignment's own. `expected` maps
+    exercises to expected results that were computed elsewhere; if it is None, they are computed on first use, as the
+    lesson is.
     """
 
     course: Path
     name: str
-    released: dict[str, Released]
-    files: dict[str, str]
+    released: ReleasedCells
+    files: EncodedFiles
     expected: dict[str, Expected] | None = None
 
     @cached_property
@@ -123,10 +125,10 @@ class Grader:
             else:
                 self._tested[job] = engine
 
-    def run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
+    def run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles) -> Outcome:
         """Run a sanitized notebook and return the outcome. Outputs are written into the notebook.
 
-        `beside` maps relative paths of the student's own files to contents in base64.
+        `beside` are the student's own files.
         If the child died, the notebook is run once more. If the fork server died, the notebook is run again, until no
         engine can be started. If the notebook ran out of time on a busy machine, it is run again, alone.
         Raises the same exceptions as `prepare`.
@@ -138,16 +140,16 @@ class Grader:
                 outcome = self._run(job, notebook, beside)
         return outcome
 
-    def _run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
+    def _run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles) -> Outcome:
         """Run a notebook. If its child or the fork server died, run the notebook again."""
         tries = 2
         while True:
             engine = self.prepare(job)
             outcome = run_notebook(engine, notebook, job.judge, job.files, beside)
-            if outcome.ended == "died" and self._engine.lost(engine):
+            if outcome.ended is Ending.DIED and self._engine.lost(engine):
                 continue
             tries -= 1
-            if outcome.ended != "died" or not tries:
+            if outcome.ended is not Ending.DIED or not tries:
                 return outcome
 
 

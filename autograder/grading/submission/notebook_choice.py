@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..course.gradebook import ReleasedNotebook
+from ...language import Note
+from ...messages.reasons import make_reason
+from ..course.release import ReleasedNotebook, ReleasedNotebooks
+from ..course.remarks import Reasons
 from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
 from .unchanged_answers import answers_of, has_cells_of
@@ -19,12 +22,12 @@ class Choice:
     """The notebooks to grade.
 
     All fields but `notes` are dicts whose keys are released names. `raw` holds the contents of the notebook files.
-    `renamed` holds submitted paths, for notebooks that the student renamed. `reasons` holds reasons for a review.
+    `renamed` holds submitted paths, for notebooks that the student renamed.
     """
 
     raw: dict[str, bytes] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, list[str]] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -41,12 +44,12 @@ class _Candidate:
         return printable(self.path)
 
 
-def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequence[str]) -> Choice:
+def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str]) -> Choice:
     """Choose the notebooks to grade in a submission's `folder`.
 
-    `released` maps released names to notebooks. `there` are the relative paths of the submitted notebooks. A submitted
-    notebook with the released name is preferred. If the preferred notebook has no answers, another notebook with
-    answers is chosen. Two notebooks with different answers are a reason for a review.
+    `there` are the relative paths of the submitted notebooks. A submitted notebook with the released name is preferred.
+    If the preferred notebook has no answers, another notebook with answers is chosen. Two notebooks with different
+    answers are a reason for a review.
     Raises Unreadable if no notebook can be graded; the message names each notebook.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}
@@ -62,13 +65,16 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
         done.notes += [f"not graded: {printable(path)} ({reason})" for path, reason in why.items()]
     if not done.raw:
         expected = ", ".join(f"{name}.ipynb" for name in released)
+        where = {"folder": str(folder), "expected": expected}
+        if not done.notes:
+            raise Unreadable(make_reason("no_notebook", **where))
         found = "; ".join(note.removeprefix("not graded: ") for note in done.notes)
-        raise Unreadable(f"no notebook in {folder}: expected {expected}" + (f"; there is {found}" if found else ""))
+        raise Unreadable(make_reason("no_notebook_but", **where, found=found))
     return done
 
 
 def _candidates(
-    folder: Path, released: Mapping[str, ReleasedNotebook], others: Sequence[str]
+    folder: Path, released: ReleasedNotebooks, others: Sequence[str]
 ) -> tuple[dict[str, list[_Candidate]], dict[str, str]]:
     """Find the released notebook from which each renamed notebook was made.
 
@@ -107,7 +113,7 @@ def _choose_one(
     there is no candidate at all, `done` is not changed.
     Raises Unreadable if the only notebook cannot be read.
     """
-    candidates, reasons = list(others), []
+    candidates, reasons = list(others), list[Note]()
     if exact is not None:
         try:
             data = load(exact)
@@ -116,7 +122,7 @@ def _choose_one(
         except Unreadable as error:
             if not others:
                 raise
-            reasons.append(str(error))
+            reasons.append(error.reason)
     if not candidates:
         return
     first = candidates[0]
@@ -124,7 +130,7 @@ def _choose_one(
     different = [each for each in candidates if each.answers and each.answers != taken.answers]
     if different:
         rest = ", ".join(each.name for each in different)
-        reasons.append(f"more than one notebook with answers: {taken.name} was graded, not {rest}")
+        reasons.append(make_reason("several", taken=taken.name, rest=rest))
     if taken.path != f"{name}.ipynb":
         blank = f", as {name}.ipynb has no answers" if exact is not None and not reasons else ""
         done.notes.append(f"graded: {taken.name}{blank}")

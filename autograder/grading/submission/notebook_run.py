@@ -16,11 +16,13 @@ from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
+from ...messages.reasons import make_reason
+from ..course.assignment_files import EncodedFiles
 from ..sandbox.engine import Engine
 from ..sandbox.pipelined_requests import PipelinedRequests
 from ..sandbox.run_codec import unpack_note
 from ..sandbox.student_process import Ended
-from .dead_process import stopped_output, unreached_verdict
+from .dead_process import Ending, stopped_output, unreached_verdict
 from .judgement import Judgement, LessonJudge, explain_import, missing_module
 from .outputs import OutputBudget, safe_outputs
 
@@ -32,14 +34,14 @@ _BUSY = 0.25  # fraction of a submission's time without a processor, above which
 class Outcome:
     """The outcome of running one notebook.
 
-    `verdicts` maps exercise names to verdicts. `flags` are sentences on tampering, `notes` are sentences on other
-    incidents in cells. If the child ended early, `ended` is the cause `why` in `student_process.Ended`.
+    `verdicts` maps exercise names to verdicts. `flags` are reasons for a review because of tampering, `notes` are
+    sentences on other incidents in cells. If the child ended early, `ended` is the cause.
     """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    flags: list[str] = field(default_factory=list)
+    flags: list[Note] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    ended: str | None = None
+    ended: Ending | None = None
     seconds: float = 0.0
     waited: float = 0.0  # part of `seconds` in which other processes had the child's processor
     late: bool = False  # a cell or a check exceeded its time limit
@@ -50,20 +52,20 @@ class Outcome:
 
         A machine is busy if the child has waited too long for a processor.
         """
-        return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
+        return (self.late or self.ended is Ending.TIME) and self.waited > self.seconds * _BUSY
 
 
 def run_notebook(
     engine: Engine,
     notebook: NotebookNode,
     judge: LessonJudge | None,
-    files: dict[str, str],
-    beside: dict[str, str] | None = None,
+    files: EncodedFiles,
+    beside: EncodedFiles | None = None,
 ) -> Outcome:
     """Run the sanitized `notebook` in a child, and write outputs into the notebook.
 
     Verdicts are among the outputs. `judge` judges the lesson's answers. If the notebook has no lesson, `judge` is None.
-    `files` are the assignment's own files, `beside` the student's. Both map relative paths to contents in base64.
+    `files` are the assignment's own files, `beside` the student's.
     Raises CannotIsolate if the kernel refuses isolation. A submission cannot cause any other exception.
     """
     return _Run(engine, notebook, judge, files, beside or {}).run()
@@ -98,8 +100,8 @@ class _Run:
         engine: Engine,
         notebook: NotebookNode,
         judge: LessonJudge | None,
-        files: dict[str, str],
-        beside: dict[str, str],
+        files: EncodedFiles,
+        beside: EncodedFiles,
     ) -> None:
         self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
         # The assignment's own files take precedence over the student's.
@@ -119,7 +121,7 @@ class _Run:
         try:
             child = PipelinedRequests(self._engine.fork(), [None if name else cell.source for cell, name in cells])
         except Ended as ended:
-            self._outcome.ended = ended.why
+            self._outcome.ended = Ending(ended.why)
             child = None
         try:
             if child:
@@ -130,7 +132,7 @@ class _Run:
                     self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
-                    self._outcome.ended = "time"
+                    self._outcome.ended = Ending.TIME
                 cell.execution_count = number
                 if name and child:
                     child.skip()
@@ -143,7 +145,7 @@ class _Run:
             for cell, name, number in last:
                 cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
             if child:
-                self._tampered(child, "at the end")  # also covers checks that earned nothing
+                self._tampered(child)  # also covers checks that earned nothing
         finally:
             if child:
                 self._outcome.waited = child.waited()
@@ -171,12 +173,12 @@ class _Run:
             answer = ask()
             self._note_refused(answer.get("refused"))
             if "tampered" in answer:
-                self._flag(str(answer["tampered"])[:80])
+                self._flag(make_reason("text", text=str(answer["tampered"])[:80]))
             return answer
         except Ended as ended:
-            self._outcome.ended = ended.why
-            if ended.why == "nonsense":
-                self._flag("its process sent data that is not a message of the sandbox")
+            self._outcome.ended = Ending(ended.why)
+            if self._outcome.ended is Ending.NONSENSE:
+                self._flag(make_reason("no_message"))
             return None
 
     def _note_refused(self, refused: Any) -> None:
@@ -192,7 +194,7 @@ class _Run:
         if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
             self._outcome.notes.append(note)
 
-    def _flag(self, what: str) -> None:
+    def _flag(self, what: Note) -> None:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
@@ -206,7 +208,7 @@ class _Run:
         if answer is None:
             # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
-            return [stopped_output(self._outcome.ended or "died", self._language)] if told else []
+            return [stopped_output(self._outcome.ended or Ending.DIED, self._language)] if told else []
         outputs = safe_outputs(answer.get("outputs"), number, self._room)
         if any(output.get("ename") == TimeIsUp.__name__ for output in outputs):
             self._outcome.late = True
@@ -246,7 +248,7 @@ class _Run:
 
     def _unreached(self, exercise: Exercise) -> Judgement:
         """Return a judgement without points, because the child ended before the answer was observed."""
-        return Judgement(unreached_verdict(exercise, self._outcome.ended or "died"))
+        return Judgement(unreached_verdict(exercise, self._outcome.ended or Ending.DIED))
 
     def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
         """Return the judgement on `answer`, the child's answer to the request `observe`.
@@ -264,7 +266,7 @@ class _Run:
                 return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
             return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
         except Exception as error:  # any exception that a forged message can cause
-            self._flag(f"{exercise.name}: the result of the probe was malformed ({type(error).__name__})")
+            self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
     def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
@@ -279,11 +281,11 @@ class _Run:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
-    def _tampered(self, child: PipelinedRequests, when: str) -> str | None:
+    def _tampered(self, child: PipelinedRequests, name: str | None = None) -> str | None:
         """Return a text with the names of the objects that were tampered with in the child, or None.
 
-        If there are any, a sentence with these names is added to the outcome's `flags`. The sentence begins with
-        `when`.
+        If there are any, a reason with these names is added to the outcome's `flags`. `name` is that of the exercise
+        that was just checked, or None at the end of the run.
         """
         said = self._guarded(lambda: child.ask_and_go_on("guard"))
         if said is None:
@@ -293,5 +295,5 @@ class _Run:
             return None
         named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []
         what = ", ".join(named[:5]) or "?"
-        self._flag(f"{when}: replaced or left on: {what}")
+        self._flag(make_reason("replaced", name=name, what=what) if name else make_reason("replaced_at_end", what=what))
         return what

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
 from ...errors import UserError
-from ..course.assignment_files import encoded
+from ...language import Note
+from ...messages.reasons import describe_reason, make_reason
+from ..course.assignment_files import EncodedFiles, encoded
 from ..course.folders import describe_error
-from ..course.gradebook import ReleasedNotebook
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
+from ..course.release import ReleasedNotebook
 from ..course.remarks import Remarks
 from ..sandbox.garbage import gc_frozen
 from ..sandbox.libc import CannotIsolate
+from .dead_process import Ending
 from .folder import read_submission
 from .grader import Job, process_grader
 from .outputs import LimitOutput
@@ -23,27 +28,38 @@ from .sanitize import Sanitized, Unreadable, parse, sanitize
 from .scores import NotebookScores, scores_of
 
 
+class State(StrEnum):
+    """The outcomes of grading a submission."""
+
+    GRADED = "graded"
+    FLAGGED = "flagged"  # graded, but needs a review
+    FAILED = "failed"  # not graded
+    UPDATED = "updated"  # as unchanged, but with another late penalty
+    UNCHANGED = "unchanged"  # graded before, and the files have not changed since
+
+
 @dataclass
 class Result:
     """The outcome of grading one submission.
 
     `reasons` tell why a review is needed, or why grading failed. `seconds` is the duration of the run. `mistakes` maps
-    exercise names to the names of recognised mistakes.
-    `state` is one of:
-    - "graded";
-    - "flagged": graded, but needs a review;
-    - "failed": not graded;
-    - "unchanged": graded before, and the files have not changed since;
-    - "updated": as "unchanged", but with another late penalty.
-    """
+    exercise names to the names of recognised mistakes."""
 
     student: str
-    state: str
+    state: State
     score: float | None = None
-    reasons: list[str] = field(default_factory=list)
+    reasons: list[Note] = field(default_factory=list)
     seconds: float = 0.0
     mistakes: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # remarks that need no review
+
+    @property
+    def said(self) -> list[str]:
+        """The reasons as English sentences."""
+        return [describe_reason(each).en for each in self.reasons]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "reasons": self.said}
 
 
 @dataclass
@@ -77,39 +93,62 @@ def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:
     """Grade the submission in `folder` in this process, and write nothing.
 
-    If the submission cannot be graded, the result has the state "failed" and a reason. Parameters and return value can
+    If the submission cannot be graded, the result has the state `FAILED` and a reason. Parameters and return value can
     be pickled.
     """
     student = folder.parent.name
     try:
-        return _grade(course, assignment, student, folder)
-    except (Unreadable, UserError) as error:
-        why = str(error)
+        return run_submission(course, assignment, folder)
+    except Unreadable as error:
+        why = error.reason
+    except UserError as error:
+        why = make_reason("text", text=str(error))
     except OSError as error:
-        why = describe_error(error, folder)
+        why = make_reason("text", text=describe_error(error, folder))
     except CannotIsolate as error:
-        why = f"its process could not be isolated: {error}"
+        why = make_reason("not_isolated", why=str(error))
     except Exception as error:  # a bug of the grader, but only in this submission: the others are graded
         why = fault(error)
-    return GradedSubmission(Result(student, "failed", reasons=[why]))
+    return GradedSubmission(Result(student, State.FAILED, reasons=[why]))
 
 
-def _grade(course: CourseSnapshot, assignment: AssignmentSnapshot, student: str, folder: Path) -> GradedSubmission:
-    """Read a submission from `folder`, and run each of its notebooks."""
+def run_submission(
+    course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path, only: str | None = None
+) -> GradedSubmission:
+    """Read a submission from `folder`, and run its notebooks, or the notebook `only`.
+
+    Raises Unreadable if the submission cannot be graded, UserError if nothing can, CannotIsolate if the kernel refuses
+    isolation.
+    """
     found = read_submission(folder, assignment.released, course.ignore, assignment.due)
     remarks = Remarks(found.reasons, found.notes)
     graded = GradedSubmission(
-        Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
+        Result(folder.parent.name, State.GRADED),
+        found.digest,
+        found.timestamp,
+        found.extras.files,
+        remarks,
+        found.renamed,
     )
     beside = encoded(found.extras.own)
-    clean = {name: _clean(name, data, assignment.released[name]) for name, data in found.raw.items()}
+    wanted = [name for name in found.raw if only in (None, name)]
+    clean = {name: _clean(name, found.raw[name], assignment.released[name]) for name in wanted}
     del found  # a notebook may be large, and running takes a while
     for name, notebook in clean.items():
         _run_notebook(graded, course, assignment, name, notebook, beside)
     graded.result.reasons, graded.result.notes = remarks.everything, remarks.notes
     if graded.result.reasons:
-        graded.result.state = "flagged"
+        graded.result.state = State.FLAGGED
     return graded
+
+
+def clean_notebook(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path, name: str) -> Sanitized:
+    """Return the sanitized notebook of a submission. `name` is its released name.
+
+    Raises Unreadable if the submission cannot be graded.
+    """
+    found = read_submission(folder, assignment.released, course.ignore, assignment.due)
+    return _clean(name, found.raw[name], assignment.released[name])
 
 
 def _clean(name: str, data: bytes, released: ReleasedNotebook) -> Sanitized:
@@ -117,11 +156,8 @@ def _clean(name: str, data: bytes, released: ReleasedNotebook) -> Sanitized:
 
     `name` is the notebook's released name. Raises Unreadable if the notebook is invalid.
     """
-    raw = parse(data, f"{name}.ipynb")
-    try:
-        return sanitize(raw, released.cells, released.kernel)
-    except Unreadable as error:
-        raise Unreadable(f"{name}.ipynb has {error}") from error
+    file = f"{name}.ipynb"
+    return sanitize(parse(data, file), released.cells, released.kernel, file)
 
 
 def _run_notebook(
@@ -130,16 +166,15 @@ def _run_notebook(
     assignment: AssignmentSnapshot,
     name: str,
     clean: Sanitized,
-    beside: dict[str, str],
+    beside: EncodedFiles,
 ) -> None:
     """Run one sanitized notebook (`clean`), and add scores and remarks to `graded`.
 
-    `name` is the notebook's released name. `beside` maps relative paths of the student's own files to contents in
-    base64.
+    `name` is the notebook's released name. `beside` are the student's own files.
     """
     job = _job(course, assignment, name)
     outcome = process_grader(course.limits, course.isolation).run(job, clean.notebook, beside)
-    if outcome.ended == "died":
+    if outcome.ended is Ending.DIED:
         graded.digest = ""  # the machine may be at fault: the next run tries again
     limited, _ = LimitOutput(config=course.output).preprocess(clean.notebook, {})
     graded.notebooks[name] = limited
@@ -161,6 +196,6 @@ def _job(course: CourseSnapshot, assignment: AssignmentSnapshot, name: str) -> J
     return _jobs.setdefault(key, Job(course.root, name, cells, assignment.files, expected))
 
 
-def fault(error: Exception) -> str:
-    """Return the sentence for an instructor if grading failed because of a bug in the grader."""
-    return f"our error, please report it: {type(error).__name__}: {error}"
+def fault(error: Exception) -> Note:
+    """Return the reason for an instructor if grading failed because of a bug in the grader."""
+    return make_reason("our_error", error=f"{type(error).__name__}: {error}")

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from .dead_process import REASONS
+from ...language import Note
+from ...messages.reasons import make_reason
+from ..course.release import ReleasedCells
 from .notebook_run import Outcome
-from .sanitize import Released, Sanitized
+from .sanitize import Sanitized
 
 
-def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[str]:
-    """Return sentences that ask for a review because graded cells were deleted or copied.
+def list_changes(clean: Sanitized, released: ReleasedCells) -> list[Note]:
+    """Return reasons for a review because graded cells were deleted or copied.
 
-    The list is empty if no review is needed. `clean` is the sanitized notebook. `released` maps grade ids to the
-    released cells.
+    The list is empty if no review is needed. `clean` is the sanitized notebook.
     """
-    restored = [f"deleted and put back: {name}" for name in clean.restored]
-    deleted = [f"deleted: {name}" for name in clean.missing if released[name].points is not None]
-    return [*deleted, *restored, *(f"there more than once, the last one counts: {name}" for name in clean.repeated)]
+    deleted = [name for name in clean.missing if released[name].points is not None]
+    changes = {"deleted": deleted, "put_back": clean.restored, "repeated": clean.repeated}
+    return [make_reason(id, cell=name) for id, names in changes.items() for name in names]
 
 
-def list_incidents(outcome: Outcome) -> list[str]:
-    """Return sentences that ask for a review because of incidents in the run of a notebook.
+def list_incidents(outcome: Outcome) -> list[Note]:
+    """Return reasons for a review because of incidents in the run of a notebook.
 
     The list is empty if no review is needed.
     """
     faults = [name for name, verdict in outcome.verdicts.items() if verdict.state == "our error"]
-    untold = [name for name in faults if not any(name in flag for flag in outcome.flags)]
-    ended = [REASONS[outcome.ended]] if outcome.ended else []
-    return [*outcome.flags, *(f"the checker failed on {name}" for name in untold), *ended]
+    told = {flag.parameters.get("name") for flag in outcome.flags}
+    ended = [make_reason(f"ended.{outcome.ended}")] if outcome.ended else []
+    return [*outcome.flags, *(make_reason("checker_failed", name=name) for name in faults if name not in told), *ended]

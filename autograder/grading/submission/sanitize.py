@@ -21,8 +21,10 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ...authoring.source import CHECK
-from ...grade_ids import find_lost
-from ...language import LANGUAGES
+from ...grade_ids import CellKind, GradeId, find_lost
+from ...language import LANGUAGES, Note
+from ...messages.reasons import describe_reason, make_reason
+from ..course.release import Released, ReleasedCells
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
@@ -33,35 +35,15 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 class Unreadable(Exception):
     """An error about a submission that cannot be graded.
 
-    The message tells an instructor why.
+    `reason` tells an instructor why. As text, the error is the reason in English.
     """
 
+    def __init__(self, reason: Note) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
-@dataclass(frozen=True)
-class Released:
-    """A cell of a released notebook, as stored in the gradebook."""
-
-    cell_type: str
-    source: str
-    checksum: str | None
-    locked: bool
-    points: float | None = None  # of a graded cell
-    solution: bool = False
-    task: bool = False
-
-    def metadata(self, name: str) -> dict[str, Any]:
-        """Return nbgrader's metadata of this cell. `name` is the cell's grade id."""
-        kept = {
-            "grade_id": name,
-            "schema_version": 3,
-            "grade": self.points is not None and not self.task,
-            "solution": self.solution,
-            "locked": self.locked,
-            "task": self.task,
-            "checksum": self.checksum,
-            "cell_type": self.cell_type,
-        }
-        return kept if self.points is None else {**kept, "points": self.points}
+    def __str__(self) -> str:
+        return describe_reason(self.reason).en
 
 
 @dataclass
@@ -95,19 +77,21 @@ def load(path: Path, largest: int = LARGEST) -> bytes:
         # Follow no link out of the submission, and do not block on a pipe.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
-        raise Unreadable(f"{path.name} cannot be opened: {why}") from error
+        if error.errno == errno.ELOOP:
+            raise Unreadable(make_reason("link", name=path.name)) from error
+        raise Unreadable(make_reason("cannot_open", name=path.name, why=error.strerror)) from error
     # Not `os.fdopen`: for a folder it raises without closing the descriptor.
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Unreadable(f"{path.name} is no regular file")
+            raise Unreadable(make_reason("not_regular", name=path.name))
         if status.st_size > largest:
-            raise Unreadable(f"{path.name} has {status.st_size >> 20} MB; at most {largest >> 20} MB are read")
+            size, most = status.st_size >> 20, largest >> 20
+            raise Unreadable(make_reason("large_file", name=path.name, size=size, most=most))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(largest)
     except OSError as error:
-        raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from error
+        raise Unreadable(make_reason("cannot_read", name=path.name, why=error.strerror)) from error
     finally:
         os.close(descriptor)
 
@@ -119,28 +103,28 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     notebook is invalid.
     """
     if not data.strip():
-        raise Unreadable(f"{name} is empty")
+        raise Unreadable(make_reason("empty", name=name))
     if data.startswith(b"PK\x03\x04"):
-        raise Unreadable(f"{name} is no notebook but a zip archive: unpack it into the student's folder")
+        raise Unreadable(make_reason("zip", name=name))
     try:
         raw = json.loads(data)
     except RecursionError as error:
-        raise Unreadable(f"{name} is no notebook: its JSON is nested too deeply") from error
+        raise Unreadable(make_reason("nested", name=name)) from error
     except ValueError as error:
         if _is_cut_off(data, error):
-            why = "the file is cut off, so it was not saved or uploaded whole: ask the student for the whole file"
-            raise Unreadable(f"{name} is no notebook: {why}") from error
-        raise Unreadable(f"{name} is no notebook: {error}") from error
+            raise Unreadable(make_reason("cut_off", name=name)) from error
+        raise Unreadable(make_reason("no_json", name=name, why=str(error))) from error
     if not isinstance(raw, dict):
-        raise Unreadable(f"{name} is no notebook: its JSON is no object")
+        raise Unreadable(make_reason("no_object", name=name))
     if raw.get("nbformat") in (2, 3):
         raw = _upgraded(raw, name)
     if raw.get("nbformat") != 4:
         said = raw.get("nbformat")
-        what = f"notebook format {said}"[:40] if isinstance(said, int) else "no number of a notebook format"
-        raise Unreadable(f"{name} has {what}; 4 is needed")
+        if not isinstance(said, int):
+            raise Unreadable(make_reason("no_format", name=name))
+        raise Unreadable(make_reason("wrong_format", name=name, number=str(said)[:24]))
     if not isinstance(raw.get("cells"), list):
-        raise Unreadable(f"{name} has no list of cells")
+        raise Unreadable(make_reason("no_cells", name=name))
     notebook: dict[str, Any] = raw
     return notebook
 
@@ -160,27 +144,37 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
     try:
         return dict(nbformat.convert(nbformat.from_dict(raw), 4))
     except Exception as error:  # an invalid notebook of format 2 or 3
-        raise Unreadable(f"{name} cannot be converted from notebook format {raw['nbformat']}") from error
+        raise Unreadable(make_reason("not_converted", name=name, number=raw["nbformat"])) from error
 
 
-def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
+def sanitize(
+    raw: Mapping[str, Any],
+    released: ReleasedCells,
+    kernel: Mapping[str, Any] | None,
+    name: str = "the notebook",
+) -> Sanitized:
     """Rebuild a submitted notebook: the student's sources, everything else as released.
 
-    `raw` is the notebook's JSON in format 4. `released` maps grade ids to the released cells. `kernel` is the
-    kernelspec of the released notebook, or None.
+    `raw` is the notebook's JSON in format 4. `kernel` is the kernelspec of the released notebook, or None. `name` is
+    the file name in error messages.
     Raises Unreadable if the notebook is too large to run.
     """
     cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
     sources = [source_of(cell) for cell in cells]
-    if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
-        raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
+    length = sum(map(len, sources))
+    if len(cells) > _MOST_CELLS or length > _MOST_TEXT:
+        raise Unreadable(make_reason("large_notebook", name=name, cells=len(cells), count=f"{length:,}"))
     names = grade_ids_of(cells, released)
     last = {name: index for index, name in enumerate(names) if name in released}
     done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
     # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
-    checks = {f"answer-{name.removeprefix('check-')}": name for name in done.missing if _is_check(name, released[name])}
+    checks: dict[str, str] = {
+        GradeId.of(CellKind.ANSWER, GradeId(name).exercise): name
+        for name in done.missing
+        if _is_check(name, released[name])
+    }
     ids: set[str] = set()
     for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
         known = released.get(name) if last.get(name) == index else None
@@ -204,7 +198,7 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
 def _is_check(name: str, cell: Released) -> bool:
     """Return whether a released cell is the graded check of one answer. `name` is the cell's grade id."""
     graded = cell.points is not None and cell.locked and not cell.solution
-    return graded and name.startswith("check-") and bool(CHECK.search(cell.source))
+    return graded and GradeId(name).kind is CellKind.CHECK and bool(CHECK.search(cell.source))
 
 
 def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:
@@ -250,11 +244,10 @@ def grade_id_of(cell: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def grade_ids_of(cells: Sequence[Mapping[str, Any]], released: Mapping[str, Released]) -> list[str]:
+def grade_ids_of(cells: Sequence[Mapping[str, Any]], released: ReleasedCells) -> list[str]:
     """Return the grade id of each submitted cell, or an empty text for a cell that has none.
 
-    A released cell that has lost its metadata is recognised by its source. `released` maps grade ids to the released
-    cells.
+    A released cell that has lost its metadata is recognised by its source.
     """
     names = [grade_id_of(cell) for cell in cells]
     lost = find_lost(

@@ -12,21 +12,24 @@ from ...authoring.notebooks import OneLanguage, settings, source_notebook, stude
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import UserError
+from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES
+from ...messages.reasons import describe_reason
+from ..course.assignment_files import EncodedFiles
+from ..course.release import ReleasedCells
 from ..sandbox.engine import Engine
 from ..sandbox.run_codec import Rehearsal
 from .judgement import LessonJudge
 from .notebook_run import run_notebook
-from .sanitize import Released, sanitize
+from .sanitize import sanitize
 
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
-def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
+def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: EncodedFiles) -> None:
     """Let the fork server run a rehearsal of a lesson, for children that are forked later.
 
-    `known` maps exercise names to exercises. `files` maps relative paths of the assignment's files to contents in
-    base64.
+    `known` maps exercise names to exercises. `files` are the assignment's.
     Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the fork server ends.
     """
     source, path = source_notebook(lesson, known), exercises.lesson_path(exercises.PACKAGED, lesson.name)
@@ -41,11 +44,10 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
         engine.rehearse(Rehearsal("", notebooks=plain, imports=imports))
 
 
-def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Released], files: dict[str, str]) -> None:
+def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, files: EncodedFiles) -> None:
     """Grade a lesson's notebook with the solutions, like a submission.
 
-    `released` maps grade ids to the released cells. `files` maps relative paths of the assignment's files to contents
-    in base64.
+    `files` are the assignment's.
     Raises UserError if the notebook does not get all points.
     """
     answers = judge.answers
@@ -54,10 +56,11 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Relea
     wrong = [
         f"{name}: {verdict.text('en')}"
         for name, verdict in outcome.verdicts.items()
-        if verdict.state != "passed" and f"check-{name}" in released
+        if verdict.state != "passed" and GradeId.of(CellKind.CHECK, name) in released
     ]
     if outcome.ended or wrong or outcome.flags:
-        said = "\n".join([*wrong, *outcome.flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
+        flags = [describe_reason(flag).en for flag in outcome.flags]
+        said = "\n".join([*wrong, *flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
         raise UserError(
             f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
             f"nobody's answers were graded:\n{said}"
@@ -85,7 +88,7 @@ def _solved(source: NotebookNode) -> NotebookNode:
     return solved
 
 
-def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[str, str]) -> list[str]:
+def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: EncodedFiles) -> list[str]:
     """Return the names of the modules that a notebook with solutions imports, except the exercises.
 
     The notebook is run in a child to find out.

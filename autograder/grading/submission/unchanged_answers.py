@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .sanitize import Released, grade_id_of, grade_ids_of, source_of
+from ..course.release import ReleasedCells
+from .sanitize import grade_id_of, grade_ids_of, source_of
 
 
 def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
@@ -43,11 +44,8 @@ def _code(notebook: Mapping[str, Any]) -> list[str]:
     return [source_of(cell) for cell in cells]
 
 
-def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> dict[str, str]:
-    """Return a dict from grade id to source, for the answer cells that differ from the release.
-
-    `released` maps grade ids to the released cells.
-    """
+def answers_of(notebook: Mapping[str, Any], released: ReleasedCells) -> dict[str, str]:
+    """Return a dict from grade id to source, for the answer cells that differ from the release."""
     sources = _recognised(notebook, released)
     to_fill_in = {name: cell for name, cell in released.items() if (cell.solution or cell.task) and not cell.locked}
     return {
@@ -57,15 +55,15 @@ def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) ->
     }
 
 
-def has_cells_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> bool:
+def has_cells_of(notebook: Mapping[str, Any], released: ReleasedCells) -> bool:
     """Return whether a notebook has at least half of the cells in `released`.
 
-    It was then made from the release. `released` maps grade ids to the released cells.
+    It was then made from the release.
     """
     return 2 * len(_recognised(notebook, released).keys() & released.keys()) >= max(len(released), 1)
 
 
-def _recognised(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> dict[str, str]:
+def _recognised(notebook: Mapping[str, Any], released: ReleasedCells) -> dict[str, str]:
     """Return a dict from grade id to source, also for cells that have lost their metadata."""
     cells = [cell for cell in notebook["cells"] if isinstance(cell, Mapping)]
     return {name: source_of(cell) for name, cell in zip(grade_ids_of(cells, released), cells) if name}

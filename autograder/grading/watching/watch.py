@@ -13,18 +13,16 @@ from pathlib import Path
 from ...errors import UserError
 from ...language import quantity
 from ..collecting.archive import unpack
-from ..collecting.attempts import AttemptStore
 from ..collecting.collection import Account, Collection
 from ..collecting.counted_attempts import grade_counted, within_limit
+from ..course.course import Course
 from ..course.folders import describe_error, scratch_folder, temporary_sibling
-from ..course.settings import CourseSettings
 from ..feedback.pages import make_pages
 from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
-from ..rules.applied_rules import current_rules
 from ..sandbox.restarting_engine import NoForkServer
-from ..submission.pipeline import Result
-from ..summary import printable
+from ..submission.pipeline import Result, State
+from ..terminal import printable
 from .inbox import Inbox
 
 _TOGETHER = 16  # entries: those that come after them would wait for too long
@@ -34,9 +32,7 @@ _RETRY = 10.0  # seconds after an error
 class Watch:
     """The steps of a submission on its way: collect, grade, feedback, release."""
 
-    def __init__(
-        self, course: CourseSettings, executor: Executor, isolation: str | None, ahead: int, adds: bool
-    ) -> None:
+    def __init__(self, course: Course, executor: Executor, isolation: str | None, ahead: int, adds: bool) -> None:
         self._course, self._executor, self._adds = course, executor, adds
         self._options = {"isolation": isolation, "ahead": ahead}
         self._retry: dict[Path, float] = {}
@@ -46,7 +42,7 @@ class Watch:
             assignment: {folder.parent.name for folder in course.submissions(assignment)}
             for assignment in course.assignments()
         }
-        self._unanswered = defaultdict(set, {name: set(AttemptStore(course, name).students()) for name in self.pending})
+        self._unanswered = defaultdict(set, {name: set(course.attempts(name).students()) for name in self.pending})
 
     def attempt(self, place: Path, step: Callable[[], None]) -> None:
         """Call `step`, and print its error if there is one.
@@ -55,6 +51,7 @@ class Watch:
         """
         if time.monotonic() < self._retry.get(place, 0.0):
             return
+        self._course = self._course.reread()  # rules and students may have changed
         try:
             step()
         except NoForkServer:
@@ -110,13 +107,13 @@ class Watch:
 
     def _is_allowed(self, assignment: str, student: str, digests: list[str]) -> bool:
         """Return whether one of a student's new attempts is to be graded."""
-        one = current_rules(self._course.root).rules.of(assignment)
-        allowed = within_limit(AttemptStore(self._course, assignment).of(student), one)
+        one = self._course.rules.rules.of(assignment)
+        allowed = within_limit(self._course.attempts(assignment).of(student), one)
         return any(each.digest in digests for each in allowed)
 
     def _answer(self, assignment: str, student: str) -> None:
         """Give receipts for a student's attempts beyond the limit that have none."""
-        store, one = AttemptStore(self._course, assignment), current_rules(self._course.root).rules.of(assignment)
+        store, one = self._course.attempts(assignment), self._course.rules.rules.of(assignment)
         attempts = store.of(student)
         for each in attempts[len(within_limit(attempts, one)) :]:
             if each.answered or not store.secret(student, each):
@@ -132,10 +129,10 @@ class Watch:
 
     def _grade(self, assignment: str, students: list[str]) -> None:
         def give(results: list[Result]) -> None:
-            self._give(assignment, [each.student for each in results if each.state != "failed"])
+            self._give(assignment, [each.student for each in results if each.state is not State.FAILED])
             for each in results:
-                if each.state != "unchanged":
-                    why = f": {'; '.join(each.reasons)}" if each.reasons else ""
+                if each.state is not State.UNCHANGED:
+                    why = f": {'; '.join(each.said)}" if each.reasons else ""
                     _say(f"{assignment}, {each.student}: {each.state}, {quantity(each.score or 0, 'point')}{why}")
 
         grade_counted(self._course, assignment, self._executor, students=students, graded=give, **self._options)

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from autograder.grading.rules.course_file import parse_rules
-from autograder.grading.rules.toml_table import BadRule, LateStep, read_span
+from autograder.grading.rules.toml_table import BadRule, read_span
+from autograder.late_steps import LateStep
 
 WHOLE = """
 time_zone = "Europe/Moscow"

@@ -8,7 +8,7 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from autograder.cli import main
-from autograder.grading.course.settings import course_settings
+from autograder.grading.course.course import open_course
 from autograder.grading.rules.spent_late_days import update_penalties
 from support.course import Course, make_folder
 from support.first_gradient import LESSON, NAME, SOLVED, TOTAL
@@ -38,7 +38,7 @@ def test_a_late_day_that_an_earlier_assignment_takes_is_missing_later(tmp_path: 
         gradebook.add_assignment("20_earlier", duedate=datetime(2024, 1, 3))
         for student in ("ann", "bo"):
             gradebook.add_submission("20_earlier", student, timestamp=datetime(2024, 1, 3, 10))
-    update_penalties(course_settings(course.folder), ["ann"], without="20_earlier")
+    update_penalties(open_course(course.folder), ["ann"], without="20_earlier")
     assert course.owed() == {"ann": TOTAL / 2, "bo": 0}
     course.grade()
     assert course.owed() == {"ann": TOTAL / 2, "bo": TOTAL / 2}

@@ -17,8 +17,8 @@ from nbgrader.api import Gradebook
 
 from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME
+from autograder.grading.course.course import open_course
 from autograder.grading.course.remarks import RemarksFolder
-from autograder.grading.course.settings import course_settings
 from support.assignment import code_cell
 from support.attacks import escapes, tampering
 from support.attacks.attack import HALF
@@ -115,7 +115,7 @@ class MixedCourse:
 
     def results(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each student with everything that was written: score, remarks, verdicts, files."""
-        settings = course_settings(self.folder)
+        settings = open_course(self.folder)
         for assignment in settings.assignments():
             with Gradebook(settings.db_url, settings.course_id) as gradebook:
                 rows = [(each.student_id, each.score) for each in gradebook.find_assignment(assignment).submissions]

@@ -12,7 +12,8 @@ import nbformat
 import pytest
 
 from autograder.authoring.build import COURSE
-from autograder.grading.course.gradebook import Book, ReleasedNotebook
+from autograder.grading.course.gradebook import Book
+from autograder.grading.course.release import ReleasedNotebook
 from autograder.grading.submission import sanitize
 from autograder.grading.submission.sanitize import Unreadable
 from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown

@@ -15,7 +15,7 @@ import pytest
 
 from autograder.cli import main
 from autograder.grading.batch import core_threads
-from autograder.grading.course.settings import course_settings
+from autograder.grading.course.course import open_course
 from autograder.grading.watching.watch import Watch
 from support.course import Course, start_autograder
 from support.first_gradient import FIRST, NAME, SOLVED, TOTAL
@@ -168,7 +168,7 @@ def test_attempts_through_the_exchange(course: Course, tmp_path: Path, capsys: p
         watch.interrupt()
     submit({**SOLVED, FIRST.name: f"{FIRST.asks} = 4"})
     assert collect(course, course.exchange / "course" / "inbound") == 0
-    settings = course_settings(course.folder)
+    settings = open_course(course.folder)
     for _ in range(2):  # as after a run that was killed between collecting and the receipt
         with core_threads(1) as executor:
             Watch(settings, executor, "none", 1, adds=False).answer_refused()

@@ -22,6 +22,7 @@ from autograder.checking.verdict import MIME
 from autograder.grading.limits import LANDLOCK
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.scores import is_check, score_of
+from autograder.messages.reasons import describe_reason
 from support.assignment import EXERCISES, Assignment, points
 from support.attacks.attack import HALF, Attack
 
@@ -42,7 +43,8 @@ def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
     got, allowed = points(outcome), assignment.points_without(without)
     assert {name: (got[name], allowed.get(name, 0)) for name in got if got[name] > allowed.get(name, 0)} == {}
     if attack.flagged and (outcome.flags or outcome.ended != "time"):  # killed for time, it has said nothing
-        assert any(attack.flagged in flag for flag in outcome.flags), (outcome.flags, outcome.ended)
+        flags = [describe_reason(flag).en for flag in outcome.flags]
+        assert any(attack.flagged in flag for flag in flags), (flags, outcome.ended)
     else:
         assert outcome.flags == []
     assert any(attack.noted in note for note in outcome.notes) or not attack.noted

@@ -14,21 +14,20 @@ from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
 
-from ..errors import UserError
-from ..extras import require
-from ..language import quantity
-from .batch import core_threads
-from .collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
-from .course.settings import CourseSettings, course_settings
-from .graders import open_graders
-from .interrupt import Interrupt
-from .progress_line import Progress
-from .regrade import grade_again
-from .rules.command import follow_rules
-from .sandbox.fork_server_process import ForkServerProcess
-from .sandbox.restarting_engine import NoForkServer
-from .submission.pipeline import Result
-from .summary import next_commands, printable, summary, table
+from ...errors import UserError
+from ...extras import require
+from ...language import quantity
+from ..batch import core_threads
+from ..collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
+from ..course.course import Course, open_course
+from ..graders import open_graders
+from ..regrade import grade_again
+from ..rules.rule_changes import follow_rules
+from ..sandbox.fork_server_process import ForkServerProcess
+from ..sandbox.restarting_engine import NoForkServer
+from ..submission.pipeline import Result, State
+from ..summary import next_commands, summary, table
+from ..terminal import Interrupt, Progress, printable
 
 
 def grade_course(
@@ -52,7 +51,7 @@ def grade_course(
     Raises UserError with the remedy if nothing can be graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # of nbformat; the results report problems
-    course = course_settings(root)
+    course = open_course(root)
     chosen = [assignment] if assignment else course.assignments()
     if students:
         chosen = _handed_in_by(course, students, chosen)
@@ -89,13 +88,13 @@ def grade_course(
     for name, why in refused.items():
         print(f"autograder: {name} was not graded: {why}", file=sys.stderr)
     if as_json:
-        print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
+        print(json.dumps({name: [each.to_json() for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
             print(printable("\n".join([table(name, found), *([] if students else summary(course, name))])))
         if results and not students:
             print(printable(next_commands(course)))
-    return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
+    return int(bool(refused) or any(each.state is State.FAILED for found in results.values() for each in found))
 
 
 @contextlib.contextmanager
@@ -110,7 +109,7 @@ def _executor(scheduler: str | None, jobs: int | None) -> Iterator[tuple[Executo
             yield threads, 2 * jobs
         return
     require("scale", "`autograder grade --scheduler`")
-    from .scale.cluster import dask_workers
+    from ..scale.cluster import dask_workers
 
     with dask_workers(scheduler) as workers:
         yield workers
@@ -121,7 +120,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
+def _handed_in_by(course: Course, students: Sequence[str], assignments: list[str]) -> list[str]:
     """Return the names in `assignments` that at least one of `students` has handed in.
 
     Raises UserError if one of the students has handed in nothing.
@@ -157,7 +156,7 @@ def judge_again(
     started. The keyword arguments are the command's options.
     Raises UserError with the remedy if nothing can be graded.
     """
-    course = course_settings(root)
+    course = open_course(root)
     stays = "scores that were changed stay" if apply else "nothing was changed"
     interrupt.kept = f"{stays}; the same command begins again"
     jobs = jobs or _cores()
@@ -179,7 +178,7 @@ def judge_again(
     return int(any(change.why for change in changes))
 
 
-def _other_attempts(course: CourseSettings, assignment: str, students: Sequence[str], apply: bool) -> str:
+def _other_attempts(course: Course, assignment: str, students: Sequence[str], apply: bool) -> str:
     """Return the sentence on attempts that were not graded again, though the best attempt counts."""
     command = f"autograder grade {shlex.quote(os.path.relpath(course.root))} {shlex.quote(assignment)}"
     remedy = f"`{command}` grades them" if apply else f"after --apply, `{command}` grades them"

@@ -12,7 +12,7 @@ import pytest
 from autograder import exercises
 from autograder.authoring.build import COURSE, Collection
 from autograder.cli import main
-from autograder.grading.course.create import make_course
+from autograder.grading.creating.course_folder import make_course
 from support.course import Course
 from support.first_gradient import LESSON, NAME
 from support.submissions import read

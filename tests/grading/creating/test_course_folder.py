@@ -16,8 +16,8 @@ from autograder import exercises
 from autograder.authoring import notebooks
 from autograder.authoring.build import COURSE, Collection
 from autograder.cli import main
-from autograder.grading.course import create
-from autograder.grading.course.create import NoCourse, make_course
+from autograder.grading.creating import course_folder
+from autograder.grading.creating.course_folder import NoCourse, make_course
 from autograder.grading.rules.course_file import parse_rules
 from autograder.language import LANGUAGES
 
@@ -82,7 +82,8 @@ def test_a_second_run_changes_nothing(course: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_line_of_the_rules_can_be_taken(language: str) -> None:
     """All that the templates show, without the comments."""
-    text = (Path(create.__file__).parents[1] / "templates/course" / f"course.{language}.toml.txt").read_text("utf-8")
+    templates = Path(course_folder.__file__).parents[1] / "templates" / "course"
+    text = (templates / f"course.{language}.toml.txt").read_text("utf-8")
     rules = parse_rules(re.sub(r"(?m)^# (?=[\[a-z_]+(\]| =)|\[)", "", text), "course.toml")
     assert (rules.language, rules.late_days, rules.states_zone) == (language, 3, True)
     assert rules.of("03_gradient_accumulation").attempts == 3

@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 
 from ..batch import core_threads
-from ..course.settings import course_settings
+from ..course.course import open_course
 from ..graders import open_graders
-from ..interrupt import Interrupt
-from ..rules.command import follow_rules
+from ..rules.rule_changes import follow_rules
 from ..sandbox.fork_server_process import ForkServerProcess
-from ..summary import printable
 from ..tables.roster import FILE
-from .inbox import inboxes
-from .watch import Watch
+from ..terminal import Interrupt, printable
+from ..watching.inbox import inboxes
+from ..watching.watch import Watch
 
 _PAUSE = 0.5  # seconds between two looks at the folders
 
@@ -39,7 +38,7 @@ def watch_course(
     Raises UserError with the remedy if nothing can be watched.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
-    course = course_settings(root)
+    course = open_course(root)
     watched = inboxes(course, folders)
     interrupt.kept = "what was graded stays, and the same command goes on from there"
     for line in follow_rules(course):

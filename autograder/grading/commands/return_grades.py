@@ -8,20 +8,18 @@ from pathlib import Path
 from ...errors import UserError
 from ...language import POINT, decimal, quantity
 from ...messages.feedback import WORKSHEET
-from ..batch import open_gradebook
-from ..collecting.attempts import AttemptStore
 from ..collecting.unplaced import doubt_of_unplaced
+from ..course.course import Course, open_course
 from ..course.folders import describe_error, remove_leftovers, swap_in, temporary_sibling
-from ..course.settings import CourseSettings, course_settings
 from ..course.standings import standings
-from ..feedback.command import make_feedback
-from ..summary import printable
+from ..returning.canvas_gradebook import fill_in
+from ..returning.feedback_archives import write_feedback
+from ..returning.grades import Grade, Grades, write_grades, write_total
 from ..tables.csv_text import read_csv
-from ..tables.roster import FILE, Roster, Student, Unplaced, read_roster
+from ..tables.roster import FILE, Roster, Student, Unplaced
 from ..tables.worksheet import Worksheet, read_worksheet, worksheet_path
-from .canvas_gradebook import fill_in
-from .feedback_archives import write_feedback
-from .grades import Grade, Grades, write_grades, write_total
+from ..terminal import printable
+from .feedback import make_feedback
 
 
 def return_course(root: Path, assignment: str | None, *, worksheet: Path | None, gradebook: Path | None) -> int:
@@ -31,11 +29,11 @@ def return_course(root: Path, assignment: str | None, *, worksheet: Path | None,
     Canvas' gradebook as exported. Returns the exit status: 1 if somebody who handed in gets nothing.
     Raises UserError with the remedy if nothing can be returned.
     """
-    course = course_settings(root)
+    course = open_course(root)
     chosen = [assignment] if assignment else course.graded_assignments()
     if worksheet and not assignment:
         raise UserError(f"{worksheet} belongs to one assignment: name it, `autograder return DIR ASSIGNMENT`")
-    make_feedback(root, assignment, release=False)
+    make_feedback(course, assignment, release=False)
     failed = [bool(_return_assignment(course, name, worksheet, gradebook)) for name in chosen]
     if not assignment:
         path = course.root / "returned" / "total.csv"
@@ -45,7 +43,7 @@ def return_course(root: Path, assignment: str | None, *, worksheet: Path | None,
 
 
 def _return_assignment(
-    course: CourseSettings, assignment: str, worksheet: Path | None, gradebook: Path | None
+    course: Course, assignment: str, worksheet: Path | None, gradebook: Path | None
 ) -> dict[str, str]:
     """Write what an LMS imports into the folder `returned/ASSIGNMENT` of the course.
 
@@ -63,15 +61,15 @@ def _return_assignment(
                 waiting = {
                     attempt.lms.get("number", "")
                     for student in nothing
-                    for attempt in AttemptStore(course, assignment).of(student)
+                    for attempt in course.attempts(assignment).of(student)
                 }
                 nothing |= _fill_in_worksheet(sheet, found, course.language)
-                nothing |= _unknown_senders(sheet, found, read_roster(course.root), waiting)
+                nothing |= _unknown_senders(sheet, found, course.roster, waiting)
                 (folder / "worksheet.csv").write_bytes(sheet.to_bytes())
             if gradebook:
                 text = read_csv(gradebook)
                 points = {each.student: each.points for each in grades.values()}
-                everybody = read_roster(course.root).students
+                everybody = course.roster.students
                 nothing |= fill_in(text, assignment, points, found.maximum, everybody)
                 (folder / "canvas_gradebook.csv").write_bytes(text.to_bytes())
             nothing |= write_feedback(folder, course, assignment, grades)
@@ -91,11 +89,11 @@ def _return_assignment(
     return nothing
 
 
-def _grades(course: CourseSettings, assignment: str) -> Grades:
+def _grades(course: Course, assignment: str) -> Grades:
     """Return the grades of an assignment, and the reasons why some students have none."""
-    roster = {student.id: student for student in read_roster(course.root).students}
-    store = AttemptStore(course, assignment)
-    with open_gradebook(course) as gradebook:
+    roster = {student.id: student for student in course.roster.students}
+    store = course.attempts(assignment)
+    with course.gradebook() as gradebook:
         found = standings(gradebook.db, assignment)
         grades = Grades({}, float(gradebook.find_assignment(assignment).max_score), {})
     for student, standing in found.items():

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
+from ..collecting.archive import unpack
+from ..collecting.collection import Account, Collection
+from ..course.course import Course, open_course
 from ..course.folders import describe_error, scratch_folder
-from ..course.settings import CourseSettings, course_settings
-from ..summary import printable
-from ..tables.roster import FILE, Roster
+from ..tables.roster import FILE
 from ..tables.worksheet import read_worksheet
-from .archive import unpack
-from .collection import Account, Collection
+from ..terminal import printable
 
 
 def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add: bool) -> int:
@@ -23,7 +23,7 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
     True or there is no such file yet. Returns the exit status: 1 if a file has no place.
     Raises UserError with the remedy if nothing can be collected.
     """
-    course = course_settings(root)
+    course = open_course(root)
     sheet = read_worksheet(worksheet) if worksheet else None
     run = Collection(course, sheet, add or not (course.root / FILE).exists())
     failed = False
@@ -38,7 +38,7 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
                     failed = True
                     continue
                 failed |= bool(account.unplaced)
-                print(printable("\n".join(_report(account, course, run.roster))))
+                print(printable("\n".join(_report(account, course))))
     except OSError as error:
         raise UserError(
             f"{describe_error(error, course.root)}: what was collected stays; mend it and run the same command again"
@@ -49,9 +49,9 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
     return int(failed)
 
 
-def _report(account: Account, course: CourseSettings, roster: Roster) -> Iterator[str]:
+def _report(account: Account, course: Course) -> Iterator[str]:
     """Yield the lines on one archive."""
-    names = {student.id: str(student) for student in roster.students}
+    names = {student.id: str(student) for student in course.roster.students}
     yield account.title
     for student in sorted(account.lines):
         for line in account.lines[student]:

@@ -7,17 +7,13 @@ from datetime import datetime
 from pathlib import Path
 
 from ...language import quantity
-from ..batch import open_gradebook
-from ..collecting.attempts import AttemptStore
-from ..collecting.counted_attempts import counted
-from ..course.settings import CourseSettings, course_settings
-from ..summary import printable
-from ..tables.roster import read_roster
-from .applied_rules import CourseRules, PenaltyChange, applied_rules, apply_rules, compare, written_rules
-from .course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
-from .late_credit import describe
-from .late_penalty import describe_change
-from .machine_zone import machine_zone
+from ..course.course import Course, open_course
+from ..rules.applied_rules import CourseRules
+from ..rules.course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
+from ..rules.late_credit import describe
+from ..rules.machine_zone import machine_zone
+from ..rules.rule_changes import list_changes
+from ..terminal import printable
 
 
 def check_rules(root: Path, *, apply: bool) -> int:
@@ -26,8 +22,8 @@ def check_rules(root: Path, *, apply: bool) -> int:
     If `apply` is True, the rules then are those that grades follow. Returns the exit status 0.
     Raises UserError if a rule is wrong.
     """
-    course = course_settings(root)
-    new = written_rules(course.root)
+    course = open_course(root)
+    new = course.written
     for line in explain(course, new):
         print(printable(line))
     changes = list_changes(course, new)
@@ -35,73 +31,19 @@ def check_rules(root: Path, *, apply: bool) -> int:
     for change in changes:
         print(printable(f"  {change}"))
     if apply:
-        with open_gradebook(course) as gradebook:
-            apply_rules(course.root, gradebook.db, new)
+        course.apply(new)
         print("applied: `autograder grade` updates the grades")
         print(
             "then `autograder course DIR` and `nbgrader generate_assignment NAME --force`: notebooks tell the due date"
         )
-    elif (old := applied_rules(course.root)) is None:
+    elif (old := course.applied) is None:
         print("the first `autograder grade` follows these rules")
     elif new != old:
         print("not applied yet: `autograder course DIR --apply` does it")
     return 0
 
 
-def follow_rules(course: CourseSettings) -> list[str]:
-    """Apply the rules in the files of the course if no grade changes by that. Otherwise change nothing.
-
-    Returns lines for the terminal: what would change, and how to apply it. Without a change the list is empty.
-    Raises UserError if a rule is wrong.
-    """
-    new, old = written_rules(course.root), applied_rules(course.root)
-    if new == old or (old is None and not new.text):
-        return []
-    changes = list_changes(course, new)
-    if not changes:
-        with open_gradebook(course) as gradebook:
-            apply_rules(course.root, gradebook.db, new)
-        return []
-    return [
-        f"{FILE} or students.csv has changed. It was not applied, because grades would change:",
-        *(f"  {change}" for change in changes),
-        "`autograder course DIR --apply` applies it",
-    ]
-
-
-def list_changes(course: CourseSettings, new: CourseRules) -> list[str]:
-    """Return the changes of late penalties and counted attempts by the rules `new`, in words."""
-    old = applied_rules(course.root) or CourseRules(Rules(), {})
-    with open_gradebook(course) as gradebook:
-        lines = [_describe(change) for change in compare(gradebook.db, old, new)]
-    return [*lines, *_changed_attempts(course, old, new)]
-
-
-def _changed_attempts(course: CourseSettings, old: CourseRules, new: CourseRules) -> Iterator[str]:
-    """Yield the students for whom another attempt counts under the rules `new`."""
-    for name in course.graded_assignments():
-        before, after = old.rules.of(name), new.rules.of(name)
-        if (before.attempts, before.counts) == (after.attempts, after.counts):
-            continue
-        store = AttemptStore(course, name)
-        for student in store.students():
-            attempts = store.of(student)
-            first = counted(attempts, before, old.extension(student, name))
-            second = counted(attempts, after, new.extension(student, name))
-            if first == second or first is None or second is None:
-                continue
-            now = f"attempt {attempts.index(second) + 1}"
-            if second.score is None and after.counts == BEST:
-                now = "all attempts are graded, and the best counts"
-            yield f"{name}, {student}: attempt {attempts.index(first) + 1} counted before; now {now}"
-
-
-def _describe(change: PenaltyChange) -> str:
-    """Return a change of a late penalty in words."""
-    return f"{change.assignment}, {change.student}: {describe_change(change.before, change.after)}"
-
-
-def explain(course: CourseSettings, one: CourseRules) -> Iterator[str]:
+def explain(course: Course, one: CourseRules) -> Iterator[str]:
     """Yield the rules in words: of the course, of each assignment, and of each student with an extension."""
     rules = one.rules
     if rules.states_zone or not any(assignment.due for assignment in rules.assignments.values()):
@@ -113,7 +55,7 @@ def explain(course: CourseSettings, one: CourseRules) -> Iterator[str]:
         yield f"each student has {days} for the whole course; a late day pays for a day of lateness"
     if rules.drop:
         yield f"the course's total is without the worst {quantity(rules.drop, 'assignment')} of each student"
-    names = {student.id: student.name for student in read_roster(course.root).students}
+    names = {student.id: student.name for student in course.roster.students}
     for name, assignment in rules.assignments.items():
         yield f"{name}: {describe_assignment(assignment, rules)}"
         for student, extensions in one.extensions.items():

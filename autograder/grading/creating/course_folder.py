@@ -19,16 +19,16 @@ from ...authoring.build import COURSE, Collection
 from ...authoring.source import digest
 from ...errors import UserError
 from ...language import LANGUAGES
+from ..course.database import default_url, said
+from ..course.settings import course_settings
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
 from ..rules.course_file import FILE as RULES
 from ..rules.course_file import read_rules
-from .database import default_url, said
-from .settings import course_settings
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
-_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them
+_COURSE_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them
 
 
 class NoCourse(UserError):
@@ -46,7 +46,7 @@ def make_course(
     Raises NoCourse if the folder cannot be created, BrokenSource if a lesson cannot be built.
     """
     directory = directory.resolve()
-    record = _read_record(directory / _RECORD)
+    record = _read_record(directory / _COURSE_RECORD)
     name = course_id if course_id is not None else record["course_id"] or directory.name
     if not re.fullmatch(r"[\w.-]+", name):
         raise NoCourse(f"{name!r} cannot be a course id: give one of letters, digits, - and _ with --id")
@@ -69,7 +69,7 @@ def make_course(
         for line in _write(directory, files, record["files"]):
             print(line)
         record["course_id"] = name
-        (directory / _RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        (directory / _COURSE_RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         _make_secret(directory / "secret")
         _make_gradebook(directory, name)
     except OSError as error:

@@ -6,18 +6,16 @@ import contextlib
 import logging
 import os
 import sys
-from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity, with_offset
-from ..batch import open_book
+from ..course.course import Course
 from ..course.gradebook import BookClosed
-from ..course.settings import CourseSettings, course_settings
-from .pages import make_pages
-from .release import release_pages
+from ..feedback.pages import make_pages
+from ..feedback.release import release_pages
 
 
-def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
+def make_feedback(course: Course, assignment: str | None, *, release: bool) -> int:
     """Make the missing and outdated feedback pages of one assignment, or of all graded ones.
 
     If `release` is True, all pages are then copied to nbgrader's exchange. Returns the exit status: 1 if a page could
@@ -25,7 +23,6 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     Raises UserError with the remedy if nothing was graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
-    course = course_settings(root)
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen or not any(course.graded(name) for name in chosen):
         raise UserError(f"nothing of {assignment or 'any assignment'} has been graded in {course.root}: grade it first")
@@ -56,9 +53,9 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     return status
 
 
-def _update_penalties(course: CourseSettings, assignment: str) -> None:
+def _update_penalties(course: Course, assignment: str) -> None:
     """Update the late penalties of students to whom a person has given points since the grading."""
-    with open_book(course) as book, contextlib.suppress(BookClosed):  # the next grading tries again
+    with course.book() as book, contextlib.suppress(BookClosed):  # the next grading tries again
         for student, standing in book.standings(assignment).items():
             if standing.late and standing.by_hand:
                 book.update_penalty(assignment, student)

@@ -12,17 +12,15 @@ from typing import Any
 from nbgrader.api import MissingEntry
 
 from ...errors import UserError
+from ...grade_ids import CellKind, GradeId
 from ...language import quantity, with_offset
-from ..batch import open_gradebook
+from ..course.course import Course, open_course
 from ..course.folders import locked
-from ..course.settings import CourseSettings, course_settings
 from ..report.counts import verdict_in
-from ..rules.course_file import read_rules
+from ..requests.found import find_requests, time_of
+from ..requests.store import Request
 from ..submission.sanitize import Unreadable, read
-from ..summary import printable
-from ..tables.roster import read_roster
-from .found import find_requests, time_of
-from .store import Request, RequestStore
+from ..terminal import printable
 
 
 def list_requests(root: Path, assignment: str | None) -> int:
@@ -30,11 +28,11 @@ def list_requests(root: Path, assignment: str | None) -> int:
 
     The cards are those of the exercises that a request is about. Returns the exit status 0.
     """
-    course = course_settings(root)
-    zone, roster = read_rules(course.root).zone, read_roster(course.root)
+    course = open_course(root)
+    zone, roster = course.stated.zone, course.roster
     names = {student.id: str(student) for student in roster.students}
     for name in [assignment] if assignment else course.assignments():
-        store = RequestStore(course.root, name)
+        store = course.requests(name)
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
             store.add(folder.parent.name, find_requests(folder), time_of(folder))
         waiting = store.open()
@@ -55,20 +53,20 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
     The comment stands at the exercise that the request names, or else at the first one. Comments that are there stay.
     Raises UserError if there is no open request, or no grade.
     """
-    course = course_settings(root)
-    store = RequestStore(course.root, assignment)
+    course = open_course(root)
+    store = course.requests(assignment)
     waiting = [one for one in store.open() if one.student == student]
     if not waiting:
         others = ", ".join(sorted({one.student for one in store.open()})) or "nobody"
         raise UserError(f"{student} has no open request about {assignment}; waiting: {others}")
-    with locked(course.root, assignment), open_gradebook(course) as gradebook:
+    with locked(course.root, assignment), course.gradebook() as gradebook:
         try:
             notebooks = gradebook.find_submission(assignment, student).notebooks
         except MissingEntry as missing:
             raise UserError(f"{assignment} of {student} has no grade yet: grade it before you answer") from missing
         comments = [comment for notebook in notebooks for comment in notebook.comments]
         names = [name for name, _ in _checks(course, assignment, student)]
-        wanted = [f"answer-{name}" for one in waiting for name in _named(one, names)]
+        wanted = [GradeId.of(CellKind.ANSWER, name) for one in waiting for name in _named(one, names)]
         chosen = next((each for each in comments if each.name in wanted), comments[0] if comments else None)
         if chosen is None:
             raise UserError(f"{assignment} has no cell that takes a comment: answer {student} by mail")
@@ -81,7 +79,7 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
     return 0
 
 
-def _describe(course: CourseSettings, assignment: str, one: Request) -> Iterator[str]:
+def _describe(course: Course, assignment: str, one: Request) -> Iterator[str]:
     """Yield lines on a request: the text, the cards."""
     yield textwrap.indent(one.text, "    > ", lambda line: True)
     checks = list(_checks(course, assignment, one.student))
@@ -98,7 +96,7 @@ def _named(one: Request, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in words]
 
 
-def _checks(course: CourseSettings, assignment: str, student: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _checks(course: Course, assignment: str, student: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield pairs of exercise name and check, as JSON, from a student's graded notebooks."""
     for path in sorted(course.autograded(assignment, student).glob("*.ipynb")):
         try:
@@ -106,6 +104,6 @@ def _checks(course: CourseSettings, assignment: str, student: str) -> Iterator[t
         except Unreadable:
             continue
         for cell in cells:
-            role, _, name = str(cell["metadata"].get("nbgrader", {}).get("grade_id", "")).partition("-")
-            if role == "check":
-                yield name, cell
+            named = GradeId(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+            if named.kind is CellKind.CHECK:
+                yield named.exercise, cell

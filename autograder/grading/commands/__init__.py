@@ -1,0 +1,1 @@
+"""Commands of `autograder` for instructors: output and exit status."""

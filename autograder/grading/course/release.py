@@ -1,0 +1,51 @@
+"""Released notebooks, as the gradebook stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Released:
+    """A cell of a released notebook, as stored in the gradebook."""
+
+    cell_type: str
+    source: str
+    checksum: str | None
+    locked: bool
+    points: float | None = None  # of a graded cell
+    solution: bool = False
+    task: bool = False
+
+    def metadata(self, name: str) -> dict[str, Any]:
+        """Return nbgrader's metadata of this cell. `name` is the cell's grade id."""
+        kept = {
+            "grade_id": name,
+            "schema_version": 3,
+            "grade": self.points is not None and not self.task,
+            "solution": self.solution,
+            "locked": self.locked,
+            "task": self.task,
+            "checksum": self.checksum,
+            "cell_type": self.cell_type,
+        }
+        return kept if self.points is None else {**kept, "points": self.points}
+
+
+ReleasedCells = Mapping[str, Released]  # by grade id
+
+
+@dataclass(frozen=True)
+class ReleasedNotebook:
+    """A notebook of an assignment as released to students.
+
+    `kernel` is the notebook's kernelspec, or None.
+    """
+
+    cells: ReleasedCells
+    kernel: dict[str, Any] | None
+
+
+ReleasedNotebooks = Mapping[str, ReleasedNotebook]  # by released name: the file name without .ipynb

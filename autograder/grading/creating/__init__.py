@@ -1,0 +1,1 @@
+"""Course folders, created or updated."""

@@ -1,0 +1,109 @@
+"""Reasons for a review of a submission, or for its failed grading."""
+
+from __future__ import annotations
+
+from ..language import Note, Text
+
+REASONS: dict[str, Text] = {
+    "deleted": Text("deleted: {cell}", "удалена ячейка: {cell}"),
+    "put_back": Text("deleted and put back: {cell}", "удалена и возвращена на место: {cell}"),
+    "repeated": Text(
+        "there more than once, the last one counts: {cell}", "встречается несколько раз, засчитана последняя: {cell}"
+    ),
+    "checker_failed": Text("the checker failed on {name}", "сбой проверки: {name}"),
+    "ended.time": Text("ran too long", "выполнение заняло слишком много времени"),
+    "ended.memory": Text("took too much memory", "программа заняла слишком много памяти"),
+    "ended.disk": Text("wrote too much to the disk", "программа записала слишком много данных на диск"),
+    "ended.died": Text("its process ended", "процесс, в котором выполнялась работа, завершился"),
+    "ended.nonsense": Text(
+        "its process sent an unexpected message", "процесс, в котором выполнялась работа, прислал постороннее сообщение"
+    ),
+    "no_message": Text(
+        "its process sent data that is not a message of the sandbox",
+        "вместо результатов проверки пришло постороннее сообщение",
+    ),
+    "malformed": Text(
+        "{name}: the result of the probe was malformed ({error})",
+        "{name}: вместо результата пришло нечто иное ({error})",
+    ),
+    "replaced_at_end": Text(
+        "at the end: replaced or left on: {what}", "в конце: заменено или оставлено включённым: {what}"
+    ),
+    "replaced": Text("{name}: replaced or left on: {what}", "{name}: заменено или оставлено включённым: {what}"),
+    "several": Text(
+        "more than one notebook with answers: {taken} was graded, not {rest}",
+        "тетрадей с ответами несколько: проверена {taken}, не проверены: {rest}",
+    ),
+    "bad_time": Text(
+        "timestamp.txt holds no time, so nobody knows whether it was late",
+        "в timestamp.txt нет времени, поэтому неизвестно, сдана ли работа в срок",
+    ),
+    "no_time": Text(
+        "no time of submission, so nobody knows whether it was late",
+        "время сдачи не указано, поэтому неизвестно, сдана ли работа в срок",
+    ),
+    "no_notebook_but": Text(
+        "no notebook in {folder}: expected {expected}; there is {found}",
+        "в {folder} нет тетради {expected}; есть {found}",
+    ),
+    "no_notebook": Text("no notebook in {folder}: expected {expected}", "в {folder} нет тетради {expected}"),
+    "link": Text("{name} cannot be opened: it is a link", "{name} не открыть: это ссылка"),
+    "cannot_open": Text("{name} cannot be opened: {why}", "{name} не открыть: {why}"),
+    "not_regular": Text("{name} is no regular file", "{name}: это не обычный файл"),
+    "large_file": Text(
+        "{name} has {size} MB; at most {most} MB are read", "{name}: {size} МБ, а читается не больше {most} МБ"
+    ),
+    "cannot_read": Text("{name} cannot be read: {why}", "{name} не прочитать: {why}"),
+    "empty": Text("{name} is empty", "{name}: файл пуст"),
+    "nested": Text(
+        "{name} is no notebook: its JSON is nested too deeply",
+        "{name}: это не тетрадь, вложенность JSON слишком велика",
+    ),
+    "no_object": Text("{name} is no notebook: its JSON is no object", "{name}: это не тетрадь, JSON в ней не объект"),
+    "zip": Text(
+        "{name} is no notebook but a zip archive: unpack it into the student's folder",
+        "{name}: это не тетрадь, а архив zip: распакуйте его в папку студента",
+    ),
+    "cut_off": Text(
+        "{name} is no notebook: the file is cut off, so it was not saved or uploaded whole: ask the student for the "
+        "whole file",
+        "{name}: это не тетрадь, файл обрывается на полуслове: он сохранён или загружен не полностью, попросите "
+        "студента прислать его целиком",
+    ),
+    "no_json": Text("{name} is no notebook: {why}", "{name}: это не тетрадь, JSON не читается ({why})"),
+    "no_format": Text(
+        "{name} has no number of a notebook format; 4 is needed", "{name}: формат тетради не указан, нужен 4"
+    ),
+    "wrong_format": Text(
+        "{name} has notebook format {number}; 4 is needed", "{name}: формат тетради {number}, нужен 4"
+    ),
+    "no_cells": Text("{name} has no list of cells", "{name}: нет списка ячеек"),
+    "not_converted": Text(
+        "{name} cannot be converted from notebook format {number}",
+        "{name} не преобразовать из формата тетради {number}",
+    ),
+    "large_notebook": Text(
+        "{name} has {cells} cells with {count} characters: more than can be run",
+        "{name}: слишком большая тетрадь, ячеек {cells}, знаков {count}",
+    ),
+    "not_isolated": Text("its process could not be isolated: {why}", "её процесс не удалось изолировать: {why}"),
+    "our_error": Text("our error, please report it: {error}", "ошибка в самой системе, сообщите о ней: {error}"),
+    "no_gradebook": Text("the gradebook cannot be written: {why}", "не удалось записать в журнал: {why}"),
+    # -- no sentence of ours: an error of the operating system, or a record of an older version ------------------
+    "text": Text("{text}", "{text}"),
+}
+
+
+def make_reason(id: str, **parameters: object) -> Note:
+    """Return a reason as a note. Raises KeyError if `REASONS` lacks the id or a parameter."""
+    REASONS[id].format(**parameters)
+    return Note(id, parameters)
+
+
+def describe_reason(reason: Note) -> Text:
+    """Return the sentence of a reason. A reason that only a newer version knows is shown by its id."""
+    try:
+        return REASONS[reason.id].format(**reason.parameters)
+    except LookupError:
+        shown = f"{reason.id} {reason.parameters}"
+        return Text(shown, shown)
