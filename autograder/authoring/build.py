@@ -20,7 +20,7 @@ from ..checking.values import AtMost, compare
 from ..errors import UserError
 from ..exercises.key import Key
 from ..language import LANGUAGES
-from .execute import Ran, run
+from .execute import run
 from .mistakes import mistakes_of
 from .source import SOURCES, Lesson, digest, read
 
@@ -90,8 +90,18 @@ class Collection:
             wrong = f'no answer cell for {", ".join(missing)}: add `# %% answer="{missing[0]}"`'
             raise BrokenSource(lesson.path, 1, wrong)
         return {
-            (path := exercises.key_in(self.path(lesson), name)): build_key(exercise, ran, path)
-            for name, exercise in known.items()
+            (path := exercises.key_in(self.path(lesson), name)): build_key(each, ran.expect(each, PUBLIC_SEED), path)
+            for name, each in known.items()
+        }
+
+    def students_notebooks(self, lesson: Lesson) -> dict[Path, str | bytes]:
+        """Return a dict from path to text for the notebooks of a lesson, one in each language."""
+        from .notebooks import source_notebook, student_notebook, to_text
+
+        source = source_notebook(lesson, self.exercises(lesson))
+        return {
+            self.notebooks / language / f"{lesson.file_name}.ipynb": to_text(student_notebook(source, language))
+            for language in LANGUAGES
         }
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
@@ -99,14 +109,7 @@ class Collection:
 
         Raises BrokenSource if the lesson cannot be built.
         """
-        from .notebooks import source_notebook, student_notebook, to_text
-
-        source = source_notebook(lesson, self.exercises(lesson))
-        made: dict[Path, str | bytes] = {} if _is_page(lesson) else self.keys(lesson)
-        for language in LANGUAGES:
-            path = self.notebooks / language / f"{lesson.file_name}.ipynb"
-            made[path] = to_text(student_notebook(source, language))
-        return made
+        return {**({} if _is_page(lesson) else self.keys(lesson)), **self.students_notebooks(lesson)}
 
 
 class Private(Collection):
@@ -189,13 +192,12 @@ def _origin(error: BaseException, modules: Mapping[str, Path]) -> tuple[Path, in
     return found
 
 
-def build_key(exercise: Exercise, ran: Ran, path: Path) -> str:
+def build_key(exercise: Exercise, expected: Expected, path: Path) -> str:
     """Return the text of an exercise's key: observations on the public cases, and the sentences of its mistakes.
 
-    The observations in the file at `path` are kept if all values agree within the exercise's tolerance. Otherwise keys
-    would differ between processors, which round sums differently.
+    `expected` holds the new observations. Those in the file at `path` are kept if all values agree within the
+    exercise's tolerance. Otherwise keys would differ between processors, which round sums differently.
     """
-    expected = ran.expect(exercise, PUBLIC_SEED)
     try:
         old = Key.from_text(path.read_text(encoding="utf-8")).expected
         expected = old if _agree(old, expected, exercise.rtol) else expected

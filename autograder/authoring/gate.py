@@ -24,9 +24,9 @@ from ..checking.judge import judge, screen
 from ..checking.observe import code_digest, observe
 from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict
-from ..exercises import Unknown
-from ..exercises.key import Key
+from ..exercises import Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
+from .build import build_key
 from .execute import run
 from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, problems
@@ -44,6 +44,7 @@ class Report:
 
     The exercise passes if `problems` is empty. `alternatives` is a dict from the name of an alternative to the state of
     its verdict. `mistakes` is a dict from a mistake's name to the name of the mistake that was recognised, or None.
+    `key` is "current" if the key on disk is what `autograder build` would write, else "stale".
     """
 
     lesson: str
@@ -53,6 +54,7 @@ class Report:
     points: float
     solution: str = ""
     stub: str = ""
+    key: str = ""
     alternatives: dict[str, str] = field(default_factory=dict)
     mistakes: dict[str, str | None] = field(default_factory=dict)
     languages: list[str] = field(default_factory=list)
@@ -87,7 +89,7 @@ def verify(
             _judge_stub(exercise, ran.stubs.get(exercise.name), key, report)
             report.problems += _unnamed_limits(exercise, key)
             report.problems += _unread_tensors(exercise, key)
-            report.problems += _too_large(exercise, key)
+            _compare_key(exercise, key, report)
             report.problems += accepted_junk(exercise, key)
             report.problems += accepted_helpers(exercise, key, helpers(exercise))
         elif not exercise.withdrawn:
@@ -148,10 +150,14 @@ def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
             yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
 
 
-def _too_large(exercise: Exercise, key: Expected) -> Iterator[str]:
-    size = len(Key(key, mistakes_of(exercise).named).to_text(exercise.rtol).encode())
-    if size > LARGEST_KEY:
-        yield f"its key has {size // 1000} kB; at most {LARGEST_KEY // 1000}: draw smaller cases, or observe less"
+def _compare_key(exercise: Exercise, key: Expected, report: Report) -> None:
+    """Write into the report whether the key on disk is current, and whether the key is too large."""
+    path = key_in(path_of(exercise), exercise.name)
+    text = build_key(exercise, key, path)
+    report.key = "current" if path.is_file() and path.read_text(encoding="utf-8") == text else "stale"
+    if (size := len(text.encode())) > LARGEST_KEY:
+        wrong = f"its key has {size // 1000} kB; at most {LARGEST_KEY // 1000}: draw smaller cases, or observe less"
+        report.problems.append(wrong)
 
 
 def _unread_tensors(exercise: Exercise, key: Expected) -> Iterator[str]:

@@ -18,8 +18,10 @@ from autograder.messages.cards import MESSAGES
 SOURCES = sorted(COURSE.lessons.glob("*.py"))
 
 
-def test_what_is_committed_is_what_the_sources_give(capsys):
-    assert main(["build", "--check"]) == 0, capsys.readouterr().err
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_committed_notebooks_are_what_the_sources_give(path):
+    """The gate's test compares the keys."""
+    assert stale(COURSE.students_notebooks(read(path))) == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
