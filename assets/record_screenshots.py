@@ -22,8 +22,8 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Page, sync_playwright
 
 from autograder import exercises
-from autograder.authoring.source import solutions
 from autograder.language import LANGUAGES
+from autograder.lessons.source import solutions
 
 HERE = Path(__file__).parent
 LESSON, EXERCISE = "03_gradient_accumulation", "accumulate_uneven"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from .authoring.build import Collection
+    from .lessons.collection import Collection
 
 _STOPPED, _NOBODY_READS = 130, 141  # the exit statuses that shells use for SIGINT and SIGPIPE
 _BEGIN = """\
@@ -301,7 +301,7 @@ def _doctor(chosen: argparse.Namespace) -> int:
 
 
 def _collection(chosen: argparse.Namespace) -> Collection:
-    from .authoring.build import COURSE, private
+    from .lessons.collection import COURSE, private
 
     return private(chosen.course) if chosen.course else COURSE
 

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable
 
 import autograder
-from autograder.authoring.build import COURSE
-from autograder.authoring.execute import run
+from autograder.lessons.collection import COURSE
+from autograder.lessons.execute import run
 
 
 def timed(answer: Callable[..., object], spent: list[float]) -> Callable[..., object]:

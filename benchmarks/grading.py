@@ -27,9 +27,9 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import Lesson
 from autograder.grading.creating.course_folder import make_course
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import Lesson
 from support.submissions import Submission, all_of, read
 
 BIN = Path(sys.executable).parent

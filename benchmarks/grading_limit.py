@@ -19,11 +19,11 @@ import nbformat
 import torch
 
 from autograder import exercises
-from autograder.authoring.build import COURSE
 from autograder.checking.judge import screen
 from autograder.checking.observe import observe
 from autograder.grading.sandbox.shell import Shell
 from autograder.grading.sandbox.warmup import warm_shell
+from autograder.lessons.collection import COURSE
 
 CHECK = re.compile(r'^check\("(\w+)"\)\s*\Z', re.M)
 

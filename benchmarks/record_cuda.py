@@ -16,9 +16,9 @@ import torch
 
 import autograder
 from autograder import exercises
-from autograder.authoring.execute import run
-from autograder.authoring.source import SOURCES, read
 from autograder.learner.gpu import RECORDINGS, Measured
+from autograder.lessons.execute import run
+from autograder.lessons.source import SOURCES, read
 
 RUNS = 5
 

@@ -22,9 +22,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from autograder.authoring.build import COURSE
 from autograder.grading.scale.dask_executor import BATCH
 from autograder.grading.scale.packing import pack
+from autograder.lessons.collection import COURSE
 from grading import BIN, ENVIRONMENT, make
 from support.dask_cluster import DaskCluster
 

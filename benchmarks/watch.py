@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from autograder.authoring.build import COURSE
+from autograder.lessons.collection import COURSE
 from grading import BIN, ENVIRONMENT, make
 
 ALONE, APART = 5, 4.0  # submissions that come one by one; seconds between them

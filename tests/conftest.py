@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import support
-from autograder.authoring.build import COURSE
-from autograder.authoring.execute import Ran, run
-from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.language import LANGUAGES
 from autograder.learner import commands
-from autograder.learner.session import SESSION, Session
+from autograder.lessons.collection import COURSE
+from autograder.lessons.execute import Ran, run
+from autograder.lessons.source import Lesson
+from autograder.session import SESSION, Session
 from support.kernel import forked_kernels
 
 LESSON = "gradient_accumulation"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from autograder.authoring.build import COURSE
 from autograder.grading.course.hidden_cases import modules_behind
+from autograder.lessons.collection import COURSE
 
 PACKAGE = Path(__file__).parents[1] / "autograder"
 SANDBOX = "autograder.grading.sandbox"
@@ -57,6 +58,34 @@ def closure(module: str) -> set[str]:
 def test_no_module_imports_itself_on_a_detour() -> None:
     circles = [name for name in MODULES if any(name in closure(other) for other in imports(name) & MODULES.keys())]
     assert circles == []
+
+
+def floors() -> list[set[str]]:
+    """Return the names of modules and folders on each floor, the highest first, as the package's README lists them."""
+    (block,) = re.findall(
+        r"^Floors.*?^```\n(.*?)^```", (PACKAGE / "README.md").read_text(encoding="utf-8"), re.S | re.M
+    )
+    parts = [re.split(r" {2,}", line) for line in block.splitlines()]
+    return [{each.removesuffix("/") for each in line if re.fullmatch(r"[a-z_]+/?", each)} for line in parts]
+
+
+def test_folders_import_from_lower_floors() -> None:
+    floor = {name: number for number, names in enumerate(floors()) for name in names}
+    there = {module.split(".")[1] for module in MODULES if "." in module} - {"__main__"}
+    assert sorted(floor) == sorted(there)
+    upward = [
+        f"{module} imports {other}"
+        for module in MODULES
+        for other in imports(module) & MODULES.keys()
+        if (above := _room(module)) != (below := _room(other)) and above and below and floor[above] >= floor[below]
+    ]
+    assert upward == []
+
+
+def _room(module: str) -> str:
+    """Return the folder or module of the package that a module is in, "" for the package itself."""
+    name = module.partition(".")[2].partition(".")[0]
+    return "" if name == "__main__" else name
 
 
 @pytest.mark.parametrize("module", ["course.gradebook", "course.settings", "creating.course_folder", "report.page"])

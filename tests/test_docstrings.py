@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.authoring.source import REPOSITORY
+from autograder.lessons.source import REPOSITORY
 
 PACKAGE = REPOSITORY / "autograder"
 LONGEST = 12  # words in the first line of a module's or class's docstring

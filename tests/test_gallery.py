@@ -10,9 +10,9 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from autograder.authoring.build import COURSE
 from autograder.cli import main
 from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE
 from autograder.messages.drawing import WORDS
 from support.kernel import forked_kernels
 

@@ -10,9 +10,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME, Verdict
 from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
 

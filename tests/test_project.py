@@ -13,9 +13,9 @@ import yaml
 from nbclient import NotebookClient
 
 from autograder import extras
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import REPOSITORY
 from autograder.cli import main
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import REPOSITORY
 from support.exercises import write_exercises
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")

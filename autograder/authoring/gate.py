@@ -26,12 +26,12 @@ from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict
 from ..exercises import Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
-from .build import build_key
-from .execute import run
+from ..lessons.execute import run
+from ..lessons.keys import build_key
+from ..lessons.mistakes import mistakes_of
+from ..lessons.source import Lesson
 from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, problems
-from .mistakes import mistakes_of
-from .source import Lesson
 from .trials import TRIALS, Trials, try_answers
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3

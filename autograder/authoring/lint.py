@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from ..cells import Cell
-from .source import Lesson, digest
+from ..lessons.source import Lesson, digest
 
 # An English cell and its Russian twin must have the same formulas, code and link targets, in any order. They must have
 # equally many headings and list items.

@@ -27,8 +27,8 @@ from ..checking.expected import Expected
 from ..checking.judge import judge
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import Verdict
-from .execute import Ran, run
-from .source import Lesson
+from ..lessons.execute import Ran, run
+from ..lessons.source import Lesson
 
 TRIALS, PER_PROCESS = 20, 4
 # Imported before the processes are forked, once for all. Nothing may call backward before the fork.

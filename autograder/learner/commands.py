@@ -14,11 +14,11 @@ from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import Finding, Verdict
+from ..history import folder, record, standings
 from ..language import LANGUAGES, Note
 from ..messages.cards import message
-from .history import folder, record, standings
+from ..session import SESSION, being_graded
 from .replies import Reply, Table
-from .session import SESSION, being_graded
 
 if TYPE_CHECKING:
     from .points import LessonNotebook
@@ -170,7 +170,7 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
 
     If the learner has not passed the check and `give_up` is False, the reply only says so.
     """
-    from ..authoring.source import solutions
+    from ..lessons.source import solutions
 
     try:
         exercise = exercises.find(name, SESSION.lesson)

@@ -16,8 +16,8 @@ import torch
 
 from ..language import grouped
 from ..messages.cards import message
+from ..session import SESSION
 from .replies import Reply, Table
-from .session import SESSION
 
 RECORDINGS = Path(__file__).parent / "recordings"  # in the package, so that the wheel has them
 

@@ -18,8 +18,8 @@ from ..grade_ids import CellKind, GradeId
 from ..language import Text, with_offset
 from ..late_steps import LateStep, credit_after
 from ..messages.cards import message
+from ..session import being_graded
 from .own_notebook import colab_notebook, own_path
-from .session import being_graded
 from .working_copy import Unreadable, read_notebook
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import exercises
-from ..authoring.source import NOTEBOOKS
 from ..grade_ids import CellKind, GradeId
+from ..history import Standing, begun_tables, filled_entries, standings
+from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
-from .history import Standing, begun_tables, filled_entries, standings
+from ..session import SESSION, being_graded
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
-from .session import SESSION, being_graded
 from .working_copy import read_notebook
 
 

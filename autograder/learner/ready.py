@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from .. import exercises
-from ..authoring.source import NOTEBOOKS
 from ..checking.exercise import Exercise
 from ..checking.verdict import MIME, Verdict
 from ..grade_ids import CellKind, GradeId
 from ..language import Text
+from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
+from ..session import SESSION, being_graded
 from .own_notebook import colab_notebook, own_path
 from .points import LessonNotebook, describe_assignment, describe_due_date, describe_state, nbgrader_of
 from .replies import Reply, Table
-from .session import SESSION, being_graded
 from .working_copy import Unreadable, read_notebook, restore_metadata, untouched
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell

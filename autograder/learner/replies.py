@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..checking.card_layout import aside, inline
 from ..language import Text
-from .session import SESSION
+from ..session import SESSION
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, 
     """Show an exception's usual traceback, then an explanation if there is one. IPython calls this handler."""
     from IPython.display import display
 
-    from .session import SESSION
+    from ..session import SESSION
 
     shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
     found = explain(str(error))

@@ -23,8 +23,8 @@ from pathlib import Path
 import torch
 
 from ..messages.cards import message
+from ..session import SESSION, being_graded
 from .replies import Reply, Table
-from .session import SESSION, being_graded
 
 PACKAGES = Path(__file__).parents[2]  # the folder from which `autograder` can be imported
 _SHOWN = 300  # characters of an error

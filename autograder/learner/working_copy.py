@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..authoring.source import NOTEBOOKS, digest
 from ..grade_ids import CellKind, GradeId, find_lost
 from ..language import LANGUAGES, Text
+from ..lessons.source import NOTEBOOKS, digest
 from ..messages.cards import message
 
 ANSWERS = (CellKind.ANSWER, CellKind.WRITTEN)

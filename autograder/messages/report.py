@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..checking.verdict import Finding
 from ..language import Note, Noun, Text
 from .cards import MESSAGES
 
@@ -146,11 +145,3 @@ def said(note: Note, language: str) -> str:
     except (LookupError, TypeError, ValueError, AttributeError):
         return ""
     return text.removesuffix(": …")[:500]
-
-
-def label_of(finding: Finding) -> str:
-    """Return the id of a card's label before the result of a failed case, such as "card.returned"."""
-    first = finding.got[0].id if finding.got else ""
-    if str(first).startswith("raised."):
-        return "card.raised"
-    return {"differs.table": "card.wrong", "differs.budget": "card.counted"}.get(first, "card.returned")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..language import Note
-from ..learner.session import SESSION
+from ..session import SESSION
 from .graph.fold import fold
 from .graph.model import Graph
 from .graph.read import read_graph, refusal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..learner.session import being_graded
+from ..session import being_graded
 
 
 def text_is_enough() -> bool:

@@ -9,10 +9,11 @@ import nbformat
 import pytest
 
 from autograder.authoring import lint
-from autograder.authoring.build import COURSE, Collection, accept, stale
-from autograder.authoring.source import read
+from autograder.authoring.build import accept, stale
 from autograder.cli import main
 from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE, Collection
+from autograder.lessons.source import read
 from autograder.messages.cards import MESSAGES
 
 SOURCES = sorted(COURSE.lessons.glob("*.py"))
@@ -75,7 +76,7 @@ def complaints(text: str, tmp_path: Path) -> list[str]:
 
 
 def pair(english: str, russian: str) -> str:
-    from autograder.authoring.source import digest
+    from autograder.lessons.source import digest
 
     def comment(text: str) -> str:
         return "\n".join(f"# {line}" for line in text.splitlines())

@@ -10,13 +10,14 @@ import pytest
 import torch
 
 import autograder
-from autograder.authoring.build import COURSE, accept, private
+from autograder.authoring.build import accept
 from autograder.authoring.gate import verify
-from autograder.authoring.mistakes import mistakes_of
-from autograder.authoring.source import Lesson
 from autograder.cells import BrokenSource
 from autograder.cli import main
 from autograder.exercises import load_path
+from autograder.lessons.collection import COURSE, private
+from autograder.lessons.mistakes import mistakes_of
+from autograder.lessons.source import Lesson
 from support.blocked import BEYOND_TORCH, run_without
 from support.exercises import write_exercises
 
@@ -80,7 +81,7 @@ CORE = [
     "language",
     "measure",
     "learner.commands",
-    "learner.history",
+    "history",
     "learner.working_copy",
     "pictures.draw",
     "pictures.plots.jacobian",

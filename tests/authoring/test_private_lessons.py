@@ -12,9 +12,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring.build import private
 from autograder.cli import main
 from autograder.grading.creating.course_folder import make_course
+from autograder.lessons.collection import private
 from support.course import Course, files_below, make_folder
 from support.exercises import write_exercises
 from support.submissions import Submission, read

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from autograder.authoring.source import REPOSITORY
+from autograder.lessons.source import REPOSITORY
 
 RECIPE = REPOSITORY / "deploy" / "dask"
 

@@ -14,8 +14,8 @@ import pytest
 from nbgrader.api import Gradebook
 from playwright.sync_api import Browser, expect
 
-from autograder.authoring.source import REPOSITORY
 from autograder.exercises import misconceptions_of
+from autograder.lessons.source import REPOSITORY
 from autograder.messages.cards import message
 from autograder.messages.feedback import WORDS
 from support.browser import Notebook, picture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from autograder.authoring.source import REPOSITORY
+from autograder.lessons.source import REPOSITORY
 from support.hub import proxy, services
 from support.image import instructions
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from autograder import exercises
-from autograder.authoring.build import COURSE, Collection
-from autograder.authoring.source import Lesson
 from autograder.cells import BrokenSource
 from autograder.exercises import module_files
 from autograder.exercises.module_texts import defined_in, importable, modules_of
+from autograder.lessons.collection import COURSE, Collection
+from autograder.lessons.source import Lesson
 
 EXERCISE = """
 from autograder.checking.exercise import Case, aspect, exercise

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from autograder import exercises
-from autograder.authoring.build import COURSE
-from autograder.authoring.execute import Ran, run
 from autograder.authoring.recorded_answers import RecordedAnswer, never_made, recorded_answers
-from autograder.authoring.source import read
 from autograder.checking.exercise import PUBLIC_SEED
 from autograder.checking.expected import Expected
+from autograder.lessons.collection import COURSE
+from autograder.lessons.execute import Ran, run
+from autograder.lessons.source import read
 
 ANSWERS = Path(__file__).parent / "answers"
 SEED = os.environ.get("TRIAL_SEED", PUBLIC_SEED)

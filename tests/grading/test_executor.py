@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from nbformat import writes
 
-from autograder.authoring.build import COURSE
 from autograder.grading.batch import core_threads, grade
 from autograder.grading.course.course import open_course
 from autograder.grading.course.grading_data import AssignmentSnapshot, CourseSnapshot
 from autograder.grading.submission.pipeline import Result, grade_submission
+from autograder.lessons.collection import COURSE
 from support.course import Course
 from support.submissions import all_of
 

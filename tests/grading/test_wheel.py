@@ -12,9 +12,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import REPOSITORY
 from autograder.learner.lab import CONTENTS
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import REPOSITORY
 from support.course import BIN
 
 pytestmark = pytest.mark.long

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
+from autograder.lessons.source import Lesson
 from support import attacks
 from support.assignment import EXERCISES, Assignment, code_cell, open_assignment, points
 from support.attacks.attack import HALF, Attack

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.authoring.source import Lesson
+from autograder.lessons.source import Lesson
 from support import attacks
 from support.attacks.attack import HALF, Attack
 from support.course import BIN, Course

@@ -16,13 +16,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
 from autograder.grading.limits import Limits
 from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
+from autograder.lessons.source import Lesson
 from autograder.messages.cards import message
 from support.assignment import Assignment, open_assignment, points
 

@@ -14,11 +14,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
 from autograder.grading.submission.sanitize import sanitize
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import Lesson
 from hostile import habits
 from hostile.habits import Habit
 from support.assignment import Assignment, code_cell, open_assignment, points

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import pytest
 
 from autograder import exercises
-from autograder.authoring.build import COURSE
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.self_test import warm_up
+from autograder.lessons.collection import COURSE
 
 LESSONS = exercises.lessons()
 

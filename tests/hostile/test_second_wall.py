@@ -19,7 +19,6 @@ from pathlib import Path
 import pytest
 
 import autograder
-from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import LANDLOCK, Limits
 from autograder.grading.sandbox.disk_use import exceeds
@@ -33,6 +32,7 @@ from autograder.grading.sandbox.system_calls import (
     REFUSED_WITHOUT_NAMESPACES,
     SOCKETPAIR,
 )
+from autograder.lessons.source import Lesson
 from support import attacks
 from support.assignment import Assignment, open_assignment
 from support.attacks.attack import Attack

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.authoring.build import COURSE
 from autograder.grading.limits import Limits
+from autograder.lessons.collection import COURSE
 from autograder.messages.cards import MESSAGES
 from support.assignment import Assignment, open_assignment, points
 from support.course import forked_fork_servers

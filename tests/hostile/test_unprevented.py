@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
+from autograder.lessons.source import Lesson
 from support.assignment import Assignment, open_assignment, points
 from support.attacks.attack import HALF
 

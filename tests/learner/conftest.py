@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.build import COURSE
 from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE
 from support.solved import built_notebook
 
 

@@ -5,12 +5,12 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import solutions
 from autograder.exercises import misconceptions_of
 from autograder.language import LANGUAGES
 from autograder.learner.lab import show_contents
 from autograder.learner.working_copy import prepare
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import solutions
 from autograder.messages.cards import message
 from support.browser import Notebook, browser_page, classic_notebook, jupyterlab
 from support.exercises import typed

@@ -11,8 +11,8 @@ from torch.nn.functional import mse_loss
 import autograder
 from autograder.checking.verdict import Verdict
 from autograder.learner import commands as notebook
-from autograder.learner.session import SESSION, Session
 from autograder.messages.cards import message
+from autograder.session import SESSION, Session
 from support.check import NAME, check, raises, right
 from support.exercises import program
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from autograder import on_gpu, start
-from autograder.authoring.source import REPOSITORY
 from autograder.learner import gpu
+from autograder.lessons.source import REPOSITORY
 
 RECORD = REPOSITORY / "benchmarks" / "record_cuda.py"
 

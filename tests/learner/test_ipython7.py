@@ -8,7 +8,7 @@ import textwrap
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
+from autograder.lessons.collection import COURSE
 from support.blocked import BEYOND_TORCH, block
 from support.kernel import Kernel
 from support.solved import as_colab_gives_it, as_vs_code_saves_it, grade_id, solved_notebook

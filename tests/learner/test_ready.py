@@ -7,12 +7,12 @@ import sys
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import solutions
 from autograder.language import LANGUAGES
 from autograder.learner.ready import rehearse
 from autograder.learner.replies import Reply
-from autograder.learner.session import SESSION
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import solutions
+from autograder.session import SESSION
 from support.kernel import Kernel
 from support.solved import built_notebook
 

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from autograder import start, two_processes
-from autograder.authoring.build import COURSE
 from autograder.learner import two_processes as module
 from autograder.learner.replies import Reply, Table
+from autograder.lessons.collection import COURSE
 
 pytestmark = pytest.mark.long
 

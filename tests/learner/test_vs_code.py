@@ -5,9 +5,9 @@ import json
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
 from autograder.learner.ready import rehearse
 from autograder.learner.working_copy import prepare
+from autograder.lessons.collection import COURSE
 from support.kernel import Kernel
 from support.solved import as_vs_code_saves_it, grade_id, solved_notebook
 

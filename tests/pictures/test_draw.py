@@ -16,10 +16,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from autograder import draw
 from autograder.authoring.lint import refused_stems
 from autograder.language import LANGUAGES
-from autograder.learner.session import SESSION
 from autograder.messages.drawing import WORDS
 from autograder.pictures.draw import Picture
 from autograder.pictures.graph.fold import fold
+from autograder.session import SESSION
 from support import graphs
 from support.graphs import AWKWARD
 from support.pictures import drawn, shown, squeezed, words_of

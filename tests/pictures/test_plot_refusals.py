@@ -18,7 +18,7 @@ from autograder import (
     plot_progress,
     plot_saved,
 )
-from autograder.learner.session import SESSION
+from autograder.session import SESSION
 from support.plots import DATA, LEFT, NET, RIGHT, J, plain
 
 POINT = torch.ones(2)

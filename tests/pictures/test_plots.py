@@ -29,9 +29,9 @@ from autograder import (
 )
 from autograder.authoring.lint import refused_stems
 from autograder.language import LANGUAGES
-from autograder.learner.session import SESSION
 from autograder.messages.plots import WORDS
 from autograder.pictures.plots import base as plot
+from autograder.session import SESSION
 from support.pictures import shown
 from support.plots import DATA, LEFT, NET, RIGHT, J, every_layer, everything, half, loop, plain, progressed, written
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from autograder import steps
 from autograder.language import LANGUAGES
-from autograder.learner.session import SESSION
 from autograder.messages.drawing import WORDS
 from autograder.pictures.graph.model import Gradient
 from autograder.pictures.graph.read import refusal
 from autograder.pictures.graph.torch_objects import brief
 from autograder.pictures.steps import Steps
+from autograder.session import SESSION
 from support.graphs import AWKWARD, STEPS, Made, run
 from support.pictures import gradients
 from support.steps import same, shown, squeezed, state, stepped, written

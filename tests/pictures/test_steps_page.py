@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from autograder.language import LANGUAGES
-from autograder.learner.session import SESSION
 from autograder.pictures.steps import SHOWN
+from autograder.session import SESSION
 from support.graphs import AWKWARD
 from support.steps import shown, squeezed, stepped, written
 

@@ -15,8 +15,6 @@ import nbformat
 import pytest
 
 import support
-from autograder.authoring.notebooks import source_notebook, student_notebook
-from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
 from autograder.grading.course.release import Released
@@ -27,6 +25,8 @@ from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import sanitize
 from autograder.grading.submission.self_test import warm_up
+from autograder.lessons.notebooks import source_notebook, student_notebook
+from autograder.lessons.source import Lesson, solutions
 from support.course import once
 from support.submissions import Submission
 

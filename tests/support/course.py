@@ -25,12 +25,12 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
 
 import support
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import Lesson
 from autograder.cli import main
 from autograder.grading.course.hidden_cases import expected_results
 from autograder.grading.creating.course_folder import make_course
 from autograder.grading.sandbox import fork_server_process
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import Lesson
 from support.command_server import CommandServer
 from support.fork_client import Fork
 from support.forked_sandbox import subprocess_with_forks

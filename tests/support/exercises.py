@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 from autograder import exercises
-from autograder.authoring.mistakes import Mistakes, mistakes_of, path_of_mistakes
 from autograder.checking.exercise import Exercise
 from autograder.checking.expected import Expected
+from autograder.lessons.mistakes import Mistakes, mistakes_of, path_of_mistakes
 
 
 def public_key(name: str, lesson: str | None = None) -> Expected:

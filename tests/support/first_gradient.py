@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import solutions
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import solutions
 
 (LESSON,) = COURSE.read(["first_gradient"])
 NAME = LESSON.file_name

@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from autograder.authoring.source import REPOSITORY
+from autograder.lessons.source import REPOSITORY
 from support.machine import Machine
 
 # pip installs into an environment of the machine's own. The packages of these tests count as installed.

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring.source import REPOSITORY
+from autograder.lessons.source import REPOSITORY
 from support.needs import lack
 
 # The machine's first process. It ends when its standard input does, and all others with it.

@@ -18,7 +18,7 @@ from autograder import (
     plot_progress,
 )
 from autograder.checking.verdict import AspectResult, Verdict
-from autograder.learner.history import record
+from autograder.history import record
 
 J = torch.linspace(0, 9, 24).reshape(4, 6).sin()
 

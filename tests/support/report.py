@@ -15,9 +15,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import support
 from autograder import exercises
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import solutions
 from autograder.cli import main
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import solutions
 from support.course import Course, once, run_autograder
 from support.submissions import Edit, Submission, read
 

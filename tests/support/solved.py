@@ -7,9 +7,9 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.notebooks import source_notebook, student_notebook, to_text
-from autograder.authoring.source import Lesson, solutions
+from autograder.lessons.collection import COURSE
+from autograder.lessons.notebooks import source_notebook, student_notebook, to_text
+from autograder.lessons.source import Lesson, solutions
 
 
 def built_notebook(lesson: Lesson, language: str) -> str:

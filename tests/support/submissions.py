@@ -19,10 +19,10 @@ from nbformat.notebooknode import NotebookNode
 
 import autograder
 from autograder import exercises
-from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.checking.judge import judge, screen
 from autograder.checking.observe import code_digest, observe
+from autograder.lessons.source import Lesson, solutions
 from support.exercises import mistakes_in, typed
 
 Edit = Callable[[NotebookNode], None]

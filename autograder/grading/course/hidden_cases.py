@@ -16,13 +16,13 @@ from pathlib import Path
 
 import torch
 
-from ...authoring.build import COURSE, private
-from ...authoring.execute import run
-from ...authoring.source import Lesson, read
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
 from ...exercises import path_of
+from ...lessons.collection import COURSE, private
+from ...lessons.execute import run
+from ...lessons.source import Lesson, read
 
 _PACKAGE = Path(__file__).parents[2]
 

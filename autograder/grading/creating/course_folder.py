@@ -15,10 +15,10 @@ from typing import Any
 from nbgrader.api import Gradebook
 from sqlalchemy.exc import SQLAlchemyError
 
-from ...authoring.build import COURSE, Collection
-from ...authoring.source import digest
 from ...errors import UserError
 from ...language import LANGUAGES
+from ...lessons.collection import COURSE, Collection
+from ...lessons.source import digest
 from ..course.database import default_url, said
 from ..course.settings import course_settings
 from ..nbgrader_path import put_interpreter_on_path

@@ -12,8 +12,8 @@ from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 
-from ...authoring.notebooks import ClearSolutions, OneLanguage, settings
 from ...language import LANGUAGES
+from ...lessons.notebooks import ClearSolutions, OneLanguage, settings
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.course_file import read_rules
 from ..rules.late_penalty import CourseLatePenalty

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...checking.verdict import MIME, STATES, Verdict
 from ...exercises import sentence_for
 from ...grade_ids import CellKind, GradeId
 from ...language import Note, Text
+from ...lessons.source import Lesson
 
 NO_VERDICT = "no verdict"  # a separate state: the check is missing or has no verdict
 BROKEN = "broken"  # the answer cell failed before it defined an answer; verdicts have no state for this

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ...authoring.mistakes import mistakes_of
-from ...authoring.source import Lesson
 from ...checking.exercise import PUBLIC_SEED, Exercise
 from ...checking.expected import Expected
 from ...checking.observe import Run, observe
 from ...exercises import key_of, misconceptions_of
 from ...language import LANGUAGES, Text
+from ...lessons.mistakes import mistakes_of
+from ...lessons.source import Lesson
 from ...messages.report import WORDS
 from .choices import choice_for, is_telling
 from .counts import Wrong

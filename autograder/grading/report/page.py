@@ -12,13 +12,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from ...checking.card_layout import inline
-from ...checking.verdict import STATES
+from ...checking.verdict import STATES, Finding
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, Note
 from ...messages.cards import MESSAGES
 from ...messages.reasons import describe_reason
-from ...messages.report import TOKEN, WORDS, label_of, said
+from ...messages.report import TOKEN, WORDS, said
 from ..course.course import open_course
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
@@ -191,7 +191,7 @@ class _Page(View):
         If the answers raised an exception, returns empty HTML.
         """
         finding = wrong.verdict.finding
-        if finding is None or label_of(finding) == "card.raised":
+        if finding is None or _label_of(finding) == "card.raised":
             return Markup("")
         says = next((aspect.says for aspect in wrong.exercise.aspects if aspect.name == finding.aspect), None)
         return self.inline(says) if says else Markup("")
@@ -208,7 +208,7 @@ class _Page(View):
     def label(self, wrong: Wrong) -> str:
         """Return the label that the report shows before the first line of `returned`, or an empty text."""
         finding = wrong.verdict.finding
-        return MESSAGES[label_of(finding)].read(self.language) if finding and finding.aspect else ""
+        return MESSAGES[_label_of(finding)].read(self.language) if finding and finding.aspect else ""
 
     def share_of(self, wrong: Wrong) -> str:
         answers = self.graded.exercises[wrong.exercise.name].answers
@@ -252,3 +252,11 @@ class _Page(View):
     def percent(self, part: int, whole: int) -> str:
         share = round(100 * part / whole) if whole else 0
         return f"{share} %" if self.language == "ru" else f"{share}%"
+
+
+def _label_of(finding: Finding) -> str:
+    """Return the id of a card's label before the result of a failed case, such as "card.returned"."""
+    first = finding.got[0].id if finding.got else ""
+    if str(first).startswith("raised."):
+        return "card.raised"
+    return {"differs.table": "card.wrong", "differs.budget": "card.counted"}.get(first, "card.returned")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from rapidfuzz.distance import Indel
 
-from ...authoring.source import solutions
+from ...lessons.source import solutions
 from .counts import Graded
 
 _WINDOW = 5  # tokens: shorter sequences are alike by chance

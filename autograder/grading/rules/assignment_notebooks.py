@@ -12,11 +12,11 @@ from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
-from ...authoring.build import Collection
-from ...authoring.notebooks import source_notebook, to_text
-from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...grade_ids import CellKind, GradeId
+from ...lessons.collection import Collection
+from ...lessons.notebooks import source_notebook, to_text
+from ...lessons.source import Lesson
 from .course_file import FILE, AssignmentRules, Rules
 from .toml_table import BadRule
 

@@ -24,7 +24,7 @@ from ...checking.containment import undisturbed
 from ...checking.exercise import Exercise
 from ...checking.observe import observe
 from ...exercises.module_texts import importable
-from ...learner.session import SESSION, Session
+from ...session import SESSION, Session
 from ..limits import Limits
 from .guard import Guard, LessonModules
 from .run_codec import Rehearsal, pack_run

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from ... import __version__
-from ...authoring.build import COURSE
+from ...lessons.collection import COURSE
 
 _PACKAGE = Path(__file__).parents[2]
 

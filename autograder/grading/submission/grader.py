@@ -15,11 +15,11 @@ from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
-from ...authoring.source import Lesson
 from ...checking.allocations import live_bytes
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
+from ...lessons.source import Lesson
 from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
 from ..course.release import ReleasedCells

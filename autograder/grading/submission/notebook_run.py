@@ -9,13 +9,13 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
-from ...authoring.source import CHECK
 from ...checking import timeout_causes as overlong
 from ...checking.containment import TimeIsUp
 from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
+from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..course.assignment_files import EncodedFiles
 from ..sandbox.engine import Engine

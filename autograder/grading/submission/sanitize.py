@@ -20,9 +20,9 @@ from typing import Any
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
-from ...authoring.source import CHECK
 from ...grade_ids import CellKind, GradeId, find_lost
 from ...language import LANGUAGES, Note
+from ...lessons.source import CHECK
 from ...messages.reasons import describe_reason, make_reason
 from ..course.release import Released, ReleasedCells
 

@@ -10,9 +10,9 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 
-from ...authoring.source import CHECK
 from ...checking.verdict import MIME
 from ...language import Text
+from ...lessons.source import CHECK
 from .outputs import output
 
 _NO_VERDICT = Text(

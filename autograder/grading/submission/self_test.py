@@ -7,13 +7,13 @@ import re
 from nbformat.notebooknode import NotebookNode
 
 from ... import exercises
-from ...authoring.mistakes import helpers_of_mistakes, mistakes_of
-from ...authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
-from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES
+from ...lessons.mistakes import helpers_of_mistakes, mistakes_of
+from ...lessons.notebooks import OneLanguage, settings, source_notebook, student_notebook
+from ...lessons.source import Lesson
 from ...messages.reasons import describe_reason
 from ..course.assignment_files import EncodedFiles
 from ..course.release import ReleasedCells

@@ -13,8 +13,8 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ...language import Note
-from ...learner.session import SESSION
 from ...measure import around_backward
+from ...session import SESSION
 from .base import Plot, mark_whole_numbers, new_figure, number, short
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...language import Note
-from ...learner.session import SESSION
+from ...session import SESSION
 from ..graph.torch_objects import dtype_of
 from .base import Plot, Refused, new_figure, power, text_colour
 from .compare import failure

@@ -10,7 +10,7 @@ import numpy
 import torch
 
 from ...language import Note
-from ...learner.session import SESSION
+from ...session import SESSION
 from ..graph.torch_objects import dtype_of
 from ..text_form import error_said, shape
 from .base import Plot, Refused, new_figure, number, short, text_colour

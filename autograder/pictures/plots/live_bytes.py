@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...language import Note
-from ...learner.session import SESSION
 from ...measure import around_backward, graph_nodes, tensors
+from ...session import SESSION
 from .base import Plot, Refused, mark_whole_numbers, new_figure, unit
 from .compare import Trace, failure, names, refusal, traced
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ... import exercises
+from ...history import standings, verdicts
 from ...language import Note
-from ...learner.history import standings, verdicts
-from ...learner.session import SESSION
+from ...session import SESSION
 from .base import Plot, Refused, new_figure, points, short, text_colour
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import torch
 from torch.autograd.graph import get_gradient_edge
 
 from ...language import Note
-from ...learner.session import SESSION
 from ...measure import tensors
+from ...session import SESSION
 from .base import Plot, Refused, mark_whole_numbers, new_figure, short, unit
 from .compare import Trace, failure, names, refusal, traced
 

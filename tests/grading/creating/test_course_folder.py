@@ -13,13 +13,13 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder import exercises
-from autograder.authoring import notebooks
-from autograder.authoring.build import COURSE, Collection
 from autograder.cli import main
 from autograder.grading.creating import course_folder
 from autograder.grading.creating.course_folder import NoCourse, make_course
 from autograder.grading.rules.course_file import parse_rules
 from autograder.language import LANGUAGES
+from autograder.lessons import notebooks
+from autograder.lessons.collection import COURSE, Collection
 
 LESSON = "03_gradient_accumulation"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from autograder import exercises
-from autograder.authoring.build import COURSE, Collection
 from autograder.cli import main
 from autograder.grading.creating.course_folder import make_course
+from autograder.lessons.collection import COURSE, Collection
 from support.course import Course
 from support.first_gradient import LESSON, NAME
 from support.submissions import read

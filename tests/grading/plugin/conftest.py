@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.authoring.build import COURSE
+from autograder.lessons.collection import COURSE
 from support.course import Course
 from support.submissions import all_of
 

@@ -7,8 +7,8 @@ from nbgrader import preprocessors
 from nbgrader.converters import GenerateAssignment
 from traitlets.config import Config
 
-from autograder.authoring import notebooks
 from autograder.grading.plugin.config import configure
+from autograder.lessons import notebooks
 
 
 @pytest.mark.parametrize(("language", "ending", "dropped"), [("en", "", "ru"), ("ru", "-ru", "en")])

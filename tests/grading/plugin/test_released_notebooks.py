@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
+from autograder.lessons.collection import COURSE
 from support.course import BIN, Course
 from support.submissions import read
 

@@ -9,9 +9,9 @@ from nbconvert.exporters import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from traitlets.config import Config
 
-from autograder.authoring.build import COURSE
 from autograder.grading.plugin.safe_html import Harmless, is_plain
 from autograder.grading.submission.outputs import safe_outputs
+from autograder.lessons.collection import COURSE
 
 ATTACKS = [
     "<script>alert(1)</script>",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autograder import exercises
-from autograder.authoring.build import COURSE
 from autograder.grading.report.counts import Wrong
 from autograder.grading.report.lecture_question import Question, lecture_question
+from autograder.lessons.collection import COURSE
 from autograder.messages.report import WORDS
 
 

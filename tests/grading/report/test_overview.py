@@ -9,12 +9,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from autograder import exercises
-from autograder.authoring.build import COURSE
 from autograder.cli import main
 from autograder.exercises.key import Theme
 from autograder.grading.report.counts import Answered, Graded, Wrong
 from autograder.grading.report.overview import Overview
 from autograder.grading.report.themes import TITLES, stuck_students
+from autograder.lessons.collection import COURSE
 from autograder.messages.report import WORDS
 from support.course import Course
 from support.report import text

@@ -15,10 +15,10 @@ from typing import Any
 import nbformat
 from nbgrader.api import Gradebook
 
-from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME
 from autograder.grading.course.course import open_course
 from autograder.grading.course.remarks import RemarksFolder
+from autograder.lessons.collection import COURSE
 from support.assignment import code_cell
 from support.attacks import escapes, tampering
 from support.attacks.attack import HALF

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import autograder
-from autograder.authoring.build import COURSE
 from autograder.cli import main
+from autograder.lessons.collection import COURSE
 from support.course import Course
 from support.dask_cluster import DaskCluster
 from support.submissions import all_of

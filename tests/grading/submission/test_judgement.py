@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME
 from autograder.grading.course.hidden_cases import expected_results
 from autograder.grading.sandbox.run_codec import pack_run
 from autograder.grading.submission.judgement import LessonJudge
+from autograder.lessons.collection import COURSE
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
 from autograder.grading.course.gradebook import Book
 from autograder.grading.course.release import ReleasedNotebook
 from autograder.grading.submission import sanitize
 from autograder.grading.submission.sanitize import Unreadable
+from autograder.lessons.collection import COURSE
 from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder
 from support.submissions import all_of, read

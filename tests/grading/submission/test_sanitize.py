@@ -10,12 +10,12 @@ from nbgrader import preprocessors
 from nbgrader.api import Gradebook
 
 from autograder import exercises
-from autograder.authoring.build import COURSE
-from autograder.authoring.notebooks import source_notebook, student_notebook
-from autograder.authoring.source import Lesson, solutions
 from autograder.grading.course.gradebook import Book
 from autograder.grading.submission import sanitize
 from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE
+from autograder.lessons.notebooks import source_notebook, student_notebook
+from autograder.lessons.source import Lesson, solutions
 from grading.submission.mutations import Json, shown
 from support.submissions import Submission, all_of
 

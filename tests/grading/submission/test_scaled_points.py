@@ -7,9 +7,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import solutions
 from autograder.checking.verdict import MIME
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import solutions
 from support.course import Course, run_autograder
 from support.submissions import Submission, read
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from autograder import exercises
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import Lesson
 from autograder.grading.course.hidden_cases import ExpectedResults
 from autograder.grading.limits import FULL, LANDLOCK, Limits
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.self_test import grade_solution, warm_up
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import Lesson
 from support.assignment import blank_notebook, released_cells
 
 NIGHTLY = pytest.mark.nightly(

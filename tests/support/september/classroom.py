@@ -10,9 +10,9 @@ from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
-from autograder.authoring.build import COURSE, private
-from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.cli import main
+from autograder.lessons.collection import COURSE, private
+from autograder.lessons.notebooks import source_notebook, student_notebook
 from support.course import Course
 from support.september.archives import Archives
 from support.september.lessons import ASSIGNMENTS, FIRST, FORMULAS, SLOPE, TOTAL, Copies, write_lesson

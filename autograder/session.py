@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from ..checking.verdict import Verdict
+from .checking.verdict import Verdict
 
 
 @dataclass

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..checking.verdict import Verdict
+from .checking.verdict import Verdict
 from .session import being_graded
 
 

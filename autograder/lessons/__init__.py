@@ -1,0 +1,1 @@
+"""Lessons: their sources, notebooks and keys."""

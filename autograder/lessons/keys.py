@@ -1,0 +1,52 @@
+"""Keys: what the solutions and mistakes of a lesson show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..checking.exercise import Exercise
+from ..checking.expected import Expected
+from ..checking.observe import Run
+from ..checking.values import AtMost, compare
+from ..exercises.key import Key
+from .mistakes import mistakes_of
+
+
+def build_key(exercise: Exercise, expected: Expected, path: Path) -> str:
+    """Return the text of an exercise's key: observations on the public cases, and the sentences of its mistakes.
+
+    `expected` holds the new observations. Those in the file at `path` are kept if all values agree within the
+    exercise's tolerance. Otherwise keys would differ between processors, which round sums differently.
+    """
+    try:
+        old = Key.from_text(path.read_text(encoding="utf-8")).expected
+        expected = old if _agree(old, expected, exercise.rtol) else expected
+    except (OSError, LookupError, TypeError, ValueError):
+        pass  # none yet, or a damaged one
+    return Key(expected, mistakes_of(exercise).named).to_text(exercise.rtol)
+
+
+def _agree(old: Expected, new: Expected, rtol: float) -> bool:
+    """Return whether two observations of the same answers are equal within the tolerance `rtol`."""
+    if (old.seed, old.given_code, list(old.mistakes)) != (new.seed, new.given_code, list(new.mistakes)):
+        return False
+    pairs = [(old.solution, new.solution), (old.given or [], new.given or [])]
+    pairs += [(runs, new.mistakes[name]) for name, runs in old.mistakes.items()]
+    return all(len(a) == len(b) and all(_same_run(x, y, rtol) for x, y in zip(a, b)) for a, b in pairs)
+
+
+def _same_run(old: Run, new: Run, rtol: float) -> bool:
+    raised = [each.raised and (each.raised.whose, each.raised.id, each.raised.parameters) for each in (old, new)]
+    if raised[0] or raised[1]:
+        return raised[0] == raised[1]  # a key holds nothing else of such a run
+    return old.edited == new.edited and _same_values(old.values, new.values, rtol)
+
+
+def _same_values(old: dict[str, object], new: dict[str, object], rtol: float) -> bool:
+    return old.keys() == new.keys() and all(_same_value(old[name], new[name], rtol) for name in new)
+
+
+def _same_value(old: object, new: object, rtol: float) -> bool:
+    if isinstance(old, AtMost) and isinstance(new, AtMost):
+        return (old.limit, old.kept) == (new.limit, new.kept)  # `judge` reads nothing else of a key's AtMost
+    return compare(old, new, rtol=rtol) is None
