@@ -198,14 +198,6 @@ def cures():
 
     return _with("E", run)
 
-# %% mistake="moves_the_input" like="changes_the_input"
-def cures():
-    def run(model, x, y, eps, steps):
-        x.copy_(_e(model, x, y, eps, steps))
-        return x
-
-    return _with("E", run)
-
 # %% mistake="swaps_the_terms" theme="recording"
 # A: the squared error does not reach `value`, and the policy loss does.
 # A: квадрат ошибки не доходит до `value`, а функция потерь стратегии доходит.
@@ -354,13 +346,6 @@ def cures():
 # D: новый слой не помещён в модель: `model.head` остался прежним.
 def cures():
     return _with("D", lambda model, outputs, lr: torch.optim.SGD(model.parameters(), lr=lr))
-
-# %% mistake="trains_a_head_aside" like="leaves_the_old_head"
-def cures():
-    def run(model, outputs, lr):
-        return torch.optim.SGD([*model.parameters(), *nn.Linear(model.head.in_features, outputs).parameters()], lr=lr)
-
-    return _with("D", run)
 
 # %% mistake="takes_other_inputs" theme="axes"
 # D: the new layer does not fit: it must take as many inputs as the old one, `in_features`.

@@ -3,33 +3,15 @@
 # Вы ожидали, что на шаге обновление прибавится. Но SGD вычитает то, что лежит в `p.grad`.
 predict_traces = {**solution, "w[0] after step 1": 0.12, "w[2] at the end": 0.475}
 
-# %% mistake="the_right_sign_1" like="the_right_sign"
-predict_traces = {**solution, "w[0] after step 1": 0.12}
-
-# %% mistake="the_right_sign_2" like="the_right_sign"
-predict_traces = {**solution, "w[2] at the end": 0.475}
-
 # %% mistake="step_size_once" theme="scaling"
 # You counted the step size once. It is in `p.grad` already, and the optimizer multiplies by its own `lr` again.
 # Размер шага учтён один раз. Но в `p.grad` он уже есть, а оптимизатор умножает ещё и на свой `lr`.
 predict_traces = {**solution, "w[0] after step 1": 0.06, "w[2] at the end": -0.05}
 
-# %% mistake="step_size_once_1" like="step_size_once"
-predict_traces = {**solution, "w[0] after step 1": 0.06}
-
-# %% mistake="step_size_once_2" like="step_size_once"
-predict_traces = {**solution, "w[2] at the end": -0.05}
-
 # %% mistake="plain_td" theme="derivative"
 # This is what TD(λ) itself would give. The code subtracts the update, and multiplies by the step size twice.
 # Так было бы в настоящем TD(λ). А в этом коде обновление вычитается и умножается на размер шага дважды.
 predict_traces = {**solution, "w[0] after step 1": 0.14, "w[2] at the end": 0.65}
-
-# %% mistake="plain_td_1" like="plain_td"
-predict_traces = {**solution, "w[0] after step 1": 0.14}
-
-# %% mistake="plain_td_2" like="plain_td"
-predict_traces = {**solution, "w[2] at the end": 0.65}
 
 # %% mistake="backward_overwrites" theme="accumulation"
 # You expected only the new gradient in `p.grad` after the second `backward()`. Nothing has cleared `p.grad`, and
@@ -44,12 +26,6 @@ predict_traces = {**solution, "p.grad[0] after the second backward": 0.0}
 # У вас второй `backward()` прибавляет 1 к `p.grad[0]`. Но прибавляется градиент второй ценности, а он равен 1 для
 #     второго веса и 0 для первого.
 predict_traces = {**solution, "p.grad[0] after the second backward": 1.04, "trace[0] after step 2": 1.76}
-
-# %% mistake="adds_one_again_1" like="adds_one_again"
-predict_traces = {**solution, "p.grad[0] after the second backward": 1.04}
-
-# %% mistake="adds_one_again_2" like="adds_one_again"
-predict_traces = {**solution, "trace[0] after step 2": 1.76}
 
 # %% mistake="clean_trace" theme="accumulation"
 # You expected the trace of the first state to decay to 0.9 · 0.8 = 0.72. It has swallowed the update that was left

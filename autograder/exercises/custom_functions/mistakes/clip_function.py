@@ -288,13 +288,6 @@ class Clip(_Clip):
         (x,) = ctx.saved_tensors
         return grad_clipped * ((x > -1) & (x <= 1))
 
-# %% mistake="upper_end_open" like="lower_end_open"
-class Clip(_Clip):
-    @staticmethod
-    def backward(ctx, grad_clipped, grad_share):
-        (x,) = ctx.saved_tensors
-        return grad_clipped * ((x >= -1) & (x < 1))
-
 # %% mistake="counts_the_lower_end" theme="own"
 # One end of the interval was counted as outside. Both −1 and 1 lie in [−1, 1].
 # Один из концов отрезка отнесён к внешним точкам. Но и −1, и 1 принадлежат отрезку [−1, 1].

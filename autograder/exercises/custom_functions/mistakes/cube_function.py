@@ -133,13 +133,6 @@ class Cube(_Ruled):
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
 
-# %% mistake="unpacks_nothing" like="saves_for_backward_alone"
-class Cube(saves_for_backward_alone):
-    @staticmethod
-    def jvp(ctx, tangent):
-        (x,) = ctx.saved_tensors
-        return tangent * 3 * x**2
-
 # %% mistake="cube_local" theme="derivative"
 # `backward` returns the derivative alone. It has to be multiplied by `grad_output`.
 # Метод `backward` возвращает только производную. Её нужно умножить на `grad_output`.
@@ -195,12 +188,6 @@ class Cube(_Ruled):
     def backward(ctx, grad_output):
         _ = grad_output * 3 * ctx.saved_tensors[0] ** 2
 
-# %% mistake="jvp_returns_nothing" like="cube_returns_nothing"
-class Cube(_Ruled):
-    @staticmethod
-    def jvp(ctx, tangent):
-        _ = tangent * 3 * ctx.saved_tensors[0] ** 2
-
 # %% mistake="cube_refuses" theme="missing"
 # The class refuses to be differentiated twice, and the second derivative is asked for here.
 # Класс не допускает повторного дифференцирования, а вторая производная здесь нужна.
@@ -235,13 +222,6 @@ class Cube(_Ruled):
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_forward(*inputs)
-
-# %% mistake="unpacks_nothing_in_backward" like="saves_for_forward_alone"
-class Cube(saves_for_forward_alone):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * 3 * x**2
 
 # %% mistake="vmap_without_the_axis" theme="missing"
 # The method `vmap` returns the result alone. It has to return a pair: the result and the place of its batch axis.

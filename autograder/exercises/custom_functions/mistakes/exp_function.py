@@ -265,15 +265,6 @@ class Exp(Function):
     def backward(ctx, grad_output):
         return grad_output * ctx.saved_tensors[1]
 
-# %% mistake="keeps_both" like="saves_both"
-class Exp(RightExp):
-    @staticmethod
-    def forward(ctx, x):
-        y = x.exp()
-        ctx.x = x
-        ctx.save_for_backward(y)
-        return y
-
 # %% mistake="keeps_a_copy" theme="cost"
 # What is kept is neither the input nor the tensor that is returned, but a copy or a second computation of one of
 #     them: one more tensor of that size, and no change of the result reaches it.

@@ -111,13 +111,6 @@ class ReLU(Function):
     def backward(ctx, grad_output):
         return grad_output * (ctx.saved_tensors[0] > 0)
 
-# %% mistake="cut_at_six_both_ways" like="cut_at_six"
-class ReLU(cut_at_six):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        return grad_output * ((input > 0) & (input < 6))
-
 # %% mistake="mask_alone" theme="derivative"
 # `backward` returns the mask alone, 0 and 1. It has to be multiplied by `grad_output`.
 # Метод `backward` возвращает только маску из нулей и единиц. Её нужно умножить на `grad_output`.

@@ -153,19 +153,6 @@ class Sinh(Function):
         x, growth = ctx.saved_tensors
         return grad_output * (growth + torch.exp(-x)) / 2
 
-# %% mistake="keeps_the_other_intermediate" like="keeps_one_intermediate"
-class Sinh(Function):
-    @staticmethod
-    def forward(ctx, x):
-        decay = torch.exp(-x)
-        ctx.save_for_backward(x, decay)
-        return (torch.exp(x) - decay) / 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, decay = ctx.saved_tensors
-        return grad_output * (torch.exp(x) + decay) / 2
-
 # %% mistake="as_for_the_sine" theme="derivative"
 # The root is taken of `1 - y**2`. For the hyperbolic functions it is `1 + y**2`.
 # Корень извлечён из `1 - y**2`. Для гиперболических функций верно `1 + y**2`.

@@ -91,14 +91,6 @@ def is_right_function(function):
 def is_right_function(function):
     return _run_checks(function, second=False, edit=False)
 
-# %% mistake="gradcheck_alone_on_positive" like="gradcheck_alone"
-def is_right_function(function):
-    return _run_checks(function, value=False, second=False, edit=False, kind="positive")
-
-# %% mistake="both_gradchecks_alone_on_positive" like="both_gradchecks_alone"
-def is_right_function(function):
-    return _run_checks(function, value=False, edit=False, kind="positive")
-
 # %% mistake="never_compares_the_value" theme="test"
 # The value is not compared with the formula. Another function with its own right derivative passes.
 # Значение не сравнивается с формулой. Такой тест пройдёт и другая функция с верной для неё производной.
@@ -182,7 +174,3 @@ def is_right_function(function):
 # Все `x` в тесте равны 0. Тогда нулю равно любое значение, а с ним и производная по `k`.
 def is_right_function(function):
     return _run_checks(function, kind="zero")
-
-# %% mistake="zeros_without_edit" like="only_zeros"
-def is_right_function(function):
-    return _run_checks(function, kind="zero", edit=False)

@@ -80,9 +80,6 @@ predict_function = {**solution, "a None too many": "RuntimeError"}
 # Не учтено, что на изломе у операций одинаковы только значения, а производные различаются.
 predict_function = {**solution, "clamp at 0": 0.0, "maximum at 0": 0.0}
 
-# %% mistake="all_kinks_are_one" like="all_kinks_are_zero"
-predict_function = {**solution, "relu at 0": 1.0, "maximum at 0": 1.0, "where at 0": 1.0}
-
 # %% mistake="all_kinks_are_half" theme="derivative"
 # Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses that.
 # На каждом изломе производная здесь равна 0.5, среднему двух односторонних. Из этих четырёх операций так поступает

@@ -78,14 +78,6 @@ class Product(RightForward):
         for_b = grad_output * a
         return grad_output.mul_(b), for_b
 
-# %% mistake="multiplies_in_place" like="always_multiplies_in_place"
-class Product(RightForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        for_b = grad_output * a if ctx.needs_input_grad[1] else None
-        return grad_output.mul_(b) if ctx.needs_input_grad[0] else None, for_b
-
 # %% mistake="swapped" theme="derivative"
 # The two gradients are swapped. The gradient of `a` is `grad_output` times `b` and stands first.
 # Градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.
@@ -174,21 +166,6 @@ class Product(RightForward):
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
         return grad_output * b, grad_output * a
-
-# %% mistake="multiplies_the_second_in_place" like="always_multiplies_in_place"
-class Product(RightForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        for_a = grad_output * b if ctx.needs_input_grad[0] else None
-        return for_a, grad_output.mul_(a) if ctx.needs_input_grad[1] else None
-
-# %% mistake="always_computes_the_first" like="computes_both"
-class Product(RightForward):
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        return grad_output * b, grad_output * a if ctx.needs_input_grad[1] else None
 
 # %% mistake="one_flag_for_both" theme="own"
 # The second gradient depends on the flag of the first input. Each input has a flag in `ctx.needs_input_grad`.
@@ -282,12 +259,6 @@ class Product(RightForward):
         a, b = ctx.saved_tensors
         needs = ctx.needs_input_grad
         return grad_output * b if needs[0] else None, (grad_output * a).sum(0) if needs[1] else None
-
-# %% mistake="sums_over_axis_0_with_keepdim" like="sums_over_axis_0"
-class Product(_Fitted):
-    @staticmethod
-    def fit(gradient, shape):
-        return gradient if gradient.shape == shape else gradient.sum(0, keepdim=True)
 
 # %% mistake="sums_over_the_last_axis" theme="axes"
 # Where the shapes differ, the gradient is summed over the last axis. The stretched axis may be another one, as for

@@ -101,13 +101,6 @@ class Reverse(_Reverse):
     def backward(ctx, grad_output):
         return -ctx.factor * grad_output, None
 
-# %% mistake="changes_the_sign_of_the_value" like="reverses_the_value"
-class Reverse(reverses_the_value):
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        return -x
-
 # %% mistake="returns_the_input" theme="in_place"
 # `forward` returns `x` itself, or a view of it. The result is then a view made inside a custom Function, and torch
 #     refuses to change it in place.

@@ -72,12 +72,6 @@ class Sign(_Sign):
     def backward(ctx, grad_output):
         return grad_output * (ctx.saved_tensors[0] <= 1)
 
-# %% mistake="other_side" like="one_sided"
-class Sign(_Sign):
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * (ctx.saved_tensors[0] >= -1)
-
 # %% mistake="passes_outside" theme="derivative"
 # The mask is the wrong way round: the gradient passes outside [−1, 1].
 # Маска перевёрнута: градиент проходит вне [−1, 1].
@@ -102,17 +96,6 @@ class Sign(Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return torch.where(x > 0, 1.0, -1.0).to(x.dtype)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
-
-# %% mistake="zero_is_positive" like="zero_is_negative"
-class Sign(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.where(x >= 0, 1.0, -1.0).to(x.dtype)
 
     @staticmethod
     def backward(ctx, grad_output):
@@ -167,13 +150,6 @@ class Sign(_Sign):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * ((x > -1) & (x <= 1))
-
-# %% mistake="upper_end_open" like="lower_end_open"
-class Sign(_Sign):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * ((x >= -1) & (x < 1))
 
 # %% mistake="divides_by_the_size" theme="precision"
 # The sign is computed by a division by `x.abs()`. At 0 that is 0/0: NaN.

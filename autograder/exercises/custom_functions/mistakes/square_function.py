@@ -60,19 +60,6 @@ class Square(Function):
     def backward(ctx, grad_output):
         return 2 * grad_output * Square.stack.pop()
 
-# %% mistake="queue_on_the_class" like="stack_on_the_class"
-class Square(Function):
-    queue = []  # noqa: RUF012 - the mistake itself
-
-    @staticmethod
-    def forward(ctx, x):
-        Square.queue.append(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output * Square.queue.pop(0)
-
 # %% mistake="attribute_again" theme="in_place"
 # The input is not kept by `save_for_backward` but, for example, in an attribute of `ctx`. Each call has its own,
 #     but autograd does not check whether such a tensor was changed in place.

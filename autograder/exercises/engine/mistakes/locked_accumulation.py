@@ -260,13 +260,6 @@ def locked_accumulation(w, loss_of, lock):
             w.grad = w.grad + gradient
     return gradient
 
-# %% mistake="expects_a_summand" like="expects_a_gradient"
-def locked_accumulation(w, loss_of, lock):
-    gradient = _gradient(w, loss_of)
-    with lock:
-        w.grad = w.grad + gradient
-    return gradient
-
 # %% mistake="forgets_to_return" theme="return"
 # Nothing was returned: `return` is missing.
 # Функция ничего не возвращает: забыт `return`.

@@ -152,14 +152,6 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     return torch.cond(x.norm() > limit, lambda x: x * (limit / x.norm()), lambda x: x.clone(), (x,))
 
-# %% mistake="adds_less_to_the_norm" like="adds_to_the_norm"
-def one_graph(x, limit):
-    return x * (limit / (x.norm() + 1e-8)).clamp(max=1)
-
-# %% mistake="adds_little_to_the_norm" like="adds_to_the_norm"
-def one_graph(x, limit):
-    return x * (limit / (x.norm() + 1e-12)).clamp(max=1)
-
 # %% mistake="uses_renorm" theme="precision"
 # `torch.renorm` adds something small to the norm, 1e-7. For a small tensor it is not small, and the value is
 #     another.

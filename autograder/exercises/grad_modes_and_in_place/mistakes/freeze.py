@@ -147,12 +147,6 @@ def freeze(model, k):
     model.train()
     return _trainable(model)
 
-# %% mistake="trains_the_rest" like="trains_the_model"
-def freeze(model, k):
-    _freeze(model[:k].parameters())
-    model[k:].train()
-    return _trainable(model)
-
 # %% mistake="replaces_parameters" theme="in_place"
 # The parameters were replaced by new ones. An optimizer and the caller still hold the old objects, which learn as
 #     before.
@@ -193,16 +187,6 @@ def freeze(model, k):
 def freeze(model, k):
     _freeze(model[:k].parameters())
     return (parameter for parameter in model.parameters() if parameter.requires_grad)
-
-# %% mistake="returns_a_filter" like="returns_a_generator"
-def freeze(model, k):
-    _freeze(model[:k].parameters())
-    return filter(lambda parameter: parameter.requires_grad, model.parameters())
-
-# %% mistake="returns_a_set" like="returns_a_generator"
-def freeze(model, k):
-    _freeze(model[:k].parameters())
-    return set(_trainable(model))
 
 # %% mistake="returns_the_rest" theme="missing"
 # The parameters of the later layers came back whatever their flag, although one of them was frozen before.
@@ -320,9 +304,3 @@ def freeze(model, k):
 def freeze(model, k):
     _freeze(model[:k].parameters())
     return _trainable(model)[::-1]
-
-# %% mistake="looks_for_numbers_in_names" like="reads_numbers_from_names"
-def freeze(model, k):
-    numbers = [str(number) for number in range(k)]
-    _freeze(parameter for name, parameter in model.named_parameters() if name.split(".")[0] in numbers)
-    return _trainable(model)

@@ -112,9 +112,6 @@ predict_in_place = {**solution, "x.add_(1); y = x * 2": [2.0, 2.0]}
 # Не учтено, что представление листа менять запрещено так же, как и сам лист.
 predict_in_place = {**solution, "x[0].mul_(10); y = x * 2": [20.0, 2.0]}
 
-# %% mistake="views_of_leaves_have_no_effect" like="views_of_leaves_may_be_edited"
-predict_in_place = {**solution, "x[0].mul_(10); y = x * 2": [2.0, 2.0]}
-
 # %% mistake="writing_keeps_the_gradient" theme="in_place"
 # You expected the gradient to pass through the constant 7. The old `y[0]` has no influence on the result any more:
 #     0.

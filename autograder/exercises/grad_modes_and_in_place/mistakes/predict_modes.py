@@ -71,18 +71,6 @@ predict_modes = {**solution, "f.add_(1)": "accepted"}
 #     `"RuntimeError"`.
 predict_modes = {**solution, "f + w": True}
 
-# %% mistake="a_flag_for_backward" like="a_flag_for_an_attempt"
-predict_modes = {**solution, "loss.backward() under no_grad": True}
-
-# %% mistake="a_flag_for_a_clone" like="a_flag_for_an_attempt"
-predict_modes = {**solution, "f.clone() * w": True}
-
-# %% mistake="a_flag_for_a_product" like="a_flag_for_an_attempt"
-predict_modes = {**solution, "f * w": False}
-
-# %% mistake="a_flag_for_an_edit" like="a_flag_for_an_attempt"
-predict_modes = {**solution, "f.add_(1)": False}
-
 # %% mistake="clones_stay_marked" theme="recording"
 # The clone was taken for an inference tensor. A clone made outside the mode is an ordinary tensor.
 # Копия принята за inference-тензор. Но если она сделана вне режима, это обычный тензор.

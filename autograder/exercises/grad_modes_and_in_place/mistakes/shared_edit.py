@@ -72,13 +72,6 @@ def shared_edit(x):
     h = x * 2
     return h, h[0]
 
-# %% mistake="edits_through_data" like="edits_nothing"
-def shared_edit(x):
-    h = x * 2
-    other = h[0]
-    h.data.mul_(3)
-    return h, other
-
 # %% mistake="draws_a_mask" theme="test"
 # The result is random, as after dropout: a second call with the same `x` gives other numbers.
 # Результат случаен, как после dropout: второй вызов с тем же `x` даёт другие числа.
@@ -145,19 +138,6 @@ def shared_edit(x):
 # Общая память принадлежит самому `x`: оба тензора — представления листа. Начните с результата, например с `x * 2`.
 def shared_edit(x):
     return x.view(-1), x.t()
-
-# %% mistake="edits_a_view_of_the_leaf" like="edits_the_leaf"
-def shared_edit(x):
-    h = x.view(-1)
-    h.mul_(2)
-    return h, x.t()
-
-# %% mistake="edits_a_chunk" like="edits_a_part"
-def shared_edit(x):
-    h = x * 2
-    part = h.chunk(2)[0]
-    part.mul_(3)
-    return h, part
 
 # %% mistake="returns_three" theme="missing"
 # A tuple came back, but not a pair of tensors: its length is not 2, or an entry is no tensor.

@@ -240,13 +240,6 @@ def smooth(x, a):
         rows.append(a * rows[-1] + (1 - a.item()) * row)
     return torch.stack(rows)
 
-# %% mistake="makes_a_number_of_the_weight" like="makes_a_number_of_the_complement"
-def smooth(x, a):
-    rows = [x[0]]
-    for row in x[1:]:
-        rows.append(a.item() * rows[-1] + (1 - a) * row)
-    return torch.stack(rows)
-
 # %% mistake="expects_two_rows" theme="missing"
 # You expected a second row. With $T = 1$ there is none, and `y` is the one row of `x`.
 # Вы ожидали, что есть вторая строка. При $T = 1$ её нет, и `y` состоит из единственной строки `x`.

@@ -113,11 +113,3 @@ def token_mean(model, batches):
     for x, y in batches:
         rows = torch.stack([_token_loss(model, a[None], b[None]) for a, b in zip(x, y)])
         (rows.mean() * (y != IGNORED).sum() / total).backward()
-
-# %% mistake="averages_all_sequences" like="averages_each_sequence"
-def token_mean(model, batches):
-    model.zero_grad()
-    total = sum(len(y) for _, y in batches)
-    for x, y in batches:
-        rows = torch.stack([_token_loss(model, a[None], b[None]) for a, b in zip(x, y)])
-        (rows.sum() / total).backward()

@@ -247,15 +247,6 @@ def arriving_gradients(loss, tensors):
     _record(loss, tensors, found)
     return found
 
-# %% mistake="swallows_every_error" like="swallows_the_error"
-def arriving_gradients(loss, tensors):
-    found = [None] * len(tensors)
-    try:
-        _record(loss, tensors, found)
-    except Exception:
-        return None
-    return found
-
 # %% mistake="swallows_one_kind_of_error" like="swallows_the_error"
 def arriving_gradients(loss, tensors):
     found = [None] * len(tensors)

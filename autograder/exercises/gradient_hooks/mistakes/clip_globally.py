@@ -229,24 +229,6 @@ def clip_globally(model, loss, max_norm):
     norm = torch.cat([parameter.grad.reshape(-1) for parameter in model.parameters()]).norm()
     _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)
 
-# %% mistake="expects_every_norm" like="expects_every_gradient"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    norm = torch.stack([parameter.grad.norm() for parameter in model.parameters()]).norm()
-    _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)
-
-# %% mistake="expects_every_square" like="expects_every_gradient"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    squares = [parameter.grad.square().sum() for parameter in model.parameters()]
-    _scale([parameter.grad for parameter in model.parameters()], max_norm, torch.stack(squares).sum().sqrt())
-
-# %% mistake="expects_every_power" like="expects_every_gradient"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    squares = [(parameter.grad**2).sum() for parameter in model.parameters()]
-    _scale([parameter.grad for parameter in model.parameters()], max_norm, torch.stack(squares).sum().sqrt())
-
 # %% mistake="limits_the_loss" theme="derivative"
 # The loss itself was scaled down to `max_norm`. What is to be bounded is the norm of the gradient.
 # До `max_norm` уменьшено само значение функции потерь, а ограничить нужно норму градиента.
@@ -260,11 +242,6 @@ def clip_globally(model, loss, max_norm):
 def clip_globally(model, loss, max_norm):
     loss.backward()
     clip_grad_norm_([parameter for parameter in model.parameters() if parameter.dim() > 1], max_norm)
-
-# %% mistake="named_weights_only" like="matrices_only"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    clip_grad_norm_([parameter for name, parameter in model.named_parameters() if "bias" not in name], max_norm)
 
 # %% mistake="adds_the_magnitudes" theme="own"
 # The sum of the magnitudes was taken for the norm. The norm is the root of the sum of all squares.

@@ -161,10 +161,6 @@ def damp(tensor, factor):
 def damp(tensor, factor):
     return tensor.grad_fn.register_prehook(lambda grads: tuple(g * factor for g in grads))
 
-# %% mistake="hooks_the_node_of_a_leaf" like="asks_a_leaf_for_its_node"
-def damp(tensor, factor):
-    return tensor.grad_fn.register_hook(lambda into, _: tuple(g * factor for g in into))
-
 # %% mistake="adds" theme="own"
 # The number `factor` is added. The gradient is to be multiplied by it.
 # Число `factor` прибавлено, а градиент нужно на него умножить.

@@ -287,19 +287,6 @@ def output_gradients(model, x):
         handle.remove()
     return found
 
-# %% mistake="takes_every_leaf_module" like="takes_every_module"
-def output_gradients(model, x):
-    found = {}
-    handles = []
-    for name, module in model.named_modules():
-        if not list(module.children()):
-            found[name] = []
-            handles.append(module.register_forward_hook(lambda _, __, output, each=found[name]: _insert(each, output)))
-    model(x).sum().backward()
-    for handle in handles:
-        handle.remove()
-    return {name: [grad for (grad,) in each] for name, each in found.items()}
-
 # %% mistake="hooks_a_copy" theme="recording"
 # The lists are empty: no hook has run. A hook on a copy of the output does not run, because the result does not
 #     depend on the copy.

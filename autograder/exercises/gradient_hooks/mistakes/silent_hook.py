@@ -135,10 +135,6 @@ def silent_hook():
 def silent_hook():
     return _Model().requires_grad_(False), _input().requires_grad_()
 
-# %% mistake="freezes_everything" like="freezes_the_layer"
-def silent_hook():
-    return _Model().requires_grad_(False), _input()
-
 # %% mistake="takes_the_hook_off" theme="test"
 # The model takes the hook off. A hook that is no longer there does not run, but that is no counter-example.
 # Модель снимает хук. Хук, которого уже нет, не срабатывает, но это не контрпример.

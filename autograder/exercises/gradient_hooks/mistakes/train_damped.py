@@ -72,12 +72,6 @@ def train_damped(model, optimizer, batches, factor):
         _train(model, optimizer, [batch])
     handle.remove()
 
-# %% mistake="clears_all_at_the_end" like="clears_all_hooks"
-def train_damped(model, optimizer, batches, factor):
-    model.weight.register_hook(lambda grad: factor * grad)
-    _train(model, optimizer, batches)
-    model.weight._backward_hooks.clear()
-
 # %% mistake="forgets_to_clear" theme="accumulation"
 # The gradients are not cleared between the steps: each step is made with the sum of all gradients so far.
 # Между шагами градиенты не обнуляются: каждый шаг делается по сумме всех прежних градиентов.

@@ -83,12 +83,6 @@ def unused_parameters(model, loss):
     found = _found(model, loss)
     return [name for name in found if name not in arrived]
 
-# %% mistake="clears_and_fills_the_gradients" like="clears_the_gradients"
-def unused_parameters(model, loss):
-    model.zero_grad()
-    loss.backward(retain_graph=True)
-    return [name for name, parameter in _trained(model).items() if parameter.grad is None]
-
 # %% mistake="puts_back_in_part" theme="accumulation"
 # What `.grad` held is put back where a gradient came, but not where none came: there it is lost.
 # Прежнее содержимое `.grad` возвращено там, куда градиент пришёл, а там, куда он не пришёл, пропало.
@@ -135,11 +129,6 @@ def unused_parameters(model, loss):
             unused.append(name)
     return unused
 
-# %% mistake="counts_every_error_of_trained" like="counts_every_error"
-def unused_parameters(model, loss):
-    frozen = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
-    return [name for name in counts_every_error(model, loss) if name not in frozen]
-
 # %% mistake="looks_without_a_pass" theme="accumulation"
 # `.grad` was looked at without a pass: what it holds, or lacks, comes from earlier passes.
 # Поля `.grad` просмотрены без обратного прохода: то, что в них есть или чего нет, осталось от прежних проходов.
@@ -170,14 +159,6 @@ def unused_parameters(model, loss):
     unused = [name for name, grad in _found(model, loss).items() if grad is None]
     for name in unused:
         trained[name].requires_grad_(False)
-    return unused
-
-# %% mistake="clears_with_zeros" like="clears_the_gradients"
-def unused_parameters(model, loss):
-    model.zero_grad()
-    loss.backward(retain_graph=True)
-    unused = [name for name, parameter in _trained(model).items() if parameter.grad is None]
-    model.zero_grad(set_to_none=False)
     return unused
 
 # %% mistake="joins_the_names" theme="missing"

@@ -240,18 +240,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
 
     return finish
 
-# %% mistake="fails_an_assertion" like="raises_another_error"
-def watch_buckets(buckets, all_reduce, unused=()):
-    reducer = _Reducer(buckets, all_reduce, unused)
-    _hooked(reducer)
-
-    def finish():
-        complete = len(reducer.reduced) == len(buckets)
-        reducer.begin()
-        assert complete
-
-    return finish
-
 # %% mistake="clears_the_gradients" theme="accumulation"
 # `.grad` of a bucket is cleared once it was reduced. What is in `.grad` is needed after the pass, and the next one
 #     adds to it.

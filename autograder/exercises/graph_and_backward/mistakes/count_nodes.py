@@ -154,15 +154,3 @@ def count_nodes(tensor):
             names.add(node.name())
             todo += [child for child, _ in node.next_functions]
     return len(names)
-
-# %% mistake="looks_up_too_early_in_a_queue" like="looks_up_too_early"
-def count_nodes(tensor):
-    seen = set()
-    queue = [tensor.grad_fn]
-    count = 0
-    while queue:
-        node = queue.pop(0)
-        count += 1
-        seen.add(node)
-        queue += [child for child, _ in node.next_functions if child is not None and child not in seen]
-    return count

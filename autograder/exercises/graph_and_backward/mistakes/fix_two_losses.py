@@ -136,9 +136,3 @@ def fix_two_losses(w, x, y, share):
     fit, size = _losses(w, x, y)
     (fit + share * size).backward(create_graph=True)
     return fit.detach(), size.detach()
-
-# %% mistake="creates_a_graph" like="gives_the_gradient_a_graph"
-def fix_two_losses(w, x, y, share):
-    fit, size = _losses(w, x, y)
-    (fit + share * size).backward(create_graph=True)
-    return fit, size

@@ -86,8 +86,3 @@ def hide_the_bug(x):
 def hide_the_bug(x):
     h = 2 * x
     return h + 0 * h
-
-# %% mistake="every_path_is_nan" like="derivative_is_nan"
-def hide_the_bug(x):
-    h = 0 * x
-    return h.sqrt() + h.sqrt()

@@ -267,21 +267,6 @@ def nan_node(loss):
     found = [name for name, came, nan, _ in _record_nodes(loss) if nan and not came]
     return found[0]
 
-# %% mistake="follows_first_operands_only" like="follows_first_operands"
-def nan_node(loss):
-    found = []
-    node = loss.grad_fn
-    while node is not None:
-
-        def watch(given, received, node=node):
-            if any(g is not None and bool(g.isnan().any()) for g in given):
-                found.append(node.name())
-
-        node.register_hook(watch)
-        node = node.next_functions[0][0] if node.next_functions else None
-    loss.backward()
-    return found[0] if found else None
-
 # %% mistake="names_the_first_of_a_queue" theme="order"
 # The first node with a NaN was named in the order in which a queue gives the nodes, not in that of the backward
 #     pass: the queue may give a node first that only passes the NaN on.

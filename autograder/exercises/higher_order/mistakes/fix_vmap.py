@@ -183,30 +183,6 @@ def fix_vmap(w, x):
 def fix_vmap(w, x):
     return _raises(w, x, 1e-3)
 
-# %% mistake="adds_under_the_root_4" like="adds_under_the_root_2"
-def fix_vmap(w, x):
-    return _adds(w, x, 1e-4)
-
-# %% mistake="raises_the_small_4" like="raises_the_small_2"
-def fix_vmap(w, x):
-    return _raises(w, x, 1e-4)
-
-# %% mistake="adds_under_the_root_5" like="adds_under_the_root_2"
-def fix_vmap(w, x):
-    return _adds(w, x, 1e-5)
-
-# %% mistake="raises_the_small_5" like="raises_the_small_2"
-def fix_vmap(w, x):
-    return _raises(w, x, 1e-5)
-
-# %% mistake="adds_under_the_root_6" like="adds_under_the_root_2"
-def fix_vmap(w, x):
-    return _adds(w, x, 1e-6)
-
-# %% mistake="raises_the_small_6" like="raises_the_small_2"
-def fix_vmap(w, x):
-    return _raises(w, x, 1e-6)
-
 # %% mistake="adds_under_the_root_8" theme="precision"
 # Something small is added under the root, or a small entry is raised to a bound there. The root is that of any $r_i
 #     > 0$, however small.
@@ -214,14 +190,6 @@ def fix_vmap(w, x):
 #     бы мало оно ни было.
 def fix_vmap(w, x):
     return _adds(w, x, 1e-8)
-
-# %% mistake="adds_under_the_root_9" like="adds_under_the_root_8"
-def fix_vmap(w, x):
-    return _adds(w, x, 1e-9)
-
-# %% mistake="adds_under_the_root_10" like="adds_under_the_root_8"
-def fix_vmap(w, x):
-    return _adds(w, x, 1e-10)
 
 # %% mistake="adds_under_the_root_12" like="adds_under_the_root_8"
 def fix_vmap(w, x):

@@ -311,14 +311,3 @@ def meta_gradient(t, v, w, lr, momentum, steps):
 # Одного шага не хватает: при `steps` = 1 не сделано ни одного, и `lr` не попадает в граф.
 def meta_gradient(t, v, w, lr, momentum, steps):
     return _unroll(t, v, w, lr, momentum, steps - 1)
-
-# %% mistake="changes_a_copy_in_place" like="steps_by_the_optimizer"
-def meta_gradient(t, v, w, lr, momentum, steps):
-    first, rate = w.detach().requires_grad_(), lr.detach().requires_grad_()
-    at, velocity = first.clone(), torch.zeros_like(w)
-    for _ in range(steps):
-        (g,) = torch.autograd.grad(t(at), at, create_graph=True)
-        velocity = momentum * velocity + g
-        at -= rate * velocity
-    by_lr, by_w = torch.autograd.grad(v(at), (rate, first))
-    return by_lr, by_w

@@ -85,16 +85,6 @@ def cheap_jacobian(f, x):
 def cheap_jacobian(f, x):
     return torch.func.jacrev(f)(x).T if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T
 
-# %% mistake="differences_for_columns" like="by_differences"
-def cheap_jacobian(f, x):
-    return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else columns_by_differences(f, x, 1e-7, back=False)
-
-# %% mistake="columns_by_two_passes_beside_jacrev" like="columns_by_two_passes"
-def cheap_jacobian(f, x):
-    if len(f(x)) < len(x):
-        return torch.func.jacrev(f)(x)
-    return torch.stack([functional.jvp(f, x, unit)[1] for unit in torch.eye(len(x), dtype=x.dtype)], dim=1)
-
 # %% mistake="calls_for_each_row" theme="cost"
 # `f` is called again for each row. One call is enough: its graph serves all rows.
 # Функция `f` вызывается заново для каждой строки. Достаточно одного вызова: его граф годится для всех строк.

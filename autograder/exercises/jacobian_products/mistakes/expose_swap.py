@@ -24,10 +24,6 @@ def expose_swap():
 def expose_swap():
     return _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0]), _linear([1.0, 2.0], [3.0, 4.0])
 
-# %% mistake="not_square" like="first_not_square"
-def expose_swap():
-    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0])
-
 # %% mistake="first_by_chance" theme="test"
 # `f` returns something else at each call: it uses random numbers or remembers. Then it has no Jacobian to compare
 #     with.
@@ -36,10 +32,6 @@ def expose_swap():
 def expose_swap():
     return (torch.rand_like, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
 
-# %% mistake="second_by_chance" like="first_by_chance"
-def expose_swap():
-    return _linear([2.0, 1.0], [1.0, 3.0]), (torch.rand_like, torch.ones(2), torch.tensor([1.0, 10.0]))
-
 # %% mistake="first_raises_in_swapped" theme="test"
 # `swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode or is not
 #     written for `torch.func`, or `x` and `v` differ in dtype.
@@ -47,10 +39,6 @@ def expose_swap():
 #     написана не для `torch.func` или у `x` и `v` разные dtype.
 def expose_swap():
     return (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
-
-# %% mistake="raises_in_swapped" like="first_raises_in_swapped"
-def expose_swap():
-    return _linear([2.0, 1.0], [1.0, 3.0]), (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0]))
 
 # %% mistake="changed_places" theme="missing"
 # The two examples are in the wrong order: it is the first one that exposes the mistake.

@@ -91,11 +91,6 @@ def fix_two_products(f, inp, v):
     (product,) = torch.autograd.grad(f(inp), inp, v)
     return product, product.clone()
 
-# %% mistake="clears_first_only" like="mends_the_shape_only"
-def fix_two_products(f, inp, v):
-    inp.grad = None
-    return mends_the_shape_only(f, inp, v)
-
 # %% mistake="as_it_was" theme="in_place"
 # The change left both mistakes as they were: the first `v` is made like `inp`, and `first` is `inp.grad` itself, to
 #     which the second call adds.

@@ -184,10 +184,6 @@ def jacobian_rows(y, x):
         rows[i] = torch.autograd.grad(y[i], x, retain_graph=True)[0]
     return rows
 
-# %% mistake="stacks_too_few" like="loops_over_the_inputs"
-def jacobian_rows(y, x):
-    return torch.stack([torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(x))])
-
 # %% mistake="old_gradient_by_name" theme="in_place"
 # The matrix is right, but the old gradient was kept as a second name of `x.grad`, not as a copy: the backward
 #     passes changed it too.

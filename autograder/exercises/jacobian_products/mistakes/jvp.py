@@ -117,10 +117,6 @@ def jvp(f, x, v):
 def jvp(f, x, v):
     return _second_by_x(f, x, v, 0.0)
 
-# %% mistake="by_x_with_ones" like="by_x_with_zeros"
-def jvp(f, x, v):
-    return _second_by_x(f, x, v, 1.0)
-
 # %% mistake="finite_differences" theme="precision"
 # `f` was called at other points than `x`: finite differences lose a third of the digits or more.
 # Функция `f` вызвана не только в точке `x`: при конечных разностях теряется треть знаков или больше.
@@ -170,10 +166,6 @@ def jvp(f, x, v):
 # Перепутаны `x` и `v`: производная взята в точке `v` по направлению `x`.
 def jvp(f, x, v):
     return torch.func.jvp(f, (v,), (x,))[1]
-
-# %% mistake="asks_functional_vjp" like="other_product"
-def jvp(f, x, v):
-    return functional.vjp(f, x, v)[1]
 
 # %% mistake="transposed_matrix" theme="axes"
 # The matrix was transposed before it was multiplied by `v`: `Jᵀv` is the other product, `vᵀJ`.

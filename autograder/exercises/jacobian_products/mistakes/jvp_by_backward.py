@@ -69,10 +69,6 @@ def jvp_by_backward(f, x, v):
 def jvp_by_backward(f, x, v):
     return _second_by_x(f, x, v, 0.0)
 
-# %% mistake="by_x_with_ones" like="by_x_with_zeros"
-def jvp_by_backward(f, x, v):
-    return _second_by_x(f, x, v, 1.0)
-
 # %% mistake="cotangent_like_the_input" theme="axes"
 # The auxiliary vector `u` has the shape of the input. It stands on the side of the outputs and needs their shape.
 # У вспомогательного вектора `u` форма входа. Но он стоит на стороне выходов, и форма ему нужна их.

@@ -51,14 +51,6 @@ def numerical_jacobian(f, x):
 def numerical_jacobian(f, x):
     return columns_by_differences(f, x, 1e-4) * 1e-8
 
-# %% mistake="times_1e_5" like="times_1e_4"
-def numerical_jacobian(f, x):
-    return columns_by_differences(f, x, 1e-5) * 1e-10
-
-# %% mistake="times_1e_6" like="times_1e_4"
-def numerical_jacobian(f, x):
-    return columns_by_differences(f, x, 1e-6) * 1e-12
-
 # %% mistake="asks_autograd" theme="recording"
 # Autograd was used. The black box computes without a graph, so there is nothing to differentiate.
 # Использован autograd. Но чёрный ящик вычисляет результат без графа, и дифференцировать там нечего.

@@ -85,12 +85,6 @@ def hidden_gradients(model, x):
     nexts = [*outputs[1:], outputs[-1]]
     return [torch.autograd.grad(b.sum(), a, retain_graph=True)[0] for a, b in zip(outputs, nexts)]
 
-# %% mistake="local_derivatives_by_inputs" like="local_derivatives"
-def hidden_gradients(model, x):
-    h = x.detach().requires_grad_()
-    outputs = run_layers(model, h)
-    return [torch.autograd.grad(b.sum(), a, retain_graph=True)[0] for a, b in zip([h, *outputs], outputs)]
-
 # %% mistake="detaches_every_output" theme="recording"
 # Every output is detached and made a leaf before the next layer. That cuts the graph: no gradient goes from the
 #     loss to the layers before.
@@ -138,11 +132,6 @@ def hidden_gradients(model, x):
 def hidden_gradients(model, x):
     return list(torch.autograd.grad(run_layers(model, x)[-1], list(model.parameters())))
 
-# %% mistake="gradients_of_trained_weights" like="gradients_of_weights"
-def hidden_gradients(model, x):
-    weights = [weight for weight in model.parameters() if weight.requires_grad]
-    return list(torch.autograd.grad(run_layers(model, x)[-1], weights))
-
 # %% mistake="forgets_to_keep_the_last" theme="recording"
 # The loss was not asked to keep its own gradient. It is an output like the others: 1, not None.
 # Градиент самого значения функции потерь не сохранён. Это такой же выход, как остальные, и его градиент равен 1, а
@@ -160,13 +149,6 @@ def hidden_gradients(model, x):
 def hidden_gradients(model, x):
     outputs = run_layers(model, x)
     return [torch.autograd.grad(outputs[-1], output, retain_graph=True)[0] for output in outputs]
-
-# %% mistake="one_backward_for_each" like="one_pass_for_each"
-def hidden_gradients(model, x):
-    outputs = run_layers(model, x)
-    for output in outputs:
-        outputs[-1].backward(inputs=[output], retain_graph=True)
-    return [output.grad for output in outputs]
 
 # %% mistake="adds_to_the_weights" theme="accumulation"
 # A plain `backward()` was run. The list is right, but that pass also added to `.grad` of every weight, in place:
@@ -298,16 +280,6 @@ def hidden_gradients(model, x):
         x = layer(x.detach())
         outputs.append(x)
     return list(torch.autograd.grad(x, outputs))
-
-# %% mistake="detaches_and_retains" like="detaches_the_inputs"
-def hidden_gradients(model, x):
-    outputs = []
-    for layer in model:
-        x = layer(x.detach())
-        x.retain_grad()
-        outputs.append(x)
-    x.backward()
-    return [output.grad for output in outputs]
 
 # %% mistake="returns_the_outputs" theme="missing"
 # The outputs themselves were returned. Asked for are the derivatives of the loss with respect to them.

@@ -63,13 +63,6 @@ def overwrite(h, values, noticed):
     else:
         h.data.copy_(values)
 
-# %% mistake="shares_the_values_unnoticed" like="shares_the_values"
-def overwrite(h, values, noticed):
-    if noticed:
-        h.detach().copy_(values)
-    else:
-        h.data = values
-
 # %% mistake="adds_the_values" theme="accumulation"
 # `values` was added to `h`. It should stand there in place of the old numbers.
 # Тензор `values` прибавлен к `h`, а должен встать на место прежних чисел.
@@ -146,12 +139,6 @@ def overwrite(h, values, noticed):
     h.data.copy_(values)
     if noticed:
         h._version += 1
-
-# %% mistake="switches_the_flag_off_when_noticed" like="switches_the_flag_off"
-def overwrite(h, values, noticed):
-    if noticed:
-        h.requires_grad_(False)
-    h.data.copy_(values)
 
 # %% mistake="rounds_the_values" theme="precision"
 # `values` is rounded to float32 on the way into `h`.

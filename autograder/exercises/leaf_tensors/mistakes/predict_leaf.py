@@ -32,15 +32,6 @@ predict_leaf = {
     **dict.fromkeys(("torch.ones(2) + 1", "w.detach()", "w * 2 under no_grad", "w > 0.5"), (False, False)),
 }
 
-# %% mistake="detached_is_no_leaf" like="leaf_means_requires_grad"
-predict_leaf = {**solution, "w.detach()": (False, False)}
-
-# %% mistake="untracked_is_no_leaf" like="leaf_means_requires_grad"
-predict_leaf = {**solution, "w * 2 under no_grad": (False, False)}
-
-# %% mistake="comparison_is_no_leaf" like="leaf_means_requires_grad"
-predict_leaf = {**solution, "w > 0.5": (False, False)}
-
 # %% mistake="scaling_keeps_a_leaf" theme="recording"
 # The product was taken for a leaf. `w * 0.01` is a result: its `grad_fn` is a multiplication.
 # Произведение принято за лист. Но `w * 0.01` — результат операции: его `grad_fn` — умножение.
@@ -68,9 +59,6 @@ predict_leaf = {**solution, "w.view(2, 1)": (True, True)}
 # `detach()` was taken to keep the flag or the history. It leaves both behind and gives a constant.
 # Вы ожидали, что `detach()` сохранит флаг или историю. Но не остаётся ни того, ни другого: получается константа.
 predict_leaf = {**solution, "w.detach()": (True, True)}
-
-# %% mistake="detach_keeps_the_history" like="detach_keeps_the_flag"
-predict_leaf = {**solution, "w.detach()": (False, True)}
 
 # %% mistake="no_grad_is_recorded" theme="recording"
 # An operation under `no_grad()` was taken for recorded. `w * 2` is a constant there, whatever `w` requires.

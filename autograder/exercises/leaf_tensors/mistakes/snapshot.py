@@ -54,10 +54,6 @@ def snapshot(x):
 def snapshot(x):
     return x.detach().clone().requires_grad_()
 
-# %% mistake="makes_a_parameter" like="makes_a_weight"
-def snapshot(x):
-    return torch.nn.Parameter(x.detach().clone())
-
 # %% mistake="copies_deeply" theme="recording"
 # `copy.deepcopy` was used. It keeps `requires_grad` for leaves and refuses results.
 # Использована функция `copy.deepcopy`. У листьев она сохраняет `requires_grad`, а результаты операций не копирует
@@ -72,10 +68,6 @@ def snapshot(x):
 #     float32.
 def snapshot(x):
     return torch.tensor(x.tolist())
-
-# %% mistake="makes_float32" like="goes_through_a_list"
-def snapshot(x):
-    return x.detach().clone().float()
 
 # %% mistake="makes_float64" theme="precision"
 # The snapshot is float64, whatever `x` is. It has to have the dtype of `x`.
@@ -120,11 +112,6 @@ def snapshot(x):
 def snapshot(x):
     buffer = _buffers.setdefault((x.shape, x.dtype), torch.empty(x.shape, dtype=x.dtype))
     return buffer.copy_(x.detach())
-
-# %% mistake="takes_a_view" like="takes_data"
-def snapshot(x):
-    with torch.no_grad():
-        return x[:]
 
 # %% mistake="flattens" theme="axes"
 # The snapshot is flat. It needs the shape of `x`.

@@ -168,18 +168,6 @@ def sum_gradients(losses, w):
 def sum_gradients(losses, w):
     return _add_gradients(torch.autograd.grad(losses[0](), w)[0].clone(), losses, w)
 
-# %% mistake="asks_the_old_constructor" like="asks_for_room"
-def sum_gradients(losses, w):
-    return _add_gradients(torch.Tensor(*w.shape), losses, w)
-
-# %% mistake="zeroes_the_old_constructor" like="loses_the_dtype"
-def sum_gradients(losses, w):
-    return _add_gradients(torch.Tensor(*w.shape).zero_(), losses, w)
-
-# %% mistake="multiplies_float32_by_zero" like="multiplies_by_zero"
-def sum_gradients(losses, w):
-    return _add_gradients(torch.Tensor(*w.shape) * 0, losses, w)
-
 # %% mistake="fills_the_old_constructor" theme="axes"
 # For a `w` of shape `()` the old constructor gets no size at all, and makes an empty tensor. `zeros_like(w)` has
 #     the right shape always.

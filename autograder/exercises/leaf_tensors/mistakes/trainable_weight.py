@@ -97,10 +97,6 @@ def trainable_weight(values, dtype, device):
     weight.data = (values * 0.01).to(device=device, dtype=dtype)
     return weight
 
-# %% mistake="scales_and_tracks_the_input" like="scales_the_input"
-def trainable_weight(values, dtype, device):
-    return values.mul_(0.01).to(device=device, dtype=dtype).requires_grad_()
-
 # %% mistake="scales_what_to_returned" theme="in_place"
 # `values` itself was scaled in place: with nothing to convert `.to(...)` returns the very tensor that it was called
 #     on.

@@ -189,14 +189,6 @@ def update(weights, lr):
     for w in weights:
         w.grad = None
 
-# %% mistake="pairs_by_position_whatever_the_shape" like="pairs_by_position"
-def update(weights, lr):
-    gradients = [w.grad for w in weights if w.grad is not None]
-    with torch.no_grad():
-        for w, gradient in zip(weights, gradients):
-            w -= lr * gradient
-            w.grad = None
-
 # %% mistake="leaves_recording_off" theme="state"
 # Recording was switched off by `torch.set_grad_enabled(False)` and not switched on again: the caller's next forward
 #     pass leaves no graph.

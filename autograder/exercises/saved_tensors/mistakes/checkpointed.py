@@ -113,17 +113,6 @@ def checkpointed(layers, x):
 def checkpointed(layers, x):
     return checkpoint_sequential(layers, math.isqrt(len(layers)), x, use_reentrant=True)
 
-# %% mistake="is_reentrant_everywhere" like="is_reentrant"
-def checkpointed(layers, x):
-    size = math.isqrt(len(layers))
-    for start in range(0, len(layers), size):
-        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=True)
-    return x
-
-# %% mistake="two_by_checkpoint_sequential" like="always_two_segments"
-def checkpointed(layers, x):
-    return checkpoint_sequential(layers, 2, x, use_reentrant=False)
-
 # %% mistake="detaches_the_input" theme="recording"
 # The segments run on a detached copy of `x`, so no gradient reaches `x`.
 # Сегменты выполняются на отсоединённой копии `x`, поэтому до самого `x` градиент не доходит.
@@ -233,13 +222,6 @@ def checkpointed(layers, x):
     size = len(layers) ** 0.5
     return checkpoint_segments(layers, x, size)
 
-# %% mistake="nests_each_layer" like="nests"
-def checkpointed(layers, x):
-    def run(h):
-        return checkpoint_segments(layers, h, math.isqrt(len(layers)))
-
-    return checkpoint(run, x, use_reentrant=False)
-
 # %% mistake="checkpoints_the_first_segment" theme="cost"
 # Only the first segment has a checkpoint; the other layers keep what they save.
 # Контрольная точка есть только у первого сегмента, а остальные слои хранят всё, что сохранили.
@@ -247,29 +229,6 @@ def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
     x = checkpoint(torch.nn.Sequential(*layers[:size]), x, use_reentrant=False)
     return torch.nn.Sequential(*layers[size:])(x)
-
-# %% mistake="nests_in_segments" like="nests"
-def checkpointed(layers, x):
-    size = math.ceil(math.sqrt(len(layers)))
-
-    def run(h, *part):
-        return checkpoint_segments(list(part), h, 1)
-
-    for start in range(0, len(layers), size):
-        x = checkpoint(run, x, *layers[start : start + size], use_reentrant=False)
-    return x
-
-# %% mistake="does_not_chain_longer_segments" like="does_not_chain"
-def checkpointed(layers, x):
-    size = math.ceil(math.sqrt(len(layers)))
-    return checkpoint_segments(layers[(len(layers) - 1) // size * size :], x, size)
-
-# %% mistake="overlaps_longer_segments" like="overlaps"
-def checkpointed(layers, x):
-    size = math.ceil(math.sqrt(len(layers)))
-    for start in range(0, len(layers), size):
-        x = checkpoint(torch.nn.Sequential(*layers[start : start + size + 1]), x, use_reentrant=False)
-    return x
 
 # %% mistake="draws_anew_in_longer_segments" like="draws_anew"
 def checkpointed(layers, x):

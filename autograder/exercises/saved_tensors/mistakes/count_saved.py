@@ -117,20 +117,6 @@ def count_saved(f, x, parameters):
 def count_saved(f, x, parameters):
     return _counting(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
 
-# %% mistake="tells_all_by_first_entries" like="tells_by_first_entries"
-def count_saved(f, x, parameters):
-    firsts = {p.data_ptr() for p in parameters}
-    kept = {}
-
-    def pack(t):
-        kept[t.data_ptr()] = t.untyped_storage().nbytes()
-        return t.detach()
-
-    with saved_tensors_hooks(pack, lambda t: t):
-        y = f(x)
-    del y
-    return sum(size for address, size in kept.items() if address not in firsts)
-
 # %% mistake="leaves_x_out" theme="missing"
 # `x` was left out with the parameters. When the graph saves it, it counts.
 # Вместе с параметрами исключён и `x`. Но если граф его сохраняет, он тоже учитывается.
@@ -197,29 +183,9 @@ def count_saved(f, x, parameters):
         node = node.next_functions[0][0] if node.next_functions else None
     return sum(kept.values())
 
-# %% mistake="counts_entries_alive" like="counts_entries_of_tensors"
-def count_saved(f, x, parameters):
-    return _counting_alive(lambda t: (_storage_address(t), nbytes(t)))(f, x, parameters)
-
 # %% mistake="counts_parameters_alive" like="counts_parameters"
 def count_saved(f, x, parameters):
     return _counting_alive(_storage_and_size)(f, x, [])
-
-# %% mistake="subtracts_from_what_is_alive" like="subtracts_all_parameters"
-def count_saved(f, x, parameters):
-    return _counting_alive(_storage_and_size)(f, x, []) - sum(map(nbytes, parameters))
-
-# %% mistake="tells_by_first_entries_alive" like="tells_by_first_entries"
-def count_saved(f, x, parameters):
-    return _counting_alive(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
-
-# %% mistake="leaves_x_out_alive" like="leaves_x_out"
-def count_saved(f, x, parameters):
-    return _counting_alive(_storage_and_size)(f, x, [*parameters, x])
-
-# %% mistake="assumes_float32_alive" like="assumes_float32"
-def count_saved(f, x, parameters):
-    return _counting_alive(lambda t: (_storage_address(t), t.numel() * 4))(f, x, parameters)
 
 # %% mistake="takes_leaves_for_parameters" theme="recording"
 # Every leaf that requires grad was taken for a parameter. `x` is such a leaf, too, and counts.

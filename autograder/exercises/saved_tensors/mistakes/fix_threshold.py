@@ -52,10 +52,6 @@ def fix_threshold(f, x, threshold):
 def fix_threshold(f, x, threshold):
     return saving_to_files(Tensor.detach, _raise_name_error)(f, x, threshold)
 
-# %% mistake="mends_nothing" like="mends_the_leak"
-def fix_threshold(f, x, threshold):
-    return saving_to_files(_keep, _raise_name_error)(f, x, threshold)
-
 # %% mistake="detaches_in_place" theme="recording"
 # `detach_()` was called, which cuts the tensor itself out of the graph; it may be the result.
 # Вызван метод `detach_()`: от графа отсоединён сам тензор, а это может быть результат.
@@ -260,20 +256,6 @@ def fix_threshold(f, x, threshold):
 # У параметра `pack_hook` теперь другое имя, а `x` — аргумент всей функции, а не то, что сохраняется.
 def fix_threshold(f, x, threshold):
     return saving_to_files(lambda t: x, size=lambda t: x.numel())(f, x, threshold)
-
-# %% mistake="compares_the_outer_x" like="keeps_the_outer_x"
-def fix_threshold(f, x, threshold):
-    return saving_to_files(Tensor.detach, size=lambda t: x.numel())(f, x, threshold)
-
-# %% mistake="writes_the_outer_x" like="keeps_the_outer_x"
-def fix_threshold(f, x, threshold):
-    return saving_to_files(Tensor.detach, lambda t: write_file(x))(f, x, threshold)
-
-# %% mistake="writes_and_keeps_itself" like="writes_and_keeps"
-def fix_threshold(f, x, threshold):
-    return saving_to_files(
-        Tensor.detach, lambda t: (write_file(t), t.detach()), lambda p: p[1] if isinstance(p, tuple) else p
-    )(f, x, threshold)
 
 # %% mistake="writes_halves" theme="precision"
 # Only float16 numbers are in the files. Three digits are left, and the gradient is another one.

@@ -30,10 +30,6 @@ def hide_saved(layers, x):
 def hide_saved(layers, x):
     return checkpoint_segments(layers, x, math.isqrt(len(layers)))
 
-# %% mistake="hides_in_two_segments" like="hides_in_segments"
-def hide_saved(layers, x):
-    return checkpoint_segments(layers, x, -(-len(layers) // 2))
-
 # %% mistake="makes_junk" theme="test"
 # The peak is made by tensors of your own in the forward pass. It has to come from the layers, when backward
 #     recomputes all of them at once.
@@ -95,10 +91,6 @@ def hide_saved(layers, x):
 def hide_saved(layers, x):
     h = checkpoint(torch.nn.Sequential(*layers[:-1]), x, use_reentrant=False)
     return layers[-1](h)
-
-# %% mistake="nests_each_layer" like="nests_segments"
-def hide_saved(layers, x):
-    return checkpoint(lambda h: checkpoint_segments(layers, h, 1), x, use_reentrant=False)
 
 # %% mistake="detaches_the_input" theme="recording"
 # The layers run on a detached copy of `x`, so no gradient reaches `x`.

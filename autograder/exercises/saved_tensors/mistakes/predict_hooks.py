@@ -56,9 +56,6 @@ predict_hooks = {**solution, "gradient of x ** 2 at 3 with pack = 4 * t": 6.0}
 #     `unpack`.
 predict_hooks = {**solution, "gradient of x ** 2 at 3 with pack = 4 * t": 96.0}
 
-# %% mistake="factor_of_the_square" like="factor_is_squared"
-predict_hooks = {**solution, "gradient of x ** 2 at 3 with pack = 4 * t": 36.0}
-
 # %% mistake="forgets_the_two" theme="derivative"
 # What `unpack` returns, 12, was taken for the gradient. The derivative of `x ** 2` is twice the saved tensor.
 # За градиент принято то, что вернул `unpack`, то есть 12. Но производная `x ** 2` вдвое больше сохранённого
@@ -76,6 +73,3 @@ predict_hooks = {**solution, "unpacks of x ** 2 in two backward passes": 4}
 # Вы ожидали, что в прямом проходе используется упакованный тензор. Но результат вычислен раньше, чем что-либо
 #     упаковано.
 predict_hooks = {**solution, "x ** 2 at 3 with pack = 4 * t": 144.0}
-
-# %% mistake="forward_is_scaled" like="forward_uses_the_packed"
-predict_hooks = {**solution, "x ** 2 at 3 with pack = 4 * t": 36.0}

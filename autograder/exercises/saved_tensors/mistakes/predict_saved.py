@@ -24,9 +24,6 @@ predict_saved = {**solution, "x * 2": _INPUT}
 #     видят.
 predict_saved = {**solution, "x * 2": 8}
 
-# %% mistake="the_number_counts_as_float32" like="the_number_counts"
-predict_saved = {**solution, "x * 2": 4}
-
 # %% mistake="sums_save" theme="recording"
 # You expected a sum to save its terms. Its derivative is 1 for each of them; a shape is enough.
 # Вы ожидали, что сумма сохраняет слагаемые. Но производная по каждому из них равна 1: достаточно знать форму.
@@ -84,9 +81,6 @@ predict_saved = {**solution, "x @ frozen": 5 * _INPUT}
 #     как раз `x`.
 predict_saved = {**solution, "x @ frozen": _INPUT}
 
-# %% mistake="frozen_saves_nothing" like="frozen_is_not_saved"
-predict_saved = {**solution, "x @ frozen": 0}
-
 # %% mistake="where_keeps_numbers" theme="recording"
 # You expected `where` to save numbers. It saves its condition, one byte per entry.
 # Вы ожидали, что `where` сохраняет числа. Но сохраняется условие, по байту на элемент.
@@ -120,9 +114,6 @@ predict_saved = {**solution, **dict.fromkeys(("x.relu()", "x.sin()", "x * x"), _
 # Вы ожидали, что `relu` сохраняет только маску или вообще ничего. Но сохраняется результат: где он положителен, там
 #     градиент проходит.
 predict_saved = {**solution, "x.relu()": _INPUT // 4}
-
-# %% mistake="relu_keeps_nothing" like="relu_keeps_a_mask"
-predict_saved = {**solution, "x.relu()": 0}
 
 # %% mistake="what_lives_anyway_is_free" theme="recording"
 # What is in memory anyway, `x` and `W`, was not counted. The table counts all that the graph holds.
