@@ -86,7 +86,10 @@ class Contents:
             yield path.stem[:2], title, path.name, str(ours["minutes"]), ours["needs"], said
 
     def _said(self, core: set[str], every: Iterable[str], done: dict[str, Standing]) -> str:
-        """Return what is done of a lesson, with a tick if every exercise that counts has passed."""
+        """Return a text such as "✓ 4/4 and 1 extra": how many of `core` have passed, with a tick if all have.
+
+        `every` are all exercises of the lesson. `done` maps names to standings.
+        """
         passed = {name for name in every if name in done and done[name].best.state == "passed"}
         tick = "✓ " if core <= passed else ""
         extra = len(passed - core)

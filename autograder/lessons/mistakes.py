@@ -47,8 +47,9 @@ class Mistakes:
     named: dict[str, Misconception] = field(default_factory=dict)
 
     def run(self, exercise: Exercise, solution: Any) -> dict[str, Any]:
-        """Return a dict from the name of each mistake to its program: a function, a class or a table.
+        """Run the cells, and return a dict from a mistake's name to the function, class or table that its cell defines.
 
+        `solution` is the right answer. Cells can use it under that name.
         Raises BrokenSource if a cell raises, or if it does not define what the exercise asks for.
         """
         given: dict[str, Any] = {"__name__": "__main__", "solution": solution}

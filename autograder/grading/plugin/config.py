@@ -78,8 +78,8 @@ def configure(c: Config, course_id: str, language: str | None, root: str = ".") 
 
 
 def _with(trait: Any, ours: Mapping[type, type | str | None]) -> list[type | str]:
-    """Return the default list of preprocessors of a trait, with some of them replaced.
+    """Return a trait's default list of preprocessors, with nbgrader's classes replaced as `ours` says.
 
-    `ours` maps nbgrader's classes to the classes, or names of classes, that replace them, or to None.
+    `ours` maps each class to its replacement, a class or its name, or to None to leave the class out.
     """
     return [step for step in (ours.get(each, each) for each in trait.default()) if step is not None]
