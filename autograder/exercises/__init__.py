@@ -110,12 +110,13 @@ def load(lesson: str) -> dict[str, Exercise]:
 
 
 def find(name: str, lesson: str | None = None) -> Exercise:
-    """Return the exercise called `name` in `lesson`, or in any lesson if `lesson` is None.
+    """Return the exercise called `name` in `lesson`, or in any lesson, the course's own first.
 
     Imports only this exercise's module.
     Raises Unknown if there is no such exercise.
     """
-    for each in lessons() if lesson is None else [lesson, *lessons()]:
+    ours_first = sorted(lessons(), key=lambda each: lesson_path(PACKAGED, each) is None)
+    for each in ours_first if lesson is None else [lesson, *ours_first]:
         path = None if bare(each) in _provided else _path(each)
         if path is not None and (path / f"{name}.py").is_file() and name in _listed(path):
             return _exercise(path, name)

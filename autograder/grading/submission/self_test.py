@@ -70,12 +70,12 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, 
 def _first_mistakes(known: dict[str, Exercise]) -> dict[str, str]:
     """Return a dict from exercise name to code that makes the exercise's first mistake.
 
-    Tables of predictions are left out, because they are no programs.
+    Tables of predictions are left out, because they are no programs. So are tests: what they are tried on is not there.
     """
     found = {}
     for name, exercise in known.items():
         mistakes = mistakes_of(exercise)
-        if mistakes.cells and exercise.asks_for != "dict":
+        if mistakes.cells and exercise.asks_for != "dict" and not exercise.programs_text:
             found[name] = "\n".join(cell.source for cell in (*mistakes.shared, next(iter(mistakes.cells.values()))))
     return found
 

@@ -54,7 +54,7 @@ def test_a_new_course_has_what_nbgrader_needs(course: Path) -> None:
     assert stat.S_IMODE((course / "secret").stat().st_mode) == 0o600
     assert len((course / "secret").read_text(encoding="utf-8").strip()) == 64
     assert (course / "lessons" / "README.md").is_file()
-    assert (course / "exercises" / "keys").is_dir()
+    assert (course / "exercises").is_dir()
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "calculus") as gradebook:
         assert gradebook.assignments == []
     assert "course_id='calculus'" in (course / "nbgrader_config.py").read_text(encoding="utf-8")
