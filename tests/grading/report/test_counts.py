@@ -29,11 +29,11 @@ def test_answers_of_which_the_same_is_said_are_one_row() -> None:
 
 
 def test_mistakes_that_one_sentence_names_are_one() -> None:
-    saved = exercises.find("predict_saved")
-    graded = Graded("any", 1, exercises={saved.name: Answered(saved)})
-    for mistake in ("where_keeps_nothing", "relu_keeps_a_mask", "relu_keeps_nothing"):
-        verdict = replace(unobserved(saved, "not yet", Note("absent.stub", {})), mistake=mistake)
+    zeroed = exercises.find("predict_zero_grad")
+    graded = Graded("any", 1, exercises={zeroed.name: Answered(zeroed)})
+    for mistake in ("none_counts_as_zero", "default_leaves_zeros", "both_leave_zeros"):
+        verdict = replace(unobserved(zeroed, "not yet", Note("absent.stub", {})), mistake=mistake)
         output = new_output("execute_result", data={MIME: verdict.to_json()}, metadata={"observed": mistake})
-        graded.add(mistake, {f"check-{saved.name}": {"outputs": [output]}}, {})
-    found = [each.students for each in graded.exercises[saved.name].wrong(recognised=True)]
-    assert found == [["relu_keeps_a_mask", "relu_keeps_nothing"], ["where_keeps_nothing"]]
+        graded.add(mistake, {f"check-{zeroed.name}": {"outputs": [output]}}, {})
+    found = [each.students for each in graded.exercises[zeroed.name].wrong(recognised=True)]
+    assert found == [["default_leaves_zeros", "both_leave_zeros"], ["none_counts_as_zero"]]
