@@ -6,8 +6,6 @@ real kernel and are shown as JupyterLab shows them, in a headless Chromium.
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
 import shutil
 import subprocess
@@ -23,6 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from autograder import exercises
 from autograder.language import LANGUAGES
+from autograder.lessons.mistakes import mistakes_of
 from autograder.lessons.source import solutions
 
 HERE = Path(__file__).parent
@@ -106,13 +105,9 @@ def answer(exercise: exercises.Exercise, number: int) -> str:
     """Return a student's answer: a solution, or in some exercises a mistake of every third student."""
     if number % 3 or exercise.name not in MISTAKEN:
         return solutions(exercise)[0]
-    mistake = [*exercise.mistakes.values()][min(number // 9, 2)]
-    (function,) = ast.parse(inspect.getsource(mistake.program)).body
-    assert isinstance(function, ast.FunctionDef)
-    function.name, function.decorator_list, function.returns = exercise.asks, [], None
-    for argument in function.args.args:
-        argument.annotation = None
-    return ast.unparse(function)
+    mistakes = mistakes_of(exercise)
+    chosen = [*mistakes.cells.values()][min(number // 9, 2)]
+    return "\n".join(cell.source for cell in (*mistakes.shared, chosen))
 
 
 def record(page: Page, name: str, language: str, source: Path, clicks: int = 0) -> None:
