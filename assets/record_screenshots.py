@@ -106,8 +106,7 @@ def answer(exercise: exercises.Exercise, number: int) -> str:
     if number % 3 or exercise.name not in MISTAKEN:
         return solutions(exercise)[0]
     mistakes = mistakes_of(exercise)
-    chosen = [*mistakes.cells.values()][min(number // 9, 2)]
-    return "\n".join(cell.source for cell in (*mistakes.shared, chosen))
+    return mistakes.code([*mistakes.cells][min(number // 9, 2)])
 
 
 def record(page: Page, name: str, language: str, source: Path, clicks: int = 0) -> None:

@@ -46,6 +46,12 @@ class Mistakes:
     cells: dict[str, Cell] = field(default_factory=dict)
     named: dict[str, Misconception] = field(default_factory=dict)
 
+    def code(self, name: str) -> str:
+        """Return the code of a mistake and of what it shares with others, without its sentences."""
+        cell = self.cells[name]
+        own = cell.source if "like" in cell.metadata else _SENTENCES.sub("", cell.source, count=1)
+        return "\n".join([*(each.source for each in self.shared), own])
+
     def run(self, exercise: Exercise, solution: Any) -> dict[str, Any]:
         """Run the cells, and return a dict from a mistake's name to the function, class or table that its cell defines.
 

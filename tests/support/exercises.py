@@ -37,8 +37,7 @@ def typed(exercise: Exercise, mistake: str) -> str:
     A notebook can import nothing from the exercises: what it needs of them comes first.
     """
     found = mistakes_in(exercise)
-    parts = [cell.source for cell in (*found.shared, found.cells[mistake])]
-    return _inlined("\n".join(parts), found.path, set())
+    return _inlined(found.code(mistake), found.path, set())
 
 
 def _inlined(source: str, path: Path, done: set[Path]) -> str:

@@ -76,7 +76,7 @@ def _first_mistakes(known: dict[str, Exercise]) -> dict[str, str]:
     for name, exercise in known.items():
         mistakes = mistakes_of(exercise)
         if mistakes.cells and exercise.asks_for != "dict" and not exercise.programs_text:
-            found[name] = "\n".join(cell.source for cell in (*mistakes.shared, next(iter(mistakes.cells.values()))))
+            found[name] = mistakes.code(next(iter(mistakes.cells)))
     return found
 
 
