@@ -23,11 +23,8 @@ LESSON = "gradient_accumulation"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each worker whole files, those that take long first. A test may name a group of its own."""
+    """Put the files that take long first, as workers get whole files."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
 def pytest_collection_finish() -> None:

@@ -21,14 +21,12 @@ from autograder.lessons.source import Lesson
 from support.blocked import BEYOND_TORCH, run_without
 from support.exercises import write_exercises
 
+pytestmark = pytest.mark.long
+
 
 def test_other_packages_are_blocked(tmp_path):
     done = run_without(BEYOND_TORCH, tmp_path, "import nbformat")
     assert "blocked: nbformat" in done.stderr
-
-
-# Parts of the course, each on a worker of its own. Each imports torch once.
-PARTS = [COURSE.read()[number::3] for number in range(3)]
 
 
 def depends_on(lesson: Lesson) -> str:
@@ -40,13 +38,9 @@ def depends_on(lesson: Lesson) -> str:
     return hashlib.sha256(b"\0".join([torch.__version__.encode(), sys.version.encode(), *texts])).hexdigest()
 
 
-@pytest.mark.parametrize(
-    "lessons",
-    [pytest.param(part, marks=pytest.mark.xdist_group(f"gate {n}"), id=f"part {n}") for n, part in enumerate(PARTS)],
-)
-def test_the_gate_is_green_with_torch_alone(lessons, tmp_path, pytestconfig):
+def test_the_gate_is_green_with_torch_alone(tmp_path, pytestconfig):
     """Lessons of which nothing has changed since they passed on this machine are not tried again."""
-    stamps = {lesson.name: depends_on(lesson) for lesson in lessons}
+    stamps = {lesson.name: depends_on(lesson) for lesson in COURSE.read()}
     changed = [name for name, stamp in stamps.items() if pytestconfig.cache.get(f"gate/{name}", "") != stamp]
     if not changed:
         return

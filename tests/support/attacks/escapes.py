@@ -169,7 +169,7 @@ while frame:
         """
 import glob, os, autograder
 for path in glob.glob(os.path.dirname(autograder.__file__) + "/**/*", recursive=True):
-    if "authoring" in path or "templates/course" in path:  # They explain the form of a lesson.
+    if "authoring" in path or "lessons/" in path or "templates/course" in path:  # They explain a lesson's form.
         continue
     if os.path.isfile(path) and ("BEGIN SOL" + "UTION") in open(path, errors="replace").read():
         print("FOUND", path)
