@@ -32,8 +32,13 @@ def test_other_packages_are_blocked(tmp_path):
 def depends_on(lesson: Lesson) -> str:
     """Return a hash of all that the gate's result for a lesson depends on."""
     package = Path(autograder.__file__).parent
-    folders = (COURSE.path(lesson), package / "checking", package / "authoring")
-    files = {lesson.path, *package.glob("*.py"), *(path for each in folders for path in each.rglob("*.*"))}
+    folders = (COURSE.path(lesson), *(package / name for name in ("checking", "lessons", "authoring")))
+    files = {
+        lesson.path,
+        *package.glob("*.py"),
+        *package.glob("exercises/*.py"),
+        *(path for each in folders for path in each.rglob("*.*")),
+    }
     texts = [path.read_bytes() for path in sorted(files) if path.suffix in (".py", ".json", ".md")]
     return hashlib.sha256(b"\0".join([torch.__version__.encode(), sys.version.encode(), *texts])).hexdigest()
 
