@@ -194,7 +194,8 @@ def _verify(chosen: argparse.Namespace) -> int:
 def _convert(chosen: argparse.Namespace) -> int:
     from .authoring.conversion import convert_course
 
-    print(*convert_course(chosen.directory), sep="\n")
+    for line in convert_course(chosen.directory):
+        print(line)
     return 0
 
 

@@ -1,6 +1,6 @@
 """Conversion of lessons whose exercise modules register mistakes by decorators.
 
-Before version 2 a mistake was a program under `@EXERCISE.mistake(en=..., ru=...)` in the exercise's module, or wrong
+Once a mistake was a program under `@EXERCISE.mistake(en=..., ru=...)` in the exercise's module, or wrong
 entries in `EXERCISE.wrong(...)`. Now it is a cell of `mistakes/EXERCISE.py`. Code that only mistakes use moves there.
 """
 
@@ -22,12 +22,13 @@ from ..language import Text
 from .untyped import without_types
 
 _WIDTH = 118
-ThemeOf = Callable[[str, str], Theme]
 
 
 def convert_course(course: Path) -> Iterator[str]:
-    """Convert the private lessons in a course folder, and yield a line for each file that was written or deleted.
+    """Convert the private lessons in a course folder, and yield a line for each changed file.
 
+    What was built from the old form is deleted, because students would go on receiving it: keys, and copies beside the
+    notebooks. `autograder build` makes it anew.
     Raises UserError if a lesson cannot be imported.
     """
     folder = course / "exercises"
@@ -41,6 +42,7 @@ def convert_course(course: Path) -> Iterator[str]:
         for name in names:
             (package / f"{name}.py").write_text(f"from .common import {name}\n", encoding="utf-8")
         yield f"moved {module} to {package / 'common.py'}"
+        yield from _delete(course, module.name, f"keys/{module.stem}.json")
     for package in exercises.lesson_paths(folder):
         try:
             files = convert_lesson(package)
@@ -48,23 +50,32 @@ def convert_course(course: Path) -> Iterator[str]:
             raise UserError(f"{package} cannot be converted: {type(error).__name__}: {error}") from error
         for path, text in files.items():
             if text is None:
-                path.unlink()
-                yield f"deleted {path}"
+                yield from _delete(course, path.relative_to(folder).as_posix())
             elif not path.is_file() or path.read_text(encoding="utf-8") != text:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(text, encoding="utf-8")
                 yield f"wrote {path}"
+        yield from _delete(course, f"{package.name}/key.json")
     yield f'every mistake has the theme "own": choose a better one, then run `autograder build --course {course}`'
 
 
-def convert_lesson(package: Path, theme_of: ThemeOf = lambda exercise, mistake: Theme.OWN) -> dict[Path, str | None]:
-    """Return a dict from path to new text for the files of a lesson's package. None stands for a file to delete.
+def _delete(course: Path, *names: str) -> Iterator[str]:
+    """Delete files of `exercises/` and their copies beside the notebooks, and yield a line for each."""
+    for name in names:
+        for path in (course / "exercises" / name, *sorted(course.glob(f"source/*/exercises/{name}"))):
+            if path.is_file():
+                path.unlink()
+                yield f"deleted {path}"
 
-    `theme_of` takes the names of an exercise and of a mistake.
+
+def convert_lesson(package: Path) -> dict[Path, str | None]:
+    """Return a dict from path to new text for the files of a lesson's package.
+
+    None stands for a file to delete.
     """
     registered = _load(package)
     lesson = _Lesson({name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(package).items()})
-    return {package / name: text for name, text in _Writer(lesson, registered, theme_of).files().items()}
+    return {package / name: text for name, text in _Writer(lesson, registered).files().items()}
 
 
 @dataclass
@@ -137,7 +148,10 @@ class _Lesson:
         return place
 
     def names(self, place: Place, typed: bool = False) -> set[str]:
-        """Return the names that a statement loads, outside registrations. Annotations count if `typed` is True."""
+        """Return the names that a statement loads, outside registrations.
+
+        Annotations count if `typed` is True.
+        """
         node = self.node(place)
         if typed or not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AnnAssign):
             return {*_names_loaded(_without_registration(node))}
@@ -166,8 +180,8 @@ class _Lesson:
 class _Writer:
     """The new files of a lesson."""
 
-    def __init__(self, lesson: _Lesson, registered: dict[str, _Registered], theme_of: ThemeOf) -> None:
-        self._lesson, self._registered, self._theme_of = lesson, registered, theme_of
+    def __init__(self, lesson: _Lesson, registered: dict[str, _Registered]) -> None:
+        self._lesson, self._registered = lesson, registered
         places = [(name, index) for name, body in lesson.bodies.items() for index in range(len(body))]
         self._registrations = {place for place in places if _registers(lesson.node(place))}
         self._programs = {
@@ -201,7 +215,7 @@ class _Writer:
         for exercise in self._registered:
             made[f"mistakes/{exercise}.py"] = self._mistakes(exercise)
         if self._shared:
-            code, imports = self._definitions(self._shared, "common")
+            code, imports = self._definitions(self._shared)
             head = '"""Helpers of wrong answers to several exercises."""'
             made["mistakes/common.py"] = f"{head}\n\n{imports}\n\n{code}\n"
         return made
@@ -250,7 +264,7 @@ class _Writer:
         """Return the text of an exercise's mistakes."""
         registered, programs = self._registered[exercise], self._programs[exercise]
         helpers = self._helpers[exercise] - self._kept - self._shared
-        code, imports = self._definitions(helpers, exercise, programs.values())
+        code, imports = self._definitions(helpers, programs.values())
         shared = "\n\n\n".join(filter(None, (imports, code)))
         cells = [f"# %%\n{shared}"] if shared else []
         first: dict[Text, str] = {}
@@ -260,7 +274,7 @@ class _Writer:
                 head += f' like="{first[says]}"'
             else:
                 first[says] = name
-                head += f' theme="{self._theme_of(exercise, name)}"\n' + "\n".join(map(_comment, says))
+                head += f' theme="{Theme.OWN}"\n' + "\n".join(map(_comment, says))
             cells.append(f"{head}\n{self._answer(registered, programs[name])}")
         return "\n\n".join(cell.strip("\n") for cell in cells) + "\n"
 
@@ -277,8 +291,8 @@ class _Writer:
         written = entries.removeprefix("{").removesuffix("}").strip() if isinstance(table, ast.Dict) else f"**{entries}"
         return f"{asks} = {{**solution, {written}}}"
 
-    def _definitions(self, places: Iterable[Place], into: str, programs: Iterable[Place] = ()) -> tuple[str, str]:
-        """Return the code of helpers, and the imports that they and `programs` need in `mistakes/INTO.py`."""
+    def _definitions(self, places: Iterable[Place], programs: Iterable[Place] = ()) -> tuple[str, str]:
+        """Return the code of helpers, and the imports that they and `programs` need in `mistakes/`."""
         helpers = [place for place in sorted(places) if not _is_import(self._lesson.node(place))]
         order = [*self._lesson.bodies]
         helpers.sort(key=lambda place: (order.index(place[0]), place[1]))
@@ -374,7 +388,10 @@ def _without_registration(node: ast.stmt) -> ast.AST:
 
 
 def _is_helper(node: ast.stmt) -> bool:
-    """Return whether a statement only defines names that others may use. An exercise and its cases do more."""
+    """Return whether a statement only defines names that others may use.
+
+    An exercise and its cases do more.
+    """
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         names = {each.attr for d in node.decorator_list for each in ast.walk(d) if isinstance(each, ast.Attribute)}
         called = {each.id for d in node.decorator_list for each in ast.walk(d) if isinstance(each, ast.Name)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from .keys import build_key
 from .source import SOURCES, Lesson, read
 
 _OLD = re.compile(r"^@?\w+\.(?:mistake|wrong)\(", re.M)  # how exercise modules once registered mistakes
+_CONVERT = "mistakes have a file of their own now: `autograder convert DIR` rewrites your lessons so"
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,8 @@ class Collection:
         if _is_page(lesson):
             return {}
         path, old = self.path(lesson), self.modules / f"{lesson.name}.py"
-        if old.is_file() or any(_OLD.search(text) for text in _texts(path)):
-            wrong = "mistakes have a file of their own now: `autograder convert DIR` rewrites your lessons so"
-            raise BrokenSource(old if old.is_file() else path, 1, wrong)
+        if old.is_file():
+            raise BrokenSource(old, 1, _CONVERT)
         if not (path / "__init__.py").is_file():
             wrong = f'lesson {lesson.file_name} needs this file, with its exercises in order: EXERCISES = ("first",)'
             raise BrokenSource(path / "__init__.py", 1, wrong)
@@ -64,6 +64,8 @@ class Collection:
             return exercises.load_path(path)
         except Exception as error:
             file, line = _origin(error, exercises.module_files(path))
+            if isinstance(error, AttributeError) and _OLD.search(file.read_text(encoding="utf-8")):
+                raise BrokenSource(file, line, _CONVERT) from error
             raise BrokenSource(file, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
 
     def path(self, lesson: Lesson) -> Path:
@@ -158,10 +160,6 @@ def private(course: Path) -> Private:
         if exercises.lesson_path(exercises.PACKAGED, exercises.bare(path.stem)):
             raise BrokenSource(path, 1, "the course itself has a lesson of this name: rename yours and its module")
     return Private(course / "lessons", course / "exercises", course / "source")
-
-
-def _texts(path: Path) -> Iterator[str]:
-    return (file.read_text(encoding="utf-8") for file in exercises.module_files(path).values())
 
 
 def _is_page(lesson: Lesson) -> bool:

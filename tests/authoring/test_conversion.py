@@ -188,6 +188,17 @@ def twice(x):
     assert '{**solution, "x.grad": 2.0 + 3.0}' in (package / "mistakes" / "predict.py").read_text(encoding="utf-8")
 
 
+def test_students_do_not_go_on_receiving_the_old_form(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    beside = course / "source" / "20_old" / "exercises"
+    built = [course / "exercises" / "keys" / "old.json", beside / "old.py", beside / "keys" / "old.json"]
+    for path in built:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}", encoding="utf-8")
+    assert main(["convert", str(course)]) == 0
+    assert not any(path.exists() for path in built)
+    assert capsys.readouterr().out.count("deleted") == len(built)
+
+
 def test_a_lesson_that_cannot_be_imported_is_named(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (course / "exercises" / "old.py").write_text("import no_such_module\n", encoding="utf-8")
     assert main(["convert", str(course)]) == 1

@@ -28,9 +28,12 @@ def encoded_files(folder: Path) -> EncodedFiles:
 
 
 def _is_omitted(path: Path, exercises: Path) -> bool:
-    """Return whether a file is not sent into the sandbox: a notebook, bytecode, or a key or program of an exercise."""
-    below = path.is_relative_to(exercises) and len(path.relative_to(exercises).parts) > 2
-    return below or path.suffix == ".ipynb" or "__pycache__" in path.parts
+    """Return whether a file is not sent into the sandbox.
+
+    Not sent are notebooks, bytecode, and of the exercises all but the modules `exercises/LESSON/*.py`.
+    """
+    own = path.is_relative_to(exercises) and len(path.relative_to(exercises).parts) != 2
+    return own or path.suffix == ".ipynb" or "__pycache__" in path.parts
 
 
 def encoded(files: Mapping[str, bytes]) -> EncodedFiles:
