@@ -26,7 +26,7 @@ def accepted_junk(exercise: Exercise, key: Expected) -> Iterator[str]:
 
 
 def helpers(exercise: Exercise) -> dict[str, Any]:
-    """Return a dict from name to function or class, for all that the modules of an exercise's lesson define."""
+    """Return the functions and classes that the modules of an exercise's lesson define, by name."""
     return {
         name: value
         for module in modules_in(path_of(exercise))

@@ -72,8 +72,9 @@ def recorded_answers(path: Path) -> Iterator[RecordedAnswer]:
 
 
 def never_made(exercises: Iterable[Exercise], path: Path) -> dict[str, list[str]]:
-    """Return a dict from exercise name to the mistakes that no answer in the file at `path` makes, by the public key.
+    """Return a dict from exercise name to the mistakes that no answer in a file makes.
 
+    `path` is the file's. Answers are judged on the public cases.
     Raises BrokenSource if the file is malformed or an answer's cell raises.
     """
     known, made = {each.name: each for each in exercises}, defaultdict(set)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import Linear, Module, Parameter
 
-from ..cells import define, execute, parse_cells
+from ..cells import BrokenSource, execute, parse_cells
 
 _CELLS = {"right", "wrong"}  # attributes of programs
 
@@ -109,9 +109,10 @@ class Programs:
 
     @classmethod
     def from_text(cls, text: str) -> Programs:
-        """Return the programs that the cells of a text define. Cells without an attribute are shared by those below.
+        """Return the programs that the cells of a text define.
 
-        Raises BrokenSource if a cell is malformed or raises.
+        Cells without an attribute are shared by those below.
+        Raises BrokenSource if a cell is malformed, raises, or does not end with a definition.
         """
         path = Path("<programs>")
         shared: dict[str, Any] = {"__name__": "__main__"}
@@ -120,9 +121,13 @@ class Programs:
             if not cell.metadata:
                 execute(path, cell, shared)
                 continue
-            last = ast.parse(cell.source).body[-1]
-            assert isinstance(last, ast.FunctionDef | ast.ClassDef)
-            program = define(path, cell, dict(shared), last.name)
+            namespace = dict(shared)
+            execute(path, cell, namespace)
+            body = ast.parse(cell.source).body
+            last = body[-1] if body else None
+            if not isinstance(last, ast.FunctionDef | ast.ClassDef):
+                raise BrokenSource(path, cell.line, "a program is the last definition of its cell: end with it")
+            program = namespace[last.name]
             program.__doc__ = None  # it tells right from wrong, and the learner's test could read it
             if "right" in cell.metadata:
                 right.append(program)
@@ -151,7 +156,7 @@ class Lineup:
         return dict(zip(self._names, self._programs[self._right :])).get(name)
 
     def tried(self, accepts: Callable[[Any, bool], object]) -> tuple[list[object], dict[str, bool]]:
-        """Call `accepts(program, is_right)` for each program, in the random order drawn when the lineup was made.
+        """Call `accepts(program, is_right)` for each program, in the random order of the lineup.
 
         Returns a list and a dict. The list holds the results for the right programs. The dict maps the name of each
         wrong program to whether the program was rejected.

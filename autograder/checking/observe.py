@@ -268,7 +268,10 @@ def _said(error: BaseException) -> str:
 
 
 def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str] | None:
-    """Return line number and source of the innermost traceback frame in the answer's notebook or file, or None."""
+    """Return line number and source of the innermost traceback frame in the answer's code.
+
+    The answer's code is its notebook or file. Returns None if no frame is in it.
+    """
     functions = functions_of(answer)
     namespace = functions[0].__globals__ if functions else None
     found: tuple[int, str] | None = None

@@ -352,7 +352,7 @@ def decode(data: Any, pool: Sequence[Any] = ()) -> Any:
         case {"@": int(number)} if 0 <= number < len(pool):
             return pool[number]
         case {"names": names, "items": list(items)}:
-            return dict(zip(decode(names, pool), decode(items, pool), strict=True))
+            return {str(name): item for name, item in zip(decode(names, pool), decode(items, pool), strict=True)}
         case {"tensor": list(numbers), "shape": list(shape), "dtype": str(name)}:
             dtype = getattr(torch, name, None)
             if not isinstance(dtype, torch.dtype):

@@ -55,7 +55,8 @@ def run(lesson: Lesson, exercises: dict[str, Exercise], facts: bool = True) -> R
     with _beside_its_files(lesson):
         ran = _run(lesson, exercises, facts)
         for name, solution in ran.solutions.items():
-            ran.mistakes[name] = mistakes_of(exercises[name]).run(exercises[name], solution)
+            mistakes, asks = mistakes_of(exercises[name]), exercises[name].asks
+            ran.mistakes[name] = {each: mistakes.program(each, asks, solution) for each in mistakes.cells}
         return ran
 
 

@@ -52,20 +52,16 @@ class Mistakes:
         own = cell.source if "like" in cell.metadata else _SENTENCES.sub("", cell.source, count=1)
         return "\n".join([*(each.source for each in self.shared), own])
 
-    def run(self, exercise: Exercise, solution: Any) -> dict[str, Any]:
-        """Run the cells, and return a dict from a mistake's name to the function, class or table that its cell defines.
+    def program(self, name: str, asks: str, solution: Any = None) -> Any:
+        """Run a mistake's cell, and return the function, class or table that it calls `asks`.
 
-        `solution` is the right answer. Cells can use it under that name.
-        Raises BrokenSource if a cell raises, or if it does not define what the exercise asks for.
+        `solution` is the right answer. The cell can use it under that name.
+        Raises BrokenSource if a cell raises, or if it does not define `asks`.
         """
-        given: dict[str, Any] = {"__name__": "__main__", "solution": solution}
-        programs = {}
-        for name, cell in self.cells.items():
-            namespace = {**globals_for(self.path.parent), **given}  # its own helpers, too: as in a learner's notebook
-            for each in self.shared:
-                execute(self.path, each, namespace)
-            programs[name] = define(self.path, cell, namespace, exercise.asks)
-        return programs
+        namespace = {**globals_for(self.path.parent), "__name__": "__main__", "solution": solution}
+        for each in self.shared:  # anew for each mistake: as in a learner's notebook, helpers share its globals
+            execute(self.path, each, namespace)
+        return define(self.path, self.cells[name], namespace, asks)
 
 
 def path_of_mistakes(exercise: Exercise) -> Path:

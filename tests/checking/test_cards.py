@@ -16,7 +16,7 @@ from autograder.checking.observe import observe
 from autograder.checking.values import AtMost
 from autograder.messages.measured import measured_name
 from support.check import check
-from support.exercises import mistakes_in, public_key
+from support.exercises import mistakes_in, program, public_key
 
 COURSE = [(lesson, name) for lesson in exercises.lessons() for name in exercises.load(lesson)]
 
@@ -66,7 +66,8 @@ def test_braces_in_an_error_of_the_answer_stay_on_the_card():
 )
 def test_a_hidden_case_is_called_hidden_and_does_not_show_what_was_expected(language, hidden, word):
     exercise = exercises.find("numerical_slope")
-    known = expect(exercise, central_difference, mistakes_in(exercise).run(exercise, None), "hidden")
+    mistakes = {name: program(exercise, name) for name in mistakes_in(exercise).cells}
+    known = expect(exercise, central_difference, mistakes, "hidden")
     verdict = judge(exercise, observe(exercise, forward_difference, "hidden"), known)
     assert verdict.state == "not yet"
     (line,) = below(verdict.text(language), exercise.aspects[-1].says.read(language))

@@ -28,7 +28,7 @@ def mistakes_in(exercise: Exercise) -> Mistakes:
 
 def program(exercise: Exercise, mistake: str) -> object:
     """Return a mistake as the function or class that a learner would have defined."""
-    return mistakes_in(exercise).run(exercise, None)[mistake]
+    return mistakes_in(exercise).program(mistake, exercise.asks)
 
 
 def typed(exercise: Exercise, mistake: str) -> str:

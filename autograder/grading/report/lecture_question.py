@@ -176,7 +176,7 @@ def _order(choice: Text) -> tuple[bool, float, str]:
 
 def _run(wrong: Wrong, case: int) -> Run:
     """Run a mistake, which is our own code, and return what a card shows of the call."""
-    program = mistakes_of(wrong.exercise).run(wrong.exercise, None)[wrong.mistake or ""]
+    program = mistakes_of(wrong.exercise).program(wrong.mistake or "", wrong.exercise.asks)
     return observe(wrong.exercise, program, PUBLIC_SEED)[case]
 
 
