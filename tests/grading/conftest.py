@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from autograder.cli import main
-from autograder.grading import graders
+from autograder.grading.batch import graders
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox import fork_server_process, restarting_engine
 from autograder.grading.sandbox.engine import Engine

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from nbformat import writes
 
-from autograder.grading.batch import core_threads, grade
+from autograder.grading.batch.batch import core_threads, grade
 from autograder.grading.course.course import open_course
 from autograder.grading.course.grading_data import AssignmentSnapshot, CourseSnapshot
 from autograder.grading.submission.pipeline import Result, grade_submission

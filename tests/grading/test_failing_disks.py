@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.batch import core_threads, grade
-from autograder.grading.course import gradebook
+from autograder.grading.batch.batch import core_threads, grade
 from autograder.grading.course.course import open_course
+from autograder.grading.gradebook import book as gradebook
 from autograder.grading.submission.pipeline import Result
 from support.regrading import AGAIN, COUNT, EARLIER, NAME, Place
 

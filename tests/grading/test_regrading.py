@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.cli import main
-from autograder.grading.collecting.attempts import AttemptStore
+from autograder.grading.course.attempts import AttemptStore
 from autograder.grading.course.course import open_course
 from support.course import Course
 from support.first_gradient import CHECK, EXERCISES, FIRST, LESSON, SOLVED, TOTAL, WRONG

@@ -17,7 +17,7 @@ import pytest
 import support
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
-from autograder.grading.course.release import Released
+from autograder.grading.gradebook.release import Released
 from autograder.grading.limits import FULL, Limits
 from autograder.grading.sandbox import student_process
 from autograder.grading.sandbox.engine import Engine

@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 
 import support
-from autograder.grading.course.folders import GRADING_RECORD
+from autograder.grading.course.graded_folder import GRADING_RECORD
 from autograder.lessons.collection import COURSE
 from support.course import Course, once, run_autograder
 from support.submissions import Submission, all_of, read

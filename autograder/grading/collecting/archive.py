@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from ...errors import UserError
-from ..submission.sanitize import LARGEST
+from ..files.notebook_file import LARGEST
 
 _MOST_FILES = 100_000
 _HIGHEST_RATIO, _ALWAYS_FINE = 200, 256 << 20  # unpacked to packed bytes, for archives of more than 256 MB unpacked

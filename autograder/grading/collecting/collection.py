@@ -10,17 +10,17 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
+from ..batch.counted_attempts import counted, within_limit
+from ..course.attempts import Attempt, digest_of
 from ..course.course import Course
-from ..course.folders import locked
-from ..course.gradebook import Book
-from ..course.release import ReleasedNotebooks
-from ..submission.attachments import SECRET
+from ..files.locks import locked
+from ..files.nbgrader_files import SECRET
+from ..gradebook.book import Book
+from ..gradebook.release import ReleasedNotebooks
 from ..tables.roster import FILE, Student
 from ..tables.worksheet import Worksheet, worksheet_path
 from ..terminal import printable
 from .archive import Unpacked
-from .attempts import Attempt, digest_of
-from .counted_attempts import counted, within_limit
 from .deliveries import Delivery, Sorted, sort_files
 from .newcomers import from_paths, from_worksheet
 from .origins import MOODLE

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ..course.release import ReleasedNotebooks
-from ..submission.attachments import SECRET, TIMESTAMP
-from ..submission.sanitize import Unreadable, load, parse
+from ..files.nbgrader_files import SECRET, TIMESTAMP
+from ..files.notebook_file import Unreadable, load, parse
+from ..gradebook.release import ReleasedNotebooks
 from ..submission.unchanged_answers import has_cells_of
 from ..tables.roster import Roster, Student, Unplaced
 from .archive import Unpacked, UnpackedFile

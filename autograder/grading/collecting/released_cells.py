@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import UserError
-from ..course.gradebook import Book
 from ..course.registration import is_registered
-from ..course.release import Released, ReleasedNotebook, ReleasedNotebooks
 from ..course.settings import CourseSettings
-from ..submission.sanitize import grade_id_of, load, parse, source_of
+from ..files.notebook_file import load, parse
+from ..gradebook.book import Book
+from ..gradebook.release import Released, ReleasedNotebook, ReleasedNotebooks
+from ..submission.sanitize import grade_id_of, source_of
 
 
 def released_notebooks(course: CourseSettings, book: Book) -> dict[str, ReleasedNotebooks]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...language import quantity
-from ..course.folders import remove_leftovers, swap_in, temporary_sibling
+from ..files.atomic import remove_leftovers, swap_in, temporary_sibling
 from ..tables.csv_text import read_csv, write_csv
 
 _FOLDER, _TABLE = "unplaced", "reasons.csv"

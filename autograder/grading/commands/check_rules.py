@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 
 from ...language import quantity
+from ..batch.rule_changes import list_changes
 from ..course.course import Course, open_course
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
 from ..rules.late_credit import describe
 from ..rules.machine_zone import machine_zone
-from ..rules.rule_changes import list_changes
 from ..terminal import printable
 
 

@@ -10,7 +10,8 @@ from ...language import quantity
 from ..collecting.archive import unpack
 from ..collecting.collection import Account, Collection
 from ..course.course import Course, open_course
-from ..course.folders import describe_error, scratch_folder
+from ..files.atomic import describe_error
+from ..files.locks import scratch_folder
 from ..tables.roster import FILE
 from ..tables.worksheet import read_worksheet
 from ..terminal import printable

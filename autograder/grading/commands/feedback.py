@@ -10,9 +10,9 @@ import sys
 from ...errors import UserError
 from ...language import quantity, with_offset
 from ..course.course import Course
-from ..course.gradebook import BookClosed
 from ..feedback.pages import make_pages
 from ..feedback.release import release_pages
+from ..gradebook.book import BookClosed
 
 
 def make_feedback(course: Course, assignment: str | None, *, release: bool) -> int:

@@ -17,16 +17,16 @@ from pathlib import Path
 from ...errors import UserError
 from ...extras import require
 from ...language import quantity
-from ..batch import core_threads
-from ..collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
+from ..batch.batch import core_threads
+from ..batch.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
+from ..batch.graders import open_graders
+from ..batch.regrade import grade_again
+from ..batch.rule_changes import follow_rules
+from ..batch.summary import next_commands, summary, table
 from ..course.course import Course, open_course
-from ..graders import open_graders
-from ..regrade import grade_again
-from ..rules.rule_changes import follow_rules
 from ..sandbox.fork_server_process import ForkServerProcess
 from ..sandbox.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
-from ..summary import next_commands, summary, table
 from ..terminal import Interrupt, Progress, printable
 
 

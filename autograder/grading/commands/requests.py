@@ -15,11 +15,11 @@ from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import quantity, with_offset
 from ..course.course import Course, open_course
-from ..course.folders import locked
+from ..files.locks import locked
+from ..files.notebook_file import Unreadable, read
 from ..report.counts import verdict_in
 from ..requests.found import find_requests, time_of
 from ..requests.store import Request
-from ..submission.sanitize import Unreadable, read
 from ..terminal import printable
 
 

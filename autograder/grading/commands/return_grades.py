@@ -10,8 +10,8 @@ from ...language import POINT, decimal, quantity
 from ...messages.feedback import WORKSHEET
 from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
-from ..course.folders import describe_error, remove_leftovers, swap_in, temporary_sibling
-from ..course.standings import standings
+from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
+from ..gradebook.standings import standings
 from ..returning.canvas_gradebook import fill_in
 from ..returning.feedback_archives import write_feedback
 from ..returning.grades import Grade, Grades, write_grades, write_total

@@ -8,10 +8,10 @@ import time
 from functools import partial
 from pathlib import Path
 
-from ..batch import core_threads
+from ..batch.batch import core_threads
+from ..batch.graders import open_graders
+from ..batch.rule_changes import follow_rules
 from ..course.course import open_course
-from ..graders import open_graders
-from ..rules.rule_changes import follow_rules
 from ..sandbox.fork_server_process import ForkServerProcess
 from ..tables.roster import FILE
 from ..terminal import Interrupt, printable

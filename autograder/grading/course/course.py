@@ -16,14 +16,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config
 
 from ...errors import UserError
-from ..collecting.attempts import AttemptStore
+from ..gradebook.book import Book
+from ..gradebook.database import LockedElsewhere, hold_lock, said
 from ..requests.store import RequestStore
 from ..rules.applied_rules import CourseRules, applied_rules, apply_rules, written_rules
 from ..rules.course_file import Rules, read_rules
 from ..rules.late_penalty import late_penalty
 from ..tables.roster import Roster, Student, add_students, read_roster
-from .database import LockedElsewhere, hold_lock, said
-from .gradebook import Book
+from .attempts import AttemptStore
 from .remarks import RemarksFolder
 from .settings import CourseSettings, course_settings
 

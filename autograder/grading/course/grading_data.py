@@ -12,11 +12,11 @@ from pathlib import Path
 from traitlets.config import Config
 
 from ...checking.expected import Expected
+from ..gradebook.book import Book
+from ..gradebook.release import ReleasedNotebooks
 from ..limits import Limits
 from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
-from .gradebook import Book
-from .release import ReleasedNotebooks
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
 from ...errors import UserError
-from .gradebook import Book
+from ..gradebook.book import Book
 from .settings import CourseSettings
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...language import Note
 from ...messages.reasons import make_reason
-from .folders import file_of
+from ..files.atomic import file_of
 
 Reasons = dict[str, list[Note]]  # by released name of a notebook; "" for those about the whole submission
 

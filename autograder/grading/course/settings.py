@@ -17,7 +17,7 @@ from traitlets.config import Config
 
 from ...errors import UserError
 from ...language import LANGUAGES
-from .database import shown
+from ..gradebook.database import shown
 from .sandbox_traits import SandboxTraits
 
 

@@ -19,8 +19,8 @@ from ...errors import UserError
 from ...language import LANGUAGES
 from ...lessons.collection import COURSE, Collection
 from ...lessons.source import digest
-from ..course.database import default_url, said
 from ..course.settings import course_settings
+from ..gradebook.database import default_url, said
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
 from ..rules.course_file import FILE as RULES

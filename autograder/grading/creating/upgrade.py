@@ -10,8 +10,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ...errors import UserError
 from ...language import LANGUAGES
-from ..course.database import default_url
 from ..course.settings import course_settings
+from ..gradebook.database import default_url
 from ..rules.course_file import read_rules
 from ..submission.sanitize import grade_id_of
 

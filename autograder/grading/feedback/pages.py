@@ -20,9 +20,9 @@ from nbgrader.coursedir import CourseDirectory
 from ... import __version__
 from ...language import Text
 from ..course.course import Course
-from ..course.folders import describe_error
+from ..files.atomic import describe_error
+from ..files.nbgrader_files import SECRET
 from ..rules.late_explanation import explain_lateness
-from ..submission.attachments import SECRET
 from .receipts import write_receipt
 
 _RECORD = ".autograder-feedback.json"  # in a student's feedback folder: a hash of the grades that its pages show

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ...language import LANGUAGES, Text, with_offset
 from ...messages.feedback import RECEIPT
-from ..collecting.attempts import Attempt
-from ..collecting.counted_attempts import within_limit
+from ..batch.counted_attempts import within_limit
+from ..course.attempts import Attempt
 from ..course.course import Course
+from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..rules.course_file import BEST
-from ..submission.attachments import SECRET, TIMESTAMP
 
 _PAGE = """<!DOCTYPE html>
 <html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>

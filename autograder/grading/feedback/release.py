@@ -17,9 +17,9 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 
 from ...language import LANGUAGES
-from ..course.folders import recorded
+from ..course.graded_folder import recorded
 from ..course.settings import CourseSettings
-from ..submission.attachments import SECRET, TIMESTAMP
+from ..files.nbgrader_files import SECRET, TIMESTAMP
 
 
 @dataclass

@@ -13,7 +13,7 @@ from traitlets.config import Config
 
 from ...messages.reasons import describe_reason
 from ..course.course import course_of
-from ..course.folders import drop_record
+from ..course.graded_folder import drop_record
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
 from ..course.sandbox_traits import SandboxTraits

@@ -17,8 +17,8 @@ from ...messages.reasons import describe_reason
 from ..collecting.unplaced import count_unplaced
 from ..course.course import Course
 from ..course.hidden_cases import lesson_of
-from ..course.standings import Standing, standings
-from ..submission.sanitize import Unreadable, read
+from ..files.notebook_file import Unreadable, read
+from ..gradebook.standings import Standing, standings
 from .counts import Answered, Graded
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")

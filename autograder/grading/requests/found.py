@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..collecting.attempts import in_utc
-from ..submission.attachments import TIMESTAMP
-from ..submission.sanitize import Unreadable, load, parse
+from ..files.nbgrader_files import TIMESTAMP, in_utc
+from ..files.notebook_file import Unreadable, load, parse
 
 _FILE = re.compile(r"(regrade|пересмотр)\.(txt|md)", re.IGNORECASE)
 _IN_CELL = re.compile(r"^[\s#>*_]*(?:regrade|пересмотр)[*_]*:[*_]*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)

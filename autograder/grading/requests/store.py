@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..course.folders import file_of, replace_json
+from ..files.atomic import file_of, replace_json
 
 
 @dataclass(frozen=True)

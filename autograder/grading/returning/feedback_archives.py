@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from ..collecting.attempts import Attempt
+from ..course.attempts import Attempt
 from ..course.course import Course
 from ..rules.applied_rules import CourseRules
 from .feedback_notebook import feedback_notebook

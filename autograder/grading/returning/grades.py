@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..collecting.attempts import Attempt
+from ..course.attempts import Attempt
 from ..course.course import Course
 from ..tables.csv_text import write_csv
 from ..tables.roster import Student

@@ -14,7 +14,7 @@ from typing import Any
 
 from nbgrader.api import Assignment, SubmittedAssignment
 
-from ..course.folders import replace_json
+from ..files.atomic import replace_json
 from ..tables.roster import FILE as STUDENTS
 from ..tables.roster import Roster
 from .course_file import AFTER_DUE, FILE, Rules, parse_rules

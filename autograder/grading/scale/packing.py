@@ -7,8 +7,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files.notebook_file import LARGEST, Unreadable, load
 from ..submission.attachments import LARGEST as LARGEST_BESIDE
-from ..submission.sanitize import LARGEST, Unreadable, load
 
 _MOST_ENTRIES = 6_000  # more than grading looks at
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from ...language import quantity
 from ...messages.reasons import make_reason
-from ..course.folders import GRADING_RECORD
-from .sanitize import Unreadable, load
+from ..course.graded_folder import GRADING_RECORD
+from ..files.nbgrader_files import SECRET, TIMESTAMP
+from ..files.notebook_file import Unreadable, load
 
 MOST_FILES, LARGEST = 200, 20 << 20  # files other than notebooks, and their total bytes
 _MOST_ENTRIES = 5_000  # files that are examined
 _NAMED = 5  # ignored files that are listed by name
-TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # written by nbgrader, and read before all others
 
 
 @dataclass

@@ -13,9 +13,10 @@ from nbgrader.utils import parse_utc
 
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
-from ..course.release import ReleasedNotebooks
 from ..course.remarks import Reasons
-from .attachments import TIMESTAMP, Extras, find_extras
+from ..files.nbgrader_files import TIMESTAMP
+from ..gradebook.release import ReleasedNotebooks
+from .attachments import Extras, find_extras
 from .notebook_choice import choose
 
 _LONGEST = 200  # bytes of timestamp.txt

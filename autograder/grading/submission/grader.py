@@ -22,7 +22,7 @@ from ...errors import UserError
 from ...lessons.source import Lesson
 from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
-from ..course.release import ReleasedCells
+from ..gradebook.release import ReleasedCells
 from ..limits import FULL, Limits
 from ..sandbox.engine import Engine
 from ..sandbox.fork_server_process import ForkServerProcess

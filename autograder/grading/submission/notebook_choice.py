@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ...language import Note
 from ...messages.reasons import make_reason
-from ..course.release import ReleasedNotebook, ReleasedNotebooks
 from ..course.remarks import Reasons
+from ..files.notebook_file import LARGEST, Unreadable, load, parse
+from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
 from .attachments import printable
-from .sanitize import LARGEST, Unreadable, load, parse
 from .unchanged_answers import answers_of, has_cells_of
 
 _MOST = 10  # notebooks with other names than the released ones that are examined

@@ -13,10 +13,12 @@ from ...errors import UserError
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import EncodedFiles, encoded
-from ..course.folders import describe_error
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
-from ..course.release import ReleasedNotebook
 from ..course.remarks import Remarks
+from ..files.atomic import describe_error
+from ..files.notebook_file import Unreadable, parse
+from ..gradebook.release import ReleasedNotebook
+from ..gradebook.scores import NotebookScores
 from ..sandbox.garbage import gc_frozen
 from ..sandbox.libc import CannotIsolate
 from .dead_process import Ending
@@ -24,8 +26,8 @@ from .folder import read_submission
 from .grader import Job, process_grader
 from .outputs import LimitOutput
 from .review_reasons import list_changes, list_incidents
-from .sanitize import Sanitized, Unreadable, parse, sanitize
-from .scores import NotebookScores, scores_of
+from .sanitize import Sanitized, sanitize
+from .scores import scores_of
 
 
 class State(StrEnum):

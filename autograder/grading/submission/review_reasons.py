@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language import Note
 from ...messages.reasons import make_reason
-from ..course.release import ReleasedCells
+from ..gradebook.release import ReleasedCells
 from .notebook_run import Outcome
 from .sanitize import Sanitized
 

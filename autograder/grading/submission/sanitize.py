@@ -7,43 +7,24 @@ A submission's metadata is not trusted: tags, attachments and unknown keys are d
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ...grade_ids import CellKind, GradeId, find_lost
-from ...language import LANGUAGES, Note
+from ...language import LANGUAGES
 from ...lessons.source import CHECK
-from ...messages.reasons import describe_reason, make_reason
-from ..course.release import Released, ReleasedCells
+from ...messages.reasons import make_reason
+from ..files.notebook_file import Unreadable
+from ..gradebook.release import Released, ReleasedCells
 
-LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
 _KINDS = ["code", "markdown", "raw"]
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-
-
-class Unreadable(Exception):
-    """An error about a submission that cannot be graded.
-
-    `reason` tells an instructor why. As text, the error is the reason in English.
-    """
-
-    def __init__(self, reason: Note) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return describe_reason(self.reason).en
 
 
 @dataclass
@@ -58,93 +39,6 @@ class Sanitized:
     restored: list[str] = field(default_factory=list)  # deleted checks that were put back
     repeated: list[str] = field(default_factory=list)  # graded cells with several texts; the last one counts
     changed: list[str] = field(default_factory=list)  # locked cells with another text
-
-
-def read(path: Path) -> dict[str, Any]:
-    """Return the JSON of a submitted notebook file in format 4.
-
-    Notebooks in format 2 or 3 are converted. Raises Unreadable if the notebook is invalid.
-    """
-    return parse(load(path), path.name)
-
-
-def load(path: Path, largest: int = LARGEST) -> bytes:
-    """Return the bytes of a submitted file.
-
-    Raises Unreadable if `path` is not a regular file, or the file has more than `largest` bytes.
-    """
-    try:
-        # Follow no link out of the submission, and do not block on a pipe.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise Unreadable(make_reason("link", name=path.name)) from error
-        raise Unreadable(make_reason("cannot_open", name=path.name, why=error.strerror)) from error
-    # Not `os.fdopen`: for a folder it raises without closing the descriptor.
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable(make_reason("not_regular", name=path.name))
-        if status.st_size > largest:
-            size, most = status.st_size >> 20, largest >> 20
-            raise Unreadable(make_reason("large_file", name=path.name, size=size, most=most))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(largest)
-    except OSError as error:
-        raise Unreadable(make_reason("cannot_read", name=path.name, why=error.strerror)) from error
-    finally:
-        os.close(descriptor)
-
-
-def parse(data: bytes, name: str) -> dict[str, Any]:
-    """Return the JSON of a notebook in format 4. `data` are the bytes of its file.
-
-    Notebooks in format 2 or 3 are converted. `name` is the file name in error messages. Raises Unreadable if the
-    notebook is invalid.
-    """
-    if not data.strip():
-        raise Unreadable(make_reason("empty", name=name))
-    if data.startswith(b"PK\x03\x04"):
-        raise Unreadable(make_reason("zip", name=name))
-    try:
-        raw = json.loads(data)
-    except RecursionError as error:
-        raise Unreadable(make_reason("nested", name=name)) from error
-    except ValueError as error:
-        if _is_cut_off(data, error):
-            raise Unreadable(make_reason("cut_off", name=name)) from error
-        raise Unreadable(make_reason("no_json", name=name, why=str(error))) from error
-    if not isinstance(raw, dict):
-        raise Unreadable(make_reason("no_object", name=name))
-    if raw.get("nbformat") in (2, 3):
-        raw = _upgraded(raw, name)
-    if raw.get("nbformat") != 4:
-        said = raw.get("nbformat")
-        if not isinstance(said, int):
-            raise Unreadable(make_reason("no_format", name=name))
-        raise Unreadable(make_reason("wrong_format", name=name, number=str(said)[:24]))
-    if not isinstance(raw.get("cells"), list):
-        raise Unreadable(make_reason("no_cells", name=name))
-    notebook: dict[str, Any] = raw
-    return notebook
-
-
-def _is_cut_off(data: bytes, error: ValueError) -> bool:
-    """Return whether `data` is a JSON object whose end is missing. `error` is the parser's exception."""
-    whole = data.strip()
-    at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip())
-    return whole.startswith(b"{") and (at_end or not whole.endswith(b"}"))
-
-
-def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a notebook of format 2 or 3 converted to format 4. `name` is the file name in error messages.
-
-    Raises Unreadable if the notebook cannot be converted.
-    """
-    try:
-        return dict(nbformat.convert(nbformat.from_dict(raw), 4))
-    except Exception as error:  # an invalid notebook of format 2 or 3
-        raise Unreadable(make_reason("not_converted", name=name, number=raw["nbformat"])) from error
 
 
 def sanitize(

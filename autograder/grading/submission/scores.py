@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
@@ -13,37 +12,13 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from ...checking.verdict import MIME
 from ...language import Text
 from ...lessons.source import CHECK
+from ..gradebook.scores import NotebookScores, Score
 from .outputs import output
 
 _NO_VERDICT = Text(
     "The check gave no verdict, so it earns nothing. Most likely the answer replaced `check` or stopped the kernel.",
     "Проверка не дала результата, поэтому баллов нет. Скорее всего, ответ заменил собой `check` или остановил ядро.",
 )
-
-
-@dataclass(frozen=True)
-class Score:
-    """The score of one graded cell.
-
-    `points` is None if the cell needs manual grading. `waits` tells whether a person must review the score.
-    """
-
-    points: float | None
-    waits: bool
-
-
-@dataclass
-class NotebookScores:
-    """The scores and nbgrader's comments of one submitted notebook.
-
-    `scores` and `comments` are dicts whose keys are grade ids. A graded cell that is missing in `scores` is missing in
-    the notebook. `handed_in` is False if the notebook itself is missing.
-    """
-
-    scores: dict[str, Score] = field(default_factory=dict)
-    comments: dict[str, str | None] = field(default_factory=dict)
-    handed_in: bool = True
-    same: frozenset[str] = frozenset()  # cells with the same answers as in the previous grading
 
 
 def score_of(cell: NotebookNode) -> Score:

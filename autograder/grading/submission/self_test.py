@@ -16,7 +16,7 @@ from ...lessons.notebooks import OneLanguage, settings, source_notebook, student
 from ...lessons.source import Lesson
 from ...messages.reasons import describe_reason
 from ..course.assignment_files import EncodedFiles
-from ..course.release import ReleasedCells
+from ..gradebook.release import ReleasedCells
 from ..sandbox.engine import Engine
 from ..sandbox.run_codec import Rehearsal
 from .judgement import LessonJudge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..course.release import ReleasedCells
+from ..gradebook.release import ReleasedCells
 from .sanitize import grade_id_of, grade_ids_of, source_of
 
 

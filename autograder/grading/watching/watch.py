@@ -12,14 +12,15 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
+from ..batch.counted_attempts import grade_counted, within_limit
 from ..collecting.archive import unpack
 from ..collecting.collection import Account, Collection
-from ..collecting.counted_attempts import grade_counted, within_limit
 from ..course.course import Course
-from ..course.folders import describe_error, scratch_folder, temporary_sibling
 from ..feedback.pages import make_pages
 from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
+from ..files.atomic import describe_error, temporary_sibling
+from ..files.locks import scratch_folder
 from ..sandbox.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..terminal import printable

@@ -8,8 +8,8 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from autograder.cli import main
+from autograder.grading.batch.spent_late_days import update_penalties
 from autograder.grading.course.course import open_course
-from autograder.grading.rules.spent_late_days import update_penalties
 from support.course import Course, make_folder
 from support.first_gradient import LESSON, NAME, SOLVED, TOTAL
 from support.lms import collect, write_archive

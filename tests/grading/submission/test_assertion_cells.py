@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
+from autograder.grading.gradebook.scores import Score
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.notebook_run import run_notebook
-from autograder.grading.submission.scores import Score, score_of
+from autograder.grading.submission.scores import score_of
 
 OURS = {"grade_id": "test", "grade": True, "locked": True, "solution": False, "points": 5, "schema_version": 3}
 TEST = "assert answer() == 42"

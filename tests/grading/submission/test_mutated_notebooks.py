@@ -11,10 +11,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.grading.course.gradebook import Book
-from autograder.grading.course.release import ReleasedNotebook
+from autograder.grading.files.notebook_file import Unreadable
+from autograder.grading.gradebook.book import Book
+from autograder.grading.gradebook.release import ReleasedNotebook
 from autograder.grading.submission import sanitize
-from autograder.grading.submission.sanitize import Unreadable
 from autograder.lessons.collection import COURSE
 from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder

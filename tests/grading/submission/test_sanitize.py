@@ -10,7 +10,7 @@ from nbgrader import preprocessors
 from nbgrader.api import Gradebook
 
 from autograder import exercises
-from autograder.grading.course.gradebook import Book
+from autograder.grading.gradebook.book import Book
 from autograder.grading.submission import sanitize
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE

@@ -14,7 +14,7 @@ from types import TracebackType
 import pytest
 
 from autograder.cli import main
-from autograder.grading.batch import core_threads
+from autograder.grading.batch.batch import core_threads
 from autograder.grading.course.course import open_course
 from autograder.grading.watching.watch import Watch
 from support.course import Course, start_autograder

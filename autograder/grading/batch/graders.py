@@ -6,15 +6,15 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
-from ..errors import UserError
-from .course.folders import describe_error
-from .course.gradebook import BookClosed
-from .course.settings import CourseSettings
-from .limits import AUTO, LANDLOCK
-from .sandbox.fork_server_process import ForkServerProcess
-from .sandbox.libc import CannotIsolate
-from .sandbox.walls import strongest
-from .submission.grader import close_graders, process_grader
+from ...errors import UserError
+from ..course.settings import CourseSettings
+from ..files.atomic import describe_error
+from ..gradebook.book import BookClosed
+from ..limits import AUTO, LANDLOCK
+from ..sandbox.fork_server_process import ForkServerProcess
+from ..sandbox.libc import CannotIsolate
+from ..sandbox.walls import strongest
+from ..submission.grader import close_graders, process_grader
 
 
 @contextlib.contextmanager

@@ -7,10 +7,10 @@ import shlex
 import statistics
 from collections import Counter
 
-from ..language import decimal, quantity
-from .course.course import Course
-from .course.standings import standings
-from .submission.pipeline import Result, State
+from ...language import decimal, quantity
+from ..course.course import Course
+from ..gradebook.standings import standings
+from ..submission.pipeline import Result, State
 
 _NAMED = 8  # students in one line
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..collecting.counted_attempts import counted
 from ..course.course import Course
-from .applied_rules import CourseRules, PenaltyChange, compare
-from .course_file import BEST, FILE, Rules
-from .late_penalty import describe_change
+from ..rules.applied_rules import CourseRules, PenaltyChange, compare
+from ..rules.course_file import BEST, FILE, Rules
+from ..rules.late_penalty import describe_change
+from .counted_attempts import counted
 
 
 def follow_rules(course: Course) -> list[str]:

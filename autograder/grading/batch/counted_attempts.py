@@ -9,15 +9,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..batch import grade
+from ..course.attempts import Attempt
 from ..course.course import Course
-from ..course.folders import locked
-from ..course.standings import standings
+from ..files.locks import locked
+from ..gradebook.standings import standings
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import BEST, AssignmentRules
-from ..rules.spent_late_days import update_penalties
 from ..submission.pipeline import Result, State
-from .attempts import Attempt
+from .batch import grade
+from .spent_late_days import update_penalties
 
 
 def grade_counted(

@@ -9,14 +9,12 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
-from nbgrader.utils import parse_utc
-
-from ..course.folders import remove_leftovers, replace_json, swap_in, temporary_sibling
-from ..course.settings import CourseSettings
-from ..submission.attachments import SECRET, TIMESTAMP
+from ..files.atomic import remove_leftovers, replace_json, swap_in, temporary_sibling
+from ..files.nbgrader_files import SECRET, TIMESTAMP, in_utc
+from .settings import CourseSettings
 
 _RECORD = ".autograder-attempt.json"
 
@@ -178,14 +176,6 @@ def digest_of(files: Mapping[str, Path]) -> str:
         if path not in (TIMESTAMP, SECRET, _RECORD):
             parts += [os.fsencode(path), files[path].read_bytes()]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
-
-
-def in_utc(text: str) -> str | None:
-    """Return the time in nbgrader's file as ISO 8601, or None.
-
-    Raises ValueError if the file holds something else.
-    """
-    return parse_utc(text.strip()).replace(tzinfo=UTC).isoformat() if text.strip() else None
 
 
 def _read(folder: Path) -> Attempt | None:

@@ -14,14 +14,15 @@ from pathlib import Path
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
-from ..errors import UserError
-from ..grade_ids import CellKind, GradeId
+from ...errors import UserError
+from ...grade_ids import CellKind, GradeId
+from ..course.course import Course
+from ..files.locks import locked
+from ..files.notebook_file import write_notebook
+from ..gradebook.book import Book
+from ..gradebook.scores import Score
+from ..submission.pipeline import GradedSubmission, State
 from .batch import Batch
-from .course.course import Course
-from .course.folders import locked, write_notebook
-from .course.gradebook import Book
-from .submission.pipeline import GradedSubmission, State
-from .submission.scores import Score
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
-from ..submission.scores import NotebookScores, Score
 from .database import LockedElsewhere, passes, said
-from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .release import Released, ReleasedNotebook, ReleasedNotebooks
+from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
+from .scores import NotebookScores, Score
 from .standings import Standing, standings
 
 _T = TypeVar("_T")

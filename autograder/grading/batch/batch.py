@@ -17,30 +17,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from ..errors import UserError
-from ..messages.reasons import make_reason
-from .course.course import Course
-from .course.folders import (
-    Record,
-    describe_error,
-    drop_record,
-    locked,
-    recorded,
-    remove_leftovers,
-    swap_in,
-    temporary_sibling,
-    write_result,
-)
-from .course.gradebook import Book, BookClosed
-from .course.grading_data import AssignmentSnapshot, CourseSnapshot
-from .course.registration import is_registered, register
-from .course.remarks import Remarks
-from .requests.found import find_requests, time_of
-from .rules.late_penalty import describe_change
-from .submission.folder import read_submission
-from .submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare
-from .submission.sanitize import Unreadable, read
-from .submission.unchanged_answers import unchanged_cells
+from ...errors import UserError
+from ...messages.reasons import make_reason
+from ..course.course import Course
+from ..course.graded_folder import Record, drop_record, recorded, write_result
+from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
+from ..course.registration import is_registered, register
+from ..course.remarks import Remarks
+from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
+from ..files.locks import locked
+from ..files.notebook_file import Unreadable, read
+from ..gradebook.book import Book, BookClosed
+from ..requests.found import find_requests, time_of
+from ..rules.late_penalty import describe_change
+from ..submission.folder import read_submission
+from ..submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare
+from ..submission.unchanged_answers import unchanged_cells
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 

@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 
 from ...errors import UserError
 from ..course.course import Course
-from ..course.gradebook import Book, BookClosed
-from .course_file import Rules
+from ..gradebook.book import Book, BookClosed
+from ..rules.course_file import Rules
 
 
 def update_penalties(course: Course, students: Iterable[str], without: str) -> None:

@@ -1,0 +1,1 @@
+"""Runs of the grader on the submissions of an assignment."""

@@ -1,0 +1,1 @@
+"""The gradebook: nbgrader's database."""
