@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .checking.verdict import Verdict
+from .checking.verdict import Verdict, VerdictState
 from .session import being_graded
 
 
@@ -74,11 +74,11 @@ def standings() -> dict[str, Standing]:
     """Return a dict from exercise name to its `Standing`, computed from the whole history."""
     found: dict[str, Standing] = {}
     for verdict in verdicts():
-        if verdict.state not in ("passed", "not yet"):
+        if verdict.state not in (VerdictState.PASSED, VerdictState.NOT_YET):
             continue
         standing = found.setdefault(verdict.exercise, Standing(verdict, verdict, 0))
         standing.checks += 1
-        if verdict.points > standing.best.points or verdict.state == "passed":
+        if verdict.points > standing.best.points or verdict.state == VerdictState.PASSED:
             standing.best = verdict
     return found
 

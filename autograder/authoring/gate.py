@@ -23,7 +23,7 @@ from ..checking.expected import Expected
 from ..checking.judge import judge, screen
 from ..checking.observe import code_digest, observe
 from ..checking.values import WITHOUT_DATA, AtMost
-from ..checking.verdict import Verdict
+from ..checking.verdict import Verdict, VerdictState
 from ..exercises import Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
 from ..lessons.execute import run
@@ -122,9 +122,9 @@ def _read_trials(exercise: Exercise, trials: Trials, report: Report) -> None:
 
 
 def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
-    failed = [verdict for verdict in verdicts if verdict.state != "passed"]
+    failed = [verdict for verdict in verdicts if verdict.state != VerdictState.PASSED]
     if not failed:
-        return "passed"
+        return VerdictState.PASSED
     trials = "" if len(failed) == len(verdicts) else f" in {len(failed)} of {len(verdicts)} trials"
     report.problems.append(f"{what} does not pass{trials}: {' '.join(failed[0].text('en').split())}")
     return failed[0].state
@@ -136,7 +136,7 @@ def _recognised(verdicts: list[Verdict], name: str, report: Report) -> str | Non
     states = Counter(verdict.state for verdict in verdicts)
     if len({verdict.points for verdict in verdicts}) > 1:
         report.problems.append(f"the mistake {name} earns different points in different trials")
-    if set(states) != {"not yet"}:
+    if set(states) != {VerdictState.NOT_YET}:
         report.problems.append(f"the mistake {name} is not rejected: {dict(states)}")
     if set(names) != {name}:
         report.problems.append(f"the mistake {name} is recognised as {dict(names)}")
@@ -167,8 +167,8 @@ def _unread_tensors(exercise: Exercise, key: Expected) -> Iterator[str]:
 
 
 def _judge_stub(exercise: Exercise, stub: object, key: Expected, report: Report) -> None:
-    report.stub = "not attempted" if is_stub(exercise, stub, key) else "attempted"
-    if report.stub != "not attempted":
+    report.stub = VerdictState.NOT_ATTEMPTED if is_stub(exercise, stub, key) else "attempted"
+    if report.stub != VerdictState.NOT_ATTEMPTED:
         report.problems.append("the untouched stub is not recognised as not attempted")
 
 
@@ -179,7 +179,7 @@ def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
     """
     screened = screen(exercise, {exercise.asks: stub})
     verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, code_digest(stub))
-    return verdict.state == "not attempted"
+    return verdict.state == VerdictState.NOT_ATTEMPTED
 
 
 def texts(exercise: Exercise) -> Iterator[tuple[str, Text]]:

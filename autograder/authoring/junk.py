@@ -13,6 +13,7 @@ from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge
 from ..checking.observe import observe
+from ..checking.verdict import VerdictState
 from ..exercises import modules_in, path_of
 
 
@@ -20,7 +21,7 @@ def accepted_junk(exercise: Exercise, key: Expected) -> Iterator[str]:
     """Yield a complaint for each senseless answer that passes or makes the checker itself fail."""
     for junk, answer in JUNK.get(exercise.asks_for, {}).items():
         verdict = judge(exercise, observe(exercise, answer, PUBLIC_SEED), key)
-        if verdict.state in ("our error", "passed"):
+        if verdict.state in (VerdictState.OUR_ERROR, VerdictState.PASSED):
             shown = " ".join(verdict.text("en").split())
             yield f"{junk} as an answer gives “{verdict.state}”: {shown}"
 
@@ -47,7 +48,7 @@ def accepted_helpers(exercise: Exercise, key: Expected, others: Mapping[str, Any
 
 
 def _passes(exercise: Exercise, answer: object, key: Expected) -> bool:
-    return judge(exercise, observe(exercise, answer, PUBLIC_SEED), key).state == "passed"
+    return judge(exercise, observe(exercise, answer, PUBLIC_SEED), key).state == VerdictState.PASSED
 
 
 def _raises(*_: object) -> None:

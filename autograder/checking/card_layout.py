@@ -5,21 +5,22 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from ..language import LANGUAGES, Note, Text
 from ..messages.cards import MESSAGES, message
 from ..messages.measured import measured_name, yes_or_no
 from ..messages.torch_errors import explain
 from .exercise import PUBLIC_SEED, Exercise
+from .verdict import AspectState, Finding, Verdict, VerdictState
 
-if TYPE_CHECKING:
-    from .verdict import Finding, Verdict
-
-_SIGNS = {"passed": "✓", "not yet": "✗", "not attempted": "○", "our error": "⚠"}
-# Tones that are readable on light and on dark pages.
-_COLOURS = {"passed": "56,142,60", "not yet": "224,58,54", "not attempted": "128,128,128", "our error": "230,126,0"}
-_ASPECT_SIGNS = {"right": "✓", "wrong": "✗", "waiting": "○"}
+# Signs, and tones that are readable on light and on dark pages.
+_LOOKS = {
+    VerdictState.PASSED: ("✓", "56,142,60"),
+    VerdictState.NOT_YET: ("✗", "224,58,54"),
+    VerdictState.NOT_ATTEMPTED: ("○", "128,128,128"),
+    VerdictState.OUR_ERROR: ("⚠", "230,126,0"),
+}
+_ASPECT_SIGNS = {AspectState.RIGHT: "✓", AspectState.WRONG: "✗", AspectState.WAITING: "○"}
 
 
 def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
@@ -50,8 +51,8 @@ class Card:
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
         self.verdict, self.exercise, self.language = verdict, exercise, language
         self.title = exercise.title.read(language)
-        self.state = f"{_SIGNS[verdict.state]} {self._say(f'state.{verdict.state}')}"
-        every = verdict.state == "not yet" and verdict.points == verdict.maximum
+        self.state = f"{_LOOKS[verdict.state][0]} {self._say(f'state.{verdict.state}')}"
+        every = verdict.state == VerdictState.NOT_YET and verdict.points == verdict.maximum
         points = "card.every_point" if every else "card.points"
         self.points = self._say(points, earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
         self.aspects = list(self._aspects()) if self._has_aspects() else []
@@ -83,9 +84,9 @@ class Card:
         """
         finding = self.verdict.finding
         ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
-        return self.verdict.state in ("passed", "not yet") and bool(ran)
+        return self.verdict.state in (VerdictState.PASSED, VerdictState.NOT_YET) and bool(ran)
 
-    def _aspects(self) -> Iterator[tuple[str, str, str, bool]]:
+    def _aspects(self) -> Iterator[tuple[AspectState, str, str, bool]]:
         """Yield state, sentence and points of each aspect, and whether the card's table belongs to the aspect.
 
         The points are "" if the aspect has no points and is only a condition for other aspects.
@@ -95,9 +96,9 @@ class Card:
         for aspect in self.verdict.aspects:
             points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
             sentence = says[aspect.name]
-            if aspect.state == "wrong":
+            if aspect.state == AspectState.WRONG:
                 sentence = f"{self._say('card.not_met')}: {sentence}"  # the sentence alone would read as a fact
-            elif aspect.state == "waiting":
+            elif aspect.state == AspectState.WAITING:
                 sentence = f"{sentence} ({self._say('card.waiting')})"
             yield aspect.state, sentence, points, aspect.name == explained
 
@@ -139,9 +140,9 @@ class Card:
         The code is a call that the learner can run next, such as `hint("NAME")`.
         """
         verdict, name = self.verdict, self.exercise.name
-        if verdict.state == "passed" and self.exercise.asks_for != "dict":
+        if verdict.state == VerdictState.PASSED and self.exercise.asks_for != "dict":
             yield self._say("card.solution"), f'solution("{name}")'
-        elif verdict.state in ("not yet", "not attempted"):
+        elif verdict.state in (VerdictState.NOT_YET, VerdictState.NOT_ATTEMPTED):
             yield self._say("card.hint"), f'hint("{name}")'
         finding = verdict.finding
         if finding and (finding.inputs or "case." in finding.called) and finding.seed == PUBLIC_SEED:
@@ -177,7 +178,7 @@ class Card:
 
         The HTML is readable on light and dark backgrounds, and works in notebooks that Jupyter does not trust.
         """
-        colour = _COLOURS[self.verdict.state]
+        colour = _LOOKS[self.verdict.state][1]
         head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'
         parts = [_div(f"{head} · {html.escape(self.points)}")]
         for state, says, points, explained in self.aspects:
@@ -222,11 +223,12 @@ def _div(inside: str, style: str = "", lang: str = "") -> str:
     return f"<div{attributes}>{inside}</div>"
 
 
-def _aspect(state: str, says: str, points: str) -> str:
+def _aspect(state: AspectState, says: str, points: str) -> str:
     end = f' <small style="white-space:nowrap">· {points}</small>' if points else ""
     hanging = "padding-left:1.6em;text-indent:-1.2em"
     return _div(
-        f"{_ASPECT_SIGNS[state]}&nbsp;{inline(says)}{end}", hanging + (";opacity:.6" if state == "waiting" else "")
+        f"{_ASPECT_SIGNS[state]}&nbsp;{inline(says)}{end}",
+        hanging + (";opacity:.6" if state == AspectState.WAITING else ""),
     )
 
 

@@ -12,7 +12,7 @@ from .exercise import PUBLIC_SEED, Aspect, Exercise
 from .expected import Expected
 from .observe import Run
 from .values import AtMost, Difference, canonical, compare, describe
-from .verdict import AspectResult, Finding, Verdict
+from .verdict import AspectResult, AspectState, Finding, Verdict, VerdictState
 
 # The stub raises this. torch also raises NotImplementedError if a device lacks an operation, but with a message.
 _STUB = {"type": "NotImplementedError", "message": ""}
@@ -31,21 +31,21 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
     for index, run in enumerate(runs):
         if run.raised and run.raised.whose == "ours":
             finding = Finding(seed=expected.seed, case=index, got=(Note(run.raised.id, run.raised.parameters),))
-            return _verdict(exercise, "our error", {}, finding, None, notes)
+            return _verdict(exercise, VerdictState.OUR_ERROR, {}, finding, None, notes)
     if any(run.raised and run.raised.parameters == _STUB for run in runs):
-        return unobserved(exercise, "not attempted", Note("absent.stub", {}))
+        return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.stub", {}))
     if missing := _missing_entries(exercise, runs[0], expected.solution[0]):
         return _unfilled(exercise, missing, len(_tables(exercise, runs[0], expected.solution[0])[1]))
     untouched = code is None or code == expected.given_code
     if untouched and expected.given is not None and _all_same(exercise, runs, expected.given):
-        return unobserved(exercise, "not attempted", Note("absent.given", {}))
+        return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.given", {}))
 
     right = _right(exercise, runs, expected.solution)
     failing = _first_failing(exercise, right)
     if failing is None:
-        return _verdict(exercise, "passed", right, None, None, notes)
+        return _verdict(exercise, VerdictState.PASSED, right, None, None, notes)
     mistake = _recognise(exercise, failing, runs, expected)
-    return _verdict(exercise, "not yet", right, _finding(exercise, failing, runs, expected), mistake, notes)
+    return _verdict(exercise, VerdictState.NOT_YET, right, _finding(exercise, failing, runs, expected), mistake, notes)
 
 
 def _unexpected_edits(run: Run, right: Run) -> list[Note]:
@@ -64,16 +64,18 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
     """
     if exercise.withdrawn:
         everything = {aspect.name: True for aspect in exercise.aspects}
-        return _verdict(exercise, "passed", everything, Finding(got=(Note("absent.withdrawn", {}),)), None, ())
+        return _verdict(
+            exercise, VerdictState.PASSED, everything, Finding(got=(Note("absent.withdrawn", {}),)), None, ()
+        )
     name = exercise.asks
     if name not in namespace:
-        return unobserved(exercise, "not attempted", Note("absent.name", {"name": name}))
+        return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.name", {"name": name}))
     answer, wanted = namespace[name], exercise.asks_for
     if not _is_a(wanted, answer):
         got = "class" if isinstance(answer, type) else describe(canonical(answer))
         got = f"kind.{got}" if f"kind.{got}" in MESSAGES else got
         kind = Note("absent.kind", {"name": name, "expected": f"kind.{wanted}", "got": got})
-        return unobserved(exercise, "not yet", kind)
+        return unobserved(exercise, VerdictState.NOT_YET, kind)
     gaps = [str(entry) for entry, value in answer.items() if value is Ellipsis] if wanted == "dict" else []
     if gaps:
         return _unfilled(exercise, gaps, len(answer))
@@ -93,10 +95,10 @@ def _is_a(wanted: str, answer: object) -> bool:
 def _unfilled(exercise: Exercise, gaps: Sequence[str], total: int) -> Verdict:
     entries = ", ".join(f"`{gap}`" for gap in gaps)
     counts = {"filled": total - len(gaps), "total": total}
-    return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": entries, **counts}))
+    return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.entries", {"entries": entries, **counts}))
 
 
-def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
+def unobserved(exercise: Exercise, state: VerdictState, why: Note) -> Verdict:
     """Return a verdict on an answer that was not run. `why` is the note that a card shows as the cause."""
     return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
 
@@ -263,7 +265,7 @@ def _kind(run: Run) -> str:
 
 def _verdict(
     exercise: Exercise,
-    state: str,
+    state: VerdictState,
     right: Mapping[str, bool],
     finding: Finding | None,
     mistake: str | None,
@@ -271,9 +273,9 @@ def _verdict(
 ) -> Verdict:
     def result(aspect: Aspect) -> AspectResult:
         if not right or not all(right[name] for name in aspect.after):
-            return AspectResult(aspect.name, aspect.points, 0, "waiting")
-        state = "right" if right[aspect.name] else "wrong"
-        return AspectResult(aspect.name, aspect.points, aspect.points if state == "right" else 0, state)
+            return AspectResult(aspect.name, aspect.points, 0, AspectState.WAITING)
+        state = AspectState.RIGHT if right[aspect.name] else AspectState.WRONG
+        return AspectResult(aspect.name, aspect.points, aspect.points if state is AspectState.RIGHT else 0, state)
 
     return Verdict(
         exercise=exercise.name,

@@ -9,25 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from ..language import Note
 
-STATES = ("passed", "not yet", "not attempted", "our error")
 MIME = "application/vnd.autograder.verdict+json"
+
+
+class VerdictState(StrEnum):
+    """The outcome of a check."""
+
+    PASSED = "passed"
+    NOT_YET = "not yet"
+    NOT_ATTEMPTED = "not attempted"
+    OUR_ERROR = "our error"  # a bug in the checking code, or tampering
+
+
+class AspectState(StrEnum):
+    """The outcome for one aspect. One that waits for another aspect is not judged."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    WAITING = "waiting"
 
 
 @dataclass(frozen=True)
 class AspectResult:
-    """The result for one aspect: possible points, earned points, state.
-
-    The state is "right", "wrong", or "waiting" if another aspect must be right first.
-    """
+    """The result for one aspect: possible points, earned points, state."""
 
     name: str
     points: float
     earned: float
-    state: str
+    state: AspectState
 
 
 @dataclass(frozen=True)
@@ -47,15 +61,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check, as a gradebook stores it.
-
-    `state` is one of `STATES`, `mistake` the name of the recognised mistake.
-    """
+    """The result of a check, as a gradebook stores it. `mistake` is the name of the recognised mistake."""
 
     exercise: str
     lesson: str
     version: int
-    state: str
+    state: VerdictState
     aspects: tuple[AspectResult, ...]
     finding: Finding | None = None
     mistake: str | None = None
@@ -112,17 +123,21 @@ class Verdict:
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
         """Return the verdict that `to_json` wrote.
 
-        Raises KeyError or TypeError if the data is in another form.
+        Raises KeyError, TypeError or ValueError if the data is in another form.
         """
 
         def notes(items: list[dict[str, Any]]) -> tuple[Note, ...]:
             return tuple(Note(**item) for item in items)
 
+        def aspect(item: dict[str, Any]) -> AspectResult:
+            return AspectResult(**{**item, "state": AspectState(item["state"])})
+
         finding = data["finding"]
         return cls(
             **{
                 **data,
-                "aspects": tuple(AspectResult(**item) for item in data["aspects"]),
+                "state": VerdictState(data["state"]),
+                "aspects": tuple(map(aspect, data["aspects"])),
                 "finding": finding and Finding(**{**finding, "got": notes(finding["got"])}),
                 "notes": notes(data["notes"]),
             }

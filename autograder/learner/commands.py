@@ -13,7 +13,7 @@ from ..checking.containment import has_timer
 from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
-from ..checking.verdict import Finding, Verdict
+from ..checking.verdict import Finding, Verdict, VerdictState
 from ..history import folder, record, standings
 from ..language import LANGUAGES, Note
 from ..messages.cards import message
@@ -90,7 +90,7 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
         verdict = _with_note_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
     if not has_timer():
         verdict = _with_note_once(verdict, Note("note.no_time_limit", {}))
-    if being_graded() == "validate" and verdict.state != "passed":
+    if being_graded() == "validate" and verdict.state != VerdictState.PASSED:
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
     return verdict
@@ -104,7 +104,7 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
         expected = exercises.key_of(exercise).expected
     except (OSError, LookupError, ValueError) as error:
         fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
-        return unobserved(exercise, "our error", Note("fault.probe", fault))
+        return unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", fault))
     answer = namespace[exercise.asks]
     return judge(exercise, observe(exercise, answer, expected.seed), expected, code_digest(answer))
 
@@ -177,7 +177,7 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
     except exercises.Unknown as unknown:
         return Reply((unknown.says,))
     last, standing = SESSION.last.get(name), standings().get(name)
-    passed = (last and last.state == "passed") or (standing and standing.best.state == "passed")
+    passed = (last and last.state == VerdictState.PASSED) or (standing and standing.best.state == VerdictState.PASSED)
     if not passed and not give_up:
         return Reply((message("solution.locked", exercise=name),))
     found = solutions(exercise)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checking.exercise import Exercise
-from ..checking.verdict import Verdict
+from ..checking.verdict import Verdict, VerdictState
 from ..grade_ids import CellKind, GradeId
 from ..language import Text, with_offset
 from ..late_steps import LateStep, credit_after
@@ -105,7 +105,7 @@ def _first_of_colab() -> dict[str, Any] | None:
 
 def describe_state(verdict: Verdict) -> Text:
     """Return the words for a verdict's state. An answer that is wrong but has points is partly right."""
-    partly = verdict.state == "not yet" and verdict.points > 0
+    partly = verdict.state == VerdictState.NOT_YET and verdict.points > 0
     return message("state.partly" if partly else f"state.{verdict.state}")
 
 

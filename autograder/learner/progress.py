@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import exercises
+from ..checking.verdict import VerdictState
 from ..grade_ids import CellKind, GradeId
 from ..history import Standing, begun_tables, filled_entries, standings
 from ..lessons.source import NOTEBOOKS
@@ -90,7 +91,7 @@ class Contents:
 
         `every` are all exercises of the lesson. `done` maps names to standings.
         """
-        passed = {name for name in every if name in done and done[name].best.state == "passed"}
+        passed = {name for name in every if name in done and done[name].best.state == VerdictState.PASSED}
         tick = "✓ " if core <= passed else ""
         extra = len(passed - core)
         more = message("contents.extra", count=extra).read(self.language) if extra else ""

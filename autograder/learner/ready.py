@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import exercises
 from ..checking.exercise import Exercise
-from ..checking.verdict import MIME, Verdict
+from ..checking.verdict import MIME, Verdict, VerdictState
 from ..grade_ids import CellKind, GradeId
 from ..language import Text
 from ..lessons.source import NOTEBOOKS
@@ -227,19 +227,19 @@ def _unsaved(notebook: LessonNotebook) -> Iterator[Text]:
 def _unanswered(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
     """Yield a warning if the saved file has no answer at all."""
     written = [cell for cell in run.written() if not untouched(cell)]
-    if verdicts and not written and all(verdict.state == "not attempted" for verdict in verdicts.values()):
+    if verdicts and not written and all(verdict.state == VerdictState.NOT_ATTEMPTED for verdict in verdicts.values()):
         yield message("ready.nothing")
 
 
 def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
     if run.metadata.get("autograder", {}).get("lesson") == SESSION.lesson:
         unsaved = [label(cell) for cell in run.cells if _differs(cell)]
-        passed = [name for name, verdict in SESSION.last.items() if verdict.state == "passed"]
-        lost = [n for n in passed if n in verdicts and verdicts[n].state != "passed" and n not in unsaved]
+        passed = [name for name, verdict in SESSION.last.items() if verdict.state == VerdictState.PASSED]
+        lost = [n for n in passed if n in verdicts and verdicts[n].state != VerdictState.PASSED and n not in unsaved]
         if lost:
             yield message("ready.order", names=", ".join(lost))
     core = [name for name in run.exercises if run.counts(name)]
-    unattempted = [name for name in core if name in verdicts and verdicts[name].state == "not attempted"]
+    unattempted = [name for name in core if name in verdicts and verdicts[name].state == VerdictState.NOT_ATTEMPTED]
     unattempted += [label(cell) for cell in run.written() if untouched(cell)]
     if unattempted:
         yield message("ready.unattempted", names=", ".join(unattempted))

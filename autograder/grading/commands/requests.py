@@ -11,6 +11,7 @@ from typing import Any
 
 from nbgrader.api import MissingEntry
 
+from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import quantity, with_offset
@@ -86,7 +87,7 @@ def _describe(course: Course, assignment: str, one: Request) -> Iterator[str]:
     named = _named(one, [name for name, _ in checks])
     for name, cell in checks:
         verdict, _ = verdict_in(cell, name)
-        if verdict and (name in named or (not named and verdict.state != "passed")):
+        if verdict and (name in named or (not named and verdict.state != VerdictState.PASSED)):
             yield textwrap.indent(verdict.text(course.language), "    ")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...checking.exercise import Exercise
-from ...checking.verdict import MIME, STATES, Verdict
+from ...checking.verdict import MIME, Verdict, VerdictState
 from ...exercises import sentence_for
 from ...grade_ids import CellKind, GradeId
 from ...language import Note, Text
@@ -57,7 +57,7 @@ class Wrong:
 class Answered:
     """The counts of one exercise: submissions by state, groups of wrong answers.
 
-    `states` maps each state to a number of submissions. A state is one of `STATES`, `BROKEN`, `HELD_BACK` or
+    `states` maps each state to a number of submissions. A state is a `VerdictState`, `BROKEN`, `HELD_BACK` or
     `NO_VERDICT`. `alike` maps the results of `_kind` to groups of wrong answers. `earned` maps students to points,
     `sources` to the code of their answers.
     """
@@ -71,7 +71,7 @@ class Answered:
     @property
     def answers(self) -> int:
         """The number of answers that were right, wrong or broken."""
-        return self.states["passed"] + self.states["not yet"] + self.states[BROKEN]
+        return self.states[VerdictState.PASSED] + self.states[VerdictState.NOT_YET] + self.states[BROKEN]
 
     def wrong(self, *, recognised: bool) -> list[Wrong]:
         """Return groups of wrong answers, the largest group first.
@@ -133,15 +133,15 @@ class Graded:
             check = GradeId.of(CellKind.CHECK, name)
             verdict, observed = verdict_in(cells.get(check, {}), name)
             answer = cells.get(GradeId.of(CellKind.ANSWER, name), {})
-            error = _error(answer) if verdict and verdict.state == "not attempted" else ""
+            error = _error(answer) if verdict and verdict.state == VerdictState.NOT_ATTEMPTED else ""
             answered.states[BROKEN if error else _state(verdict)] += 1
             answered.earned[student] = verdict.points if verdict else 0.0
-            if error or (verdict and verdict.state != "not attempted"):
+            if error or (verdict and verdict.state != VerdictState.NOT_ATTEMPTED):
                 answered.sources[student] = _source(answer)
-            if verdict and (error or verdict.state == "not yet"):
+            if verdict and (error or verdict.state == VerdictState.NOT_YET):
                 new = Wrong(answered.exercise, verdict.mistake, verdict, observed is not None, error)
                 answered.alike.setdefault(_kind(new), new).add(student, _source(answer))
-            if verdict and verdict.state == "our error":
+            if verdict and verdict.state == VerdictState.OUR_ERROR:
                 faults[check] = _fault(verdict)
         extras = [GradeId.of(CellKind.CHECK, name) for name, each in self.exercises.items() if not each.exercise.core]
         reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -193,10 +193,10 @@ def verdict_in(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str
     ((record, observed),) = found
     try:
         verdict = Verdict.from_json(record)
-    except (LookupError, TypeError, AttributeError):  # from another version, or forged
+    except (LookupError, TypeError, ValueError, AttributeError):  # from another version, or forged
         return None, None
     named = verdict.mistake is None or isinstance(verdict.mistake, str)
-    whole = verdict.exercise == exercise and verdict.state in STATES and named
+    whole = verdict.exercise == exercise and named
     return (verdict, observed if isinstance(observed, str) else None) if whole else (None, None)
 
 
@@ -207,7 +207,7 @@ def _state(verdict: Verdict | None) -> str:
     """
     if verdict is None:
         return NO_VERDICT
-    tampered = verdict.state == "our error" and _fault(verdict)[0] == "tampered"
+    tampered = verdict.state == VerdictState.OUR_ERROR and _fault(verdict)[0] == "tampered"
     return HELD_BACK if tampered else verdict.state
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from ...checking.card_layout import inline
-from ...checking.verdict import STATES, Finding
+from ...checking.verdict import Finding, VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, Note
@@ -129,7 +129,7 @@ class _Page(View):
     def states(self, answered: Sequence[Answered]) -> list[str]:
         """Return the states that submissions have in at least one of these exercises, in display order."""
         found = {state for each in answered for state in +each.states}
-        return [state for state in (*STATES, BROKEN, HELD_BACK, NO_VERDICT) if state in found]
+        return [state for state in (*VerdictState, BROKEN, HELD_BACK, NO_VERDICT) if state in found]
 
     def shares(self, answered: Sequence[Answered], states: Sequence[str]) -> Markup:
         rows = [(self.plain_title(each), dict(each.states)) for each in answered]

@@ -15,14 +15,16 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from ...checking.verdict import VerdictState
+
 # Fill and text colour by state. The fills differ in lightness, too, and are readable on white and on black.
 COLOURS = {
-    "passed": ("#1f7a6d", "#ffffff"),
-    "not yet": ("#eda547", "#1b1b1b"),
-    "not attempted": ("#c9ced6", "#1b1b1b"),
+    VerdictState.PASSED: ("#1f7a6d", "#ffffff"),
+    VerdictState.NOT_YET: ("#eda547", "#1b1b1b"),
+    VerdictState.NOT_ATTEMPTED: ("#c9ced6", "#1b1b1b"),
     "broken": ("#a33b2f", "#ffffff"),
     "held back": ("#b0307a", "#ffffff"),
-    "our error": ("#7d4bb3", "#ffffff"),
+    VerdictState.OUR_ERROR: ("#7d4bb3", "#ffffff"),
     "no verdict": ("#5d6673", "#ffffff"),
 }
 _INK, _PAPER, _BAR = "#010203", "#040506", "#070809"  # placeholders for colours of the HTML page

@@ -8,7 +8,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.exercise import Exercise
 from ...checking.judge import unobserved
-from ...checking.verdict import Verdict
+from ...checking.verdict import Verdict, VerdictState
 from ...language import Note
 from ...messages.cards import message
 from .outputs import output
@@ -36,4 +36,4 @@ def stopped_output(why: Ending, language: str | None) -> NotebookNode:
 
 def unreached_verdict(exercise: Exercise, why: Ending) -> Verdict:
     """Return the verdict on an answer that was not checked: no points, and a note on the cause."""
-    return unobserved(exercise, "not yet", Note(f"run.{why}", {}))
+    return unobserved(exercise, VerdictState.NOT_YET, Note(f"run.{why}", {}))

@@ -13,7 +13,7 @@ from ...checking import timeout_causes as overlong
 from ...checking.containment import TimeIsUp
 from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
-from ...checking.verdict import Verdict
+from ...checking.verdict import Verdict, VerdictState
 from ...language import LANGUAGES, Note
 from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
@@ -235,7 +235,8 @@ class _Run:
             judgement = self._unreached(exercise)
         else:
             judgement = self._judged(exercise, answer)
-            if child and "runs" in answer and judgement.verdict.state == "not attempted" and expected.given_code:
+            absent = judgement.verdict.state == VerdictState.NOT_ATTEMPTED
+            if child and "runs" in answer and absent and expected.given_code:
                 # It behaves like the given code. Compare the code only now: reading it takes longer than many probes.
                 told = self._guarded(lambda: child.ask("code", exercise=name))
                 judgement = self._judged(exercise, {**answer, **(told or {})})
@@ -259,15 +260,15 @@ class _Run:
         try:
             if "absent" in answer:
                 state, id, parameters = answer["absent"]
-                state = "not yet" if state == "not yet" else "not attempted"
+                state = VerdictState.NOT_YET if state == VerdictState.NOT_YET else VerdictState.NOT_ATTEMPTED
                 return Judgement(unobserved(exercise, state, unpack_note(id, parameters)))
             if "fault" in answer:
                 fault = {"exercise": exercise.name, "error": str(answer["fault"]).strip().splitlines()[-1][:300]}
-                return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
+                return Judgement(unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", dict(fault))))
             return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
         except Exception as error:  # any exception that a forged message can cause
             self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
-            return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
+            return _held_back(exercise, "observation")
 
     def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
         """Return `judgement` if the child was not tampered with.
@@ -279,7 +280,7 @@ class _Run:
             return self._unreached(exercise)
         if what is None:
             return judgement
-        return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
+        return _held_back(exercise, what, judgement.observed)
 
     def _tampered(self, child: PipelinedRequests, name: str | None = None) -> str | None:
         """Return a text with the names of the objects that were tampered with in the child, or None.
@@ -297,3 +298,8 @@ class _Run:
         what = ", ".join(named[:5]) or "?"
         self._flag(make_reason("replaced", name=name, what=what) if name else make_reason("replaced_at_end", what=what))
         return what
+
+
+def _held_back(exercise: Exercise, what: str, observed: str = "") -> Judgement:
+    """Return a judgement without points, because `what` was tampered with."""
+    return Judgement(unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.tampered", {"what": what})), observed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...checking.verdict import VerdictState
 from ...language import Note
 from ...messages.reasons import make_reason
 from ..gradebook.release import ReleasedCells
@@ -24,7 +25,7 @@ def list_incidents(outcome: Outcome) -> list[Note]:
 
     The list is empty if no review is needed.
     """
-    faults = [name for name, verdict in outcome.verdicts.items() if verdict.state == "our error"]
+    faults = [name for name, verdict in outcome.verdicts.items() if verdict.state == VerdictState.OUR_ERROR]
     told = {flag.parameters.get("name") for flag in outcome.flags}
     ended = [make_reason(f"ended.{outcome.ended}")] if outcome.ended else []
     return [*outcome.flags, *(make_reason("checker_failed", name=name) for name in faults if name not in told), *ended]

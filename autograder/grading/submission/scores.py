@@ -9,7 +9,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 
-from ...checking.verdict import MIME
+from ...checking.verdict import MIME, VerdictState
 from ...language import Text
 from ...lessons.source import CHECK
 from ..gradebook.scores import NotebookScores, Score
@@ -112,7 +112,7 @@ def _is_fault(output: NotebookNode) -> bool:
     The bug is one in the checking code.
     """
     record = output.get("data", {}).get(MIME)
-    return isinstance(record, dict) and record.get("state") == "our error"
+    return isinstance(record, dict) and record.get("state") == VerdictState.OUR_ERROR
 
 
 def scores_of(notebook: NotebookNode) -> NotebookScores:

@@ -8,6 +8,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ... import exercises
 from ...checking.exercise import Exercise
+from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES
@@ -56,7 +57,7 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, 
     wrong = [
         f"{name}: {verdict.text('en')}"
         for name, verdict in outcome.verdicts.items()
-        if verdict.state != "passed" and GradeId.of(CellKind.CHECK, name) in released
+        if verdict.state != VerdictState.PASSED and GradeId.of(CellKind.CHECK, name) in released
     ]
     if outcome.ended or wrong or outcome.flags:
         flags = [describe_reason(flag).en for flag in outcome.flags]

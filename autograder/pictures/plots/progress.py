@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ... import exercises
+from ...checking.verdict import VerdictState
 from ...history import standings, verdicts
 from ...language import Note
 from ...session import SESSION
@@ -112,7 +113,7 @@ def plot_progress() -> Plot:
         core = [exercise for exercise in here.values() if exercise.core]
         best = {each: done[each].best for each in here if each in done}
         earned = sum(min(best[one.name].points, one.points) for one in core if one.name in best)
-        passed = [each for each, verdict in best.items() if verdict.state == "passed"]
+        passed = [each for each, verdict in best.items() if verdict.state == VerdictState.PASSED]
         solved = sum(here[each].core for each in passed)
         met_here = (pair for pair in met.get(name, {}) if pair[0] in here)
         mistakes = tuple(pair for pair in met_here if exercises.sentence_for(here[pair[0]], pair[1]))
