@@ -50,6 +50,11 @@ class Note:
     id: str
     parameters: dict[str, object]
 
+    @property
+    def is_error(self) -> bool:
+        """Whether the note is about an exception that an answer raised."""
+        return self.id.startswith("raised.")
+
 
 def grouped(value: float, language: str) -> str:
     """Return a number as text with digit groups: 1,234 in English, 1 234 in Russian.

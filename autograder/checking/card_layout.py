@@ -83,7 +83,7 @@ class Card:
         Aspects are left out if the answer raised an error or was not run.
         """
         finding = self.verdict.finding
-        ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
+        ran = finding is None or (finding.aspect and not any(note.is_error for note in finding.got))
         return self.verdict.state in (VerdictState.PASSED, VerdictState.NOT_YET) and bool(ran)
 
     def _aspects(self) -> Iterator[tuple[AspectState, str, str, bool]]:
@@ -120,13 +120,13 @@ class Card:
         if public and not table and finding.inputs:
             label = "card.with" if finding.called else "card.inputs"
             yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
-        if finding.got and (public or table or finding.got[0].id.startswith("raised.")):
+        if finding.got and (public or table or finding.got[0].is_error):
             yield self._label(finding.aspect, finding.got[0]), got
 
     def _label(self, aspect: str, first: Note) -> str:
         """Return the label of the row that shows the result. `first` is the first note on the result."""
         measured = next((each.measured for each in self.exercise.aspects if each.name == aspect), None)
-        if first.id.startswith("raised."):
+        if first.is_error:
             return self._say("card.raised")
         if first.id == "differs.table":
             return self._say("card.wrong")

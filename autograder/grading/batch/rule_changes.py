@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..course.course import Course
 from ..rules.applied_rules import CourseRules, PenaltyChange, compare
-from ..rules.course_file import BEST, FILE, Rules
+from ..rules.course_file import BEST, RULES_FILE, Rules
 from ..rules.late_penalty import describe_change
 from .counted_attempts import counted
 
@@ -25,7 +25,7 @@ def follow_rules(course: Course) -> list[str]:
         course.apply(new)
         return []
     return [
-        f"{FILE} or students.csv has changed. It was not applied, because grades would change:",
+        f"{RULES_FILE} or students.csv has changed. It was not applied, because grades would change:",
         *(f"  {change}" for change in changes),
         "`autograder course DIR --apply` applies it",
     ]

@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from ...errors import UserError
-from ..files.notebook_file import LARGEST
+from ..files.notebook_file import LARGEST_NOTEBOOK
 
 _MOST_FILES = 100_000
 _HIGHEST_RATIO, _ALWAYS_FINE = 200, 256 << 20  # unpacked to packed bytes, for archives of more than 256 MB unpacked
@@ -203,8 +203,8 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: Path) -> N
     """
     if entry.flag_bits & _ENCRYPTED:
         raise _Unreadable("it is encrypted: ask for it without a password")
-    if entry.file_size > LARGEST:
-        raise _Unreadable(f"it has {entry.file_size >> 20} MB; at most {LARGEST >> 20} MB are read")
+    if entry.file_size > LARGEST_NOTEBOOK:
+        raise _Unreadable(f"it has {entry.file_size >> 20} MB; at most {LARGEST_NOTEBOOK >> 20} MB are read")
     try:
         with archive.open(entry) as packed, place.open("wb") as file:
             shutil.copyfileobj(packed, file, _CUT)  # `zipfile` reads no more than `file_size` bytes

@@ -17,7 +17,7 @@ from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
 from ..gradebook.book import Book
 from ..gradebook.release import ReleasedNotebooks
-from ..tables.roster import FILE, Student
+from ..tables.roster import STUDENTS_FILE, Student
 from ..tables.worksheet import Worksheet, worksheet_path
 from ..terminal import printable
 from .archive import Unpacked
@@ -207,7 +207,7 @@ class Collection:
     def _add(self, students: list[Student]) -> None:
         if students:
             self._course.add(students)
-            print(f"{self._course.root / FILE}: {quantity(len(students), 'student')} added")
+            print(f"{self._course.root / STUDENTS_FILE}: {quantity(len(students), 'student')} added")
 
     def report_worksheet(self, sheet: Worksheet) -> None:
         """Print who handed in something according to the worksheet, but has no submission in the archives.

@@ -10,7 +10,7 @@ from ...language import quantity
 from ..batch.rule_changes import list_changes
 from ..course.course import Course, open_course
 from ..rules.applied_rules import CourseRules
-from ..rules.course_file import AFTER_DUE, BEST, FILE, AssignmentRules, Rules
+from ..rules.course_file import AFTER_DUE, BEST, RULES_FILE, AssignmentRules, Rules
 from ..rules.late_credit import describe
 from ..rules.machine_zone import machine_zone
 from ..terminal import printable
@@ -49,7 +49,8 @@ def explain(course: Course, one: CourseRules) -> Iterator[str]:
     if rules.states_zone or not any(assignment.due for assignment in rules.assignments.values()):
         yield f"times are those of {rules.zone.key}"
     else:
-        yield f'{FILE} names no time zone, so due dates are in UTC: write a line like time_zone = "{machine_zone()}"'
+        line = f'time_zone = "{machine_zone()}"'
+        yield f"{RULES_FILE} names no time zone, so due dates are in UTC: write a line like {line}"
     if rules.late_days:
         days = quantity(rules.late_days, "late day")
         yield f"each student has {days} for the whole course; a late day pays for a day of lateness"

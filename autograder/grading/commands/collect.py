@@ -12,7 +12,7 @@ from ..collecting.collection import Account, Collection
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error
 from ..files.locks import scratch_folder
-from ..tables.roster import FILE
+from ..tables.roster import STUDENTS_FILE
 from ..tables.worksheet import read_worksheet
 from ..terminal import printable
 
@@ -26,7 +26,7 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
     """
     course = open_course(root)
     sheet = read_worksheet(worksheet) if worksheet else None
-    run = Collection(course, sheet, add or not (course.root / FILE).exists())
+    run = Collection(course, sheet, add or not (course.root / STUDENTS_FILE).exists())
     failed = False
     try:
         with scratch_folder(course.root) as scratch:

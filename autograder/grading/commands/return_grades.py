@@ -16,7 +16,7 @@ from ..returning.canvas_gradebook import fill_in
 from ..returning.feedback_archives import write_feedback
 from ..returning.grades import Grade, Grades, write_grades, write_total
 from ..tables.csv_text import read_csv
-from ..tables.roster import FILE, Roster, Student, Unplaced
+from ..tables.roster import STUDENTS_FILE, Roster, Student, Unplaced
 from ..tables.worksheet import Worksheet, read_worksheet, worksheet_path
 from ..terminal import printable
 from .feedback import make_feedback
@@ -153,7 +153,7 @@ def _unknown_senders(sheet: Worksheet, found: Grades, roster: Roster, waiting: S
                 continue
             said = f"no submission of {student} was collected: see unplaced/"
         except Unplaced:
-            said = f"belongs to nobody in {FILE}: see unplaced/, or collect with --add"
+            said = f"belongs to nobody in {STUDENTS_FILE}: see unplaced/, or collect with --add"
         unknown[str(each)] = f"row left empty: handed in, but {said}"
     return unknown
 

@@ -13,7 +13,7 @@ from ..batch.graders import open_graders
 from ..batch.rule_changes import follow_rules
 from ..course.course import open_course
 from ..sandbox.fork_server_process import ForkServerProcess
-from ..tables.roster import FILE
+from ..tables.roster import STUDENTS_FILE
 from ..terminal import Interrupt, printable
 from ..watching.inbox import inboxes
 from ..watching.watch import Watch
@@ -45,7 +45,7 @@ def watch_course(
         print(printable(line))
     jobs = jobs or len(os.sched_getaffinity(0))
     with open_graders(course, isolation, starting), core_threads(jobs) as executor:
-        watch = Watch(course, executor, isolation, 2 * jobs, add or not (course.root / FILE).exists())
+        watch = Watch(course, executor, isolation, 2 * jobs, add or not (course.root / STUDENTS_FILE).exists())
         print(f"watching {', '.join(str(each.folder) for each in watched)}; Ctrl+C ends it", flush=True)
         while True:
             for inbox in watched:

@@ -23,8 +23,7 @@ from ..course.settings import course_settings
 from ..gradebook.database import default_url, said
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
-from ..rules.course_file import FILE as RULES
-from ..rules.course_file import read_rules
+from ..rules.course_file import RULES_FILE, read_rules
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
@@ -60,7 +59,7 @@ def make_course(
     files = {
         Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
         Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
-        Path(RULES): _text(f"course.{language or rules.language}.toml.txt"),
+        Path(RULES_FILE): _text(f"course.{language or rules.language}.toml.txt"),
     }
     files |= assignment_notebooks(rules, sources, lessons, _private_lessons(directory))
     try:
@@ -134,7 +133,7 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
         if old is not None and old != text and ours.get(key) != digest(old, 64):
             remedy = "which you have changed; to get ours, move it away and run this again"
             # The rules are made once, for the instructor to fill in.
-            yield f"kept {path} (yours)" if key == RULES else f"kept {path}, {remedy}"
+            yield f"kept {path} (yours)" if key == RULES_FILE else f"kept {path}, {remedy}"
             continue
         assignment = name.parts[1] if path.suffix == ".ipynb" else ""
         if assignment and old and (other := list_differences(old, text)) and is_handed_in(directory, assignment):

@@ -15,7 +15,7 @@ from nbformat.notebooknode import NotebookNode
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 
-LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
+LARGEST_NOTEBOOK = 100 << 20  # bytes of a notebook file, its outputs included
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
@@ -41,7 +41,7 @@ def read(path: Path) -> dict[str, Any]:
     return parse(load(path), path.name)
 
 
-def load(path: Path, largest: int = LARGEST) -> bytes:
+def load(path: Path, largest: int = LARGEST_NOTEBOOK) -> bytes:
     """Return the bytes of a submitted file.
 
     Raises Unreadable if `path` is not a regular file, or the file has more than `largest` bytes.

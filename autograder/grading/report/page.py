@@ -256,7 +256,7 @@ class _Page(View):
 
 def _label_of(finding: Finding) -> str:
     """Return the id of a card's label before the result of a failed case, such as "card.returned"."""
-    first = finding.got[0].id if finding.got else ""
-    if str(first).startswith("raised."):
+    first = finding.got[0] if finding.got else Note("", {})
+    if first.is_error:
         return "card.raised"
-    return {"differs.table": "card.wrong", "differs.budget": "card.counted"}.get(first, "card.returned")
+    return {"differs.table": "card.wrong", "differs.budget": "card.counted"}.get(first.id, "card.returned")

@@ -15,9 +15,8 @@ from typing import Any
 from nbgrader.api import Assignment, SubmittedAssignment
 
 from ..files.atomic import replace_json
-from ..tables.roster import FILE as STUDENTS
-from ..tables.roster import Roster
-from .course_file import AFTER_DUE, FILE, Rules, parse_rules
+from ..tables.roster import STUDENTS_FILE, Roster
+from .course_file import AFTER_DUE, RULES_FILE, Rules, parse_rules
 from .late_credit import credits, read_extensions
 
 _RECORD = Path(".autograder", "rules.json")
@@ -59,10 +58,10 @@ class PenaltyChange:
 
 def written_rules(root: Path, roster: Roster) -> CourseRules:
     """Return the rules as they stand in the files of the course now. Raises BadRule if one is wrong."""
-    path = root / FILE
+    path = root / RULES_FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     said = {student.id: student.extensions for student in roster.students if student.extensions}
-    return _parsed(text, said, str(path), str(root / STUDENTS))
+    return _parsed(text, said, str(path), str(root / STUDENTS_FILE))
 
 
 def applied_rules(root: Path) -> CourseRules | None:
@@ -71,7 +70,7 @@ def applied_rules(root: Path) -> CourseRules | None:
         record = json.loads((root / _RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return _parsed(record["text"], record["extensions"], FILE, STUDENTS)
+    return _parsed(record["text"], record["extensions"], RULES_FILE, STUDENTS_FILE)
 
 
 def _parsed(text: str, said: Mapping[str, str], source: str, students: str) -> CourseRules:

@@ -17,7 +17,7 @@ from ...grade_ids import CellKind, GradeId
 from ...lessons.collection import Collection
 from ...lessons.notebooks import source_notebook, to_text
 from ...lessons.source import Lesson
-from .course_file import FILE, AssignmentRules, Rules
+from .course_file import RULES_FILE, AssignmentRules, Rules
 from .toml_table import BadRule
 
 
@@ -80,7 +80,7 @@ def _known(name: str, lessons: Mapping[str, Lesson], assignment: str) -> Lesson:
     """Return the lesson `name`. Raises BadRule if there is none."""
     if name not in lessons:
         near = difflib.get_close_matches(name, lessons, n=3) or sorted(lessons)[:4]
-        raise BadRule(f"{FILE}, {assignment}: there is no lesson {name!r}; did you mean {', '.join(near)}?")
+        raise BadRule(f"{RULES_FILE}, {assignment}: there is no lesson {name!r}; did you mean {', '.join(near)}?")
     return lessons[name]
 
 
@@ -88,4 +88,6 @@ def _refuse_unknown_exercises(one: AssignmentRules, known: Sequence[str]) -> Non
     for name in (*(one.exercises or ()), *one.points):
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3) or sorted(known)[:6]
-            raise BadRule(f"{FILE}, {one.name}: there is no exercise {name!r} in it; did you mean {', '.join(near)}?")
+            raise BadRule(
+                f"{RULES_FILE}, {one.name}: there is no exercise {name!r} in it; did you mean {', '.join(near)}?"
+            )

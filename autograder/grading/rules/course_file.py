@@ -17,7 +17,7 @@ from ...language import LANGUAGES
 from ...late_steps import LateStep, credit_after
 from .toml_table import BadRule, Table, not_toml
 
-FILE = "course.toml"
+RULES_FILE = "course.toml"
 LATEST, BEST = "latest", "best"  # which attempt counts
 AT_ONCE, AFTER_DUE = "at_once", "after_due"  # when students get feedback
 
@@ -80,7 +80,7 @@ def read_rules(root: Path) -> Rules:
 
     Raises BadRule if the file is wrong. The message names the key and what is expected.
     """
-    path = root / FILE
+    path = root / RULES_FILE
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):

@@ -7,8 +7,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files.notebook_file import LARGEST, Unreadable, load
-from ..submission.attachments import LARGEST as LARGEST_BESIDE
+from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, load
+from ..submission.attachments import LARGEST_TOGETHER
 
 _MOST_ENTRIES = 6_000  # more than grading looks at
 
@@ -79,7 +79,7 @@ def _entry(path: Path, folder: Path) -> Entry:
     if not stat.S_ISREG(found.st_mode):
         return Entry(inside, "other", b"", *about)
     try:
-        largest = LARGEST if path.suffix.lower() == ".ipynb" else LARGEST_BESIDE
+        largest = LARGEST_NOTEBOOK if path.suffix.lower() == ".ipynb" else LARGEST_TOGETHER
         return Entry(inside, "file", load(path, largest), *about)
     except Unreadable:
         return Entry(inside, "large", b"", *about)

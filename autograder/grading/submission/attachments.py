@@ -14,7 +14,7 @@ from ..course.graded_folder import GRADING_RECORD
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..files.notebook_file import Unreadable, load
 
-MOST_FILES, LARGEST = 200, 20 << 20  # files other than notebooks, and their total bytes
+MOST_FILES, LARGEST_TOGETHER = 200, 20 << 20  # files other than notebooks, and their total bytes
 _MOST_ENTRIES = 5_000  # files that are examined
 _NAMED = 5  # ignored files that are listed by name
 
@@ -73,10 +73,10 @@ def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
             found.ignored[path] = f"more than {MOST_FILES} files"
             continue
         try:
-            if (folder / path).lstat().st_size > LARGEST - total:
-                found.ignored[path] = f"more than {LARGEST >> 20} MB together"
+            if (folder / path).lstat().st_size > LARGEST_TOGETHER - total:
+                found.ignored[path] = f"more than {LARGEST_TOGETHER >> 20} MB together"
                 continue
-            data = load(folder / path, LARGEST - total)
+            data = load(folder / path, LARGEST_TOGETHER - total)
         except (Unreadable, OSError) as error:
             found.ignored[path] = str(error)
         else:

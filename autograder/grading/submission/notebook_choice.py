@@ -9,7 +9,7 @@ from pathlib import Path
 from ...language import Note
 from ...messages.reasons import make_reason
 from ..course.remarks import Reasons
-from ..files.notebook_file import LARGEST, Unreadable, load, parse
+from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, load, parse
 from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
 from .attachments import printable
 from .unchanged_answers import answers_of, has_cells_of
@@ -84,7 +84,7 @@ def _candidates(
     """
     found: dict[str, list[_Candidate]] = {name: [] for name in released}
     why: dict[str, str] = {}
-    left = LARGEST
+    left = LARGEST_NOTEBOOK
     for number, path in enumerate(others):
         if number >= _MOST:
             why[path] = f"more than {_MOST} notebooks"

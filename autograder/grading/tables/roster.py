@@ -12,7 +12,7 @@ from . import names
 from .csv_text import read_csv, write_csv
 
 COLUMNS = ("id", "name", "email", "lms", "group", "extensions")
-FILE = "students.csv"
+STUDENTS_FILE = "students.csv"
 _EXAMPLE = "petrova,Анна Петрова,petrova@uni.example,,,"  # a right line
 
 
@@ -83,17 +83,17 @@ class Roster:
         unknown = "add a line or collect with --add"
         if not name:
             who = " or ".join(map(repr, numbers[:1]))
-            raise Unplaced(f"nobody in {FILE} has {who} as id, e-mail or LMS number: {unknown}")
+            raise Unplaced(f"nobody in {STUDENTS_FILE} has {who} as id, e-mail or LMS number: {unknown}")
         if not called:
             column = f"; or write {numbers[0]} into the column {_column(numbers)} of the right line" if numbers else ""
-            raise Unplaced(f"nobody in {FILE} is called {name}: {unknown}{column}")
+            raise Unplaced(f"nobody in {STUDENTS_FILE} is called {name}: {unknown}{column}")
         emails = [number for number in numbers if "@" in number]
         same = [student for student in called if not _is_another(student, emails)]
         if not same:
             who = " and ".join(student.id for student in called)
             raise Unplaced(
-                f"{who} in {FILE} has this name, but another e-mail address than {emails[0]}: {unknown}; or correct "
-                "the column email of the right line"
+                f"{who} in {STUDENTS_FILE} has this name, but another e-mail address than {emails[0]}: {unknown}; "
+                "or correct the column email of the right line"
             )
         return self._only(same, name, numbers)
 
@@ -113,12 +113,12 @@ class Roster:
         named = _distinct(each for key, students in complete.items() if len(key) == longest for each in students)
         if longest > 1 and found and not {each.id for each in found} & {each.id for each in named}:
             who = " or ".join(map(str, named))  # a name of one word may be an assignment's instead
-            raise Ambiguous(f"{path} has an id or number of {found[0]}, but the name of {who}: correct {FILE}")
+            raise Ambiguous(f"{path} has an id or number of {found[0]}, but the name of {who}: correct {STUDENTS_FILE}")
         found = found or named or self._by_one_word(words)
         if not found:
             raise Unplaced(
-                f"nobody in {FILE} is named in this path: add the name, as written here, to the column lms, or collect "
-                "with --add if each student has a folder"
+                f"nobody in {STUDENTS_FILE} is named in this path: add the name, as written here, to the column lms, "
+                "or collect with --add if each student has a folder"
             )
         return self._only(found, path)
 
@@ -157,7 +157,7 @@ class Roster:
             return found[0]
         who = " or ".join(map(str, found[:4]))
         number = numbers[0] if numbers else repr(said)
-        remedy = f"write {number} into the column {_column(numbers)} of the right line of {FILE}"
+        remedy = f"write {number} into the column {_column(numbers)} of the right line of {STUDENTS_FILE}"
         if numbers and number.isdecimal():
             remedy += (
                 " (in Moodle a number belongs to one assignment: better write e-mail addresses into the column email, "
@@ -178,7 +178,9 @@ def _refuse_another_name(student: Student, number: str, name: str, called: Seque
     """
     if called and student not in called:
         column = "id" if number.casefold() == student.id.casefold() else "lms"
-        raise Ambiguous(f"{number} is {student} in {FILE}, but the LMS says {name}: correct the column {column}")
+        raise Ambiguous(
+            f"{number} is {student} in {STUDENTS_FILE}, but the LMS says {name}: correct the column {column}"
+        )
 
 
 def _is_another(student: Student, emails: Sequence[str]) -> bool:
@@ -199,7 +201,7 @@ def read_roster(root: Path) -> Roster:
 
     Raises UserError if the file has no column `id`, an empty or repeated id, or an id that cannot be a folder's name.
     """
-    path = root / FILE
+    path = root / STUDENTS_FILE
     if not path.exists():
         return Roster([])
     text = read_csv(path)
@@ -225,7 +227,7 @@ def read_roster(root: Path) -> Roster:
 
 def add_students(root: Path, students: Sequence[Student]) -> None:
     """Append students to `students.csv`, or create the file. Other columns stay as they are."""
-    path = root / FILE
+    path = root / STUDENTS_FILE
     if not path.exists():
         rows = [list(COLUMNS)]
         rows += [[s.id, s.name, s.email, ";".join(s.lms), s.group, s.extensions] for s in students]
@@ -242,6 +244,6 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
         for name, value in values.items():
             if name in columns and value:
                 text.replace(len(text.rows) - 1, columns[name], value)
-    draft = path.with_name(f".{FILE}.new")  # a killed process must not leave half a list
+    draft = path.with_name(f".{STUDENTS_FILE}.new")  # a killed process must not leave half a list
     draft.write_bytes(text.to_bytes())
     draft.replace(path)

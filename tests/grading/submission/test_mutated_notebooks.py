@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.grading.files import notebook_file
 from autograder.grading.files.notebook_file import Unreadable
 from autograder.grading.gradebook.book import Book
 from autograder.grading.gradebook.release import ReleasedNotebook
@@ -47,7 +48,7 @@ def released(course: Course) -> ReleasedNotebook:
 def sanitized(path: Path, released: ReleasedNotebook) -> sanitize.Sanitized | str:
     """The notebook made anew, or why it cannot be."""
     try:
-        return sanitize.sanitize(sanitize.read(path), released.cells, released.kernel)
+        return sanitize.sanitize(notebook_file.read(path), released.cells, released.kernel)
     except Unreadable as error:
         return str(error)
 
@@ -122,7 +123,7 @@ def odd_folders(submitted: Path, honest: Json) -> dict[str, str]:
         os.chdir(before)
     folder("nothing")
     folder("another-name").with_name("Homework (1).ipynb").write_text(good)
-    folder("too-large").write_bytes(b"[" + b" " * sanitize.LARGEST + b"]")
+    folder("too-large").write_bytes(b"[" + b" " * notebook_file.LARGEST_NOTEBOOK + b"]")
     more = folder("more-files")
     more.write_text(good)
     for name in ("torch.py", "autograder.py", ".autograder.json", "sitecustomize.py", "a\nb", "x" * 200):
