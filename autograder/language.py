@@ -52,7 +52,7 @@ class Note:
 
     @property
     def is_error(self) -> bool:
-        """Whether the note is about an exception that an answer raised."""
+        """True if an answer raised an exception, and the note is about it."""
         return self.id.startswith("raised.")
 
 

@@ -27,7 +27,10 @@ class VerdictState(StrEnum):
 
 
 class AspectState(StrEnum):
-    """The outcome for one aspect. One that waits for another aspect is not judged."""
+    """The outcome for one aspect.
+
+    An aspect that waits for another one is not judged.
+    """
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -61,7 +64,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check, as a gradebook stores it. `mistake` is the name of the recognised mistake."""
+    """The result of a check, as a gradebook stores it.
+
+    `mistake` is the name of the recognised mistake.
+    """
 
     exercise: str
     lesson: str
