@@ -20,6 +20,11 @@ class Text(NamedTuple):
     en: str
     ru: str
 
+    @classmethod
+    def same(cls, text: str) -> Text:
+        """Return a text that is the same in both languages, such as code."""
+        return cls(text, text)
+
     def format(self, **parameters: object) -> Text:
         return Text(self.en.format(**parameters), self.ru.format(**parameters))
 

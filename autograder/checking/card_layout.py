@@ -39,7 +39,7 @@ def _sentence(exercise: Exercise, mistake: str) -> Text:
     """Return the sentence that names a mistake, or its bare name if the key does not have it yet."""
     from .. import exercises
 
-    return exercises.sentence_for(exercise, mistake) or Text(mistake, mistake)
+    return exercises.sentence_for(exercise, mistake) or Text.same(mistake)
 
 
 class Card:

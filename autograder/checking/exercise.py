@@ -141,7 +141,7 @@ class Exercise:
     def about(self) -> Text:
         """The line under an exercise's heading in a lesson: its kind, difficulty, minutes and points."""
         dots, kind, points = "●" * self.difficulty + "○" * (3 - self.difficulty), KINDS[self.kind], f"{self.points:g}"
-        extra = Text("", "") if self.core else Text(" · extra", " · дополнительно")
+        extra = Text.same("") if self.core else Text(" · extra", " · дополнительно")
         minutes, worth = MINUTE.after(self.minutes), POINT.after(self.points)
         return Text(
             f"*{kind.en} · {dots} · {self.minutes} {minutes.en} · {points} {worth.en}{extra.en}*",

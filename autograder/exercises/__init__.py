@@ -41,7 +41,7 @@ class Unknown(UserError):
     def __init__(self, what: str, name: str, known: list[str]) -> None:
         names = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:6]
         quoted = ", ".join(f"`{n}`" for n in names)
-        nearest = message("unknown.nearest", names=quoted) if names else Text("", "")
+        nearest = message("unknown.nearest", names=quoted) if names else Text.same("")
         self.says = Text(
             message(f"unknown.{what}", name=name, nearest=nearest.en).en,
             message(f"unknown.{what}", name=name, nearest=nearest.ru).ru,

@@ -61,13 +61,13 @@ MESSAGES: dict[str, Text] = {
         "{what}{got}, where the error {expected} should have come",
         "{what}{got}, а должна была возникнуть ошибка {expected}",
     ),
-    "differs.value": Text("{what}{got}", "{what}{got}"),
+    "differs.value": Text.same("{what}{got}"),
     "differs.value.expected": Text("{what}{got}, expected {expected}", "{what}{got}, ожидалось {expected}"),
     "differs.length": Text("{what}items: {got}, not {expected}", "{what}элементов: {got}, а не {expected}"),
     "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
     "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
     "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
-    "raised.answer": Text("{type}: {message}", "{type}: {message}"),
+    "raised.answer": Text.same("{type}: {message}"),
     "raised.returned": Text(
         "The answer ran, but its result could not be used as the exercise asks: {type}: {message}. Did something else "
         "come back than should, or nothing at all?",

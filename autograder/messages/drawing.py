@@ -89,9 +89,7 @@ STEP_WORDS: dict[str, Text] = {
         "на выходе, для {name}: {increment}; прибавляется: {before} + {increment} = {after} ({number} из {count})",
     ),
     "steps.out.stop": Text("no gradient for {name}: it needs none", "для {name} градиента нет: он не нужен"),
-    "steps.landed": Text(
-        "{name}.grad: {before} + {increment} = {after}", "{name}.grad: {before} + {increment} = {after}"
-    ),
+    "steps.landed": Text.same("{name}.grad: {before} + {increment} = {after}"),
     "steps.landed.changed": Text("after your hook, {name}.grad is {kept}", "после вашего хука {name}.grad — {kept}"),
     "steps.retained": Text("retain_grad(): {name}.grad is {said}", "retain_grad(): {name}.grad — {said}"),
     "steps.hook": Text("your hook ran: {name}", "сработал ваш хук: {name}"),

@@ -32,7 +32,7 @@ WORDS: dict[str, Text] = {
     "jacobian.picked": Text(
         "{what}: {numbers}; not zero at {places}", "{what}: {numbers}; не ноль в позициях {places}"
     ),
-    "jacobian.product": Text("{what}: {numbers}", "{what}: {numbers}"),
+    "jacobian.product": Text.same("{what}: {numbers}"),
     "jacobian.what": Text(
         "plot_jacobian() expects a matrix, as in plot_jacobian(J, left=v), or a function of a tensor and the tensor, "
         "as in plot_jacobian(f, x, left=v). It got {got}.",
@@ -110,7 +110,7 @@ WORDS: dict[str, Text] = {
     "accumulation.across": Text("micro-batch (backward pass)", "микробатч (обратный проход)"),
     "accumulation.before": Text("before backward()", "до backward()"),
     "accumulation.after": Text("after backward()", "после backward()"),
-    "accumulation.step": Text("optimizer.step()", "optimizer.step()"),
+    "accumulation.step": Text.same("optimizer.step()"),
     "accumulation.pass": Text(
         "{number}: loss {loss}, norm of .grad {before} → {after}",
         "{number}: значение функции потерь {loss}, норма .grad {before} → {after}",
@@ -249,7 +249,7 @@ WORDS: dict[str, Text] = {
     "progress.points": Text("points", "баллы"),
     "progress.extra.solved": Text("  extra exercises solved: {count}", "  решено дополнительных: {count}"),
     "progress.mistakes": Text("mistakes\nrecognised", "узнано\nошибок"),
-    "progress.mistake": Text("  {exercise}: {says}", "  {exercise}: {says}"),
+    "progress.mistake": Text.same("  {exercise}: {says}"),
     "progress.others": Text("Lessons not begun yet: {count}.", "Ещё не начато уроков: {count}."),
     "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),
 }

@@ -90,7 +90,7 @@ REASONS: dict[str, Text] = {
     "our_error": Text("our error, please report it: {error}", "ошибка в самой системе, сообщите о ней: {error}"),
     "no_gradebook": Text("the gradebook cannot be written: {why}", "не удалось записать в журнал: {why}"),
     # -- no sentence of ours: an error of the operating system, or a record of an older version ------------------
-    "text": Text("{text}", "{text}"),
+    "text": Text.same("{text}"),
 }
 
 
@@ -106,4 +106,4 @@ def describe_reason(reason: Note) -> Text:
         return REASONS[reason.id].format(**reason.parameters)
     except LookupError:
         shown = f"{reason.id} {reason.parameters}"
-        return Text(shown, shown)
+        return Text.same(shown)

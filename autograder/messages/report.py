@@ -78,7 +78,7 @@ WORDS = {
     "choice_multiple": Text("{factor} times the right value", "{factor} × верное значение"),
     "choice_other": Text("another value", "другое значение"),
     "choice_error": Text("an error: {kind}", "ошибка {kind}"),
-    "choice_nan": Text("NaN", "NaN"),
+    "choice_nan": Text.same("NaN"),
     "choice_shape": Text("a value of shape {shape}", "значение формы {shape}"),
     "difficulty": Text("mean share of points", "средняя доля баллов"),
     "discrimination": Text("discrimination", "различающая сила"),

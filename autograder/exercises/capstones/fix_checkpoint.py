@@ -66,10 +66,7 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
             "Реентерабельный вариант контрольной точки смотрит, требует ли градиента хоть один тензор среди аргументов. Веса "
             "внутри блока — не аргументы.",
         ),
-        Text(
-            "h = checkpoint(block, h, use_reentrant=...)",
-            "h = checkpoint(block, h, use_reentrant=...)",
-        ),
+        Text.same("h = checkpoint(block, h, use_reentrant=...)"),
     ],
 )
 def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:

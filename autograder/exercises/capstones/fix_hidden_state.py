@@ -67,10 +67,7 @@ class _LongShort(nn.Module):
             "Cut the history, keep the value. An LSTM has two such tensors, in a tuple.",
             "Оборвите историю, но сохраните значение. У LSTM таких тензоров два, и лежат они в кортеже.",
         ),
-        Text(
-            "state = tuple(part.detach() for part in state) if isinstance(state, tuple) else ...",
-            "state = tuple(part.detach() for part in state) if isinstance(state, tuple) else ...",
-        ),
+        Text.same("state = tuple(part.detach() for part in state) if isinstance(state, tuple) else ..."),
     ],
 )
 def fix_hidden_state(answer: Any, case: Case) -> dict[str, object]:

@@ -51,10 +51,7 @@ Optimizer = torch.optim.Optimizer
             "Что оптимизатор делает с `p.grad`: прибавляет или вычитает? На что он умножает? И что должно лежать в "
             "`p.grad` перед `v.backward()`?",
         ),
-        Text(
-            "optimizer.zero_grad()\nv.backward()\n...\np.grad[:] = -delta * trace",
-            "optimizer.zero_grad()\nv.backward()\n...\np.grad[:] = -delta * trace",
-        ),
+        Text.same("optimizer.zero_grad()\nv.backward()\n...\np.grad[:] = -delta * trace"),
     ],
 )
 def fix_traces(answer: Any, case: Case) -> dict[str, object]:

@@ -49,10 +49,7 @@ _MOVES = 0.01
             "The rest is $-\\delta z$. It does no harm if the TD error is 0 at every step but the last.",
             "Остаётся $-\\delta z$. Вреда от этого нет, если ошибка TD равна 0 на всех шагах, кроме последнего.",
         ),
-        Text(
-            "return [...], [0.0, 0.0, 1.0]",
-            "return [...], [0.0, 0.0, 1.0]",
-        ),
+        Text.same("return [...], [0.0, 0.0, 1.0]"),
     ],
 )
 def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:

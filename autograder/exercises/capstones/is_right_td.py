@@ -59,11 +59,9 @@ def _refusal(name: str, en: str, ru: str) -> Any:
             "Возьмите таблицу с ненулевыми весами, γ и λ меньше 1 и два-три эпизода, один из них оборванный. Веса вычислите "
             "без autograd: градиент таблицы равен 1 у посещённого состояния.",
         ),
-        Text(
+        Text.same(
             "w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)\n...\ntd(w, steps, 0.9, 0.8, 0.5)\n"
-            "return torch.allclose(w, expected, atol=1e-5)",
-            "w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)\n...\ntd(w, steps, 0.9, 0.8, 0.5)\n"
-            "return torch.allclose(w, expected, atol=1e-5)",
+            "return torch.allclose(w, expected, atol=1e-5)"
         ),
     ],
 )

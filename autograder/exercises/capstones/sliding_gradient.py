@@ -55,19 +55,13 @@ from .recurrent import Cell
             "Разрежьте граф на каждом скрытом состоянии на звенья: в начале лист, в конце тензор. Затем вручную передавайте "
             "градиент от звена к звену: `torch.autograd.grad(end, (..., start), v, retain_graph=True)`.",
         ),
-        Text(
+        Text.same(
             "start = h.detach().requires_grad_()\n"
             "prediction, h = cell(x_t, start)\n"
             "links.append((start, h))\n"
             "*found, v = torch.autograd.grad(loss, (*weights, start), retain_graph=True, materialize_grads=True)\n"
             "for start, end in reversed(links[-k:-1]):\n"
-            "    ...",
-            "start = h.detach().requires_grad_()\n"
-            "prediction, h = cell(x_t, start)\n"
-            "links.append((start, h))\n"
-            "*found, v = torch.autograd.grad(loss, (*weights, start), retain_graph=True, materialize_grads=True)\n"
-            "for start, end in reversed(links[-k:-1]):\n"
-            "    ...",
+            "    ..."
         ),
     ],
 )

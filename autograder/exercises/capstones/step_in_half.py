@@ -59,10 +59,7 @@ SCALE = 2.0**10
             "`torch.autocast` converts the inputs of single operations. The parameters are left alone.",
             "Контекстный менеджер `torch.autocast` преобразует входы отдельных операций. Параметры он не меняет.",
         ),
-        Text(
-            'with torch.autocast("cpu", dtype=torch.float16):\n    loss = mse_loss(model(x), y)',
-            'with torch.autocast("cpu", dtype=torch.float16):\n    loss = mse_loss(model(x), y)',
-        ),
+        Text.same('with torch.autocast("cpu", dtype=torch.float16):\n    loss = mse_loss(model(x), y)'),
     ],
 )
 def step_in_half(answer: Any, case: Case) -> dict[str, object]:

@@ -60,7 +60,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             "Ценность следующего состояния — только цель: градиент через неё не идёт. Функция `torch.autograd.grad` "
             "вычисляет градиент $v(s)$ и не трогает `.grad`.",
         ),
-        Text(
+        Text.same(
             "for state, reward, next_state, terminated, truncated in steps:\n"
             "    v = model(state).sum()\n"
             "    gradients = torch.autograd.grad(v, parameters)\n"
@@ -68,15 +68,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             "        v_next = 0.0 if terminated else model(next_state).item()\n"
             "        ...  # delta, traces, weights\n"
             "        if terminated or truncated:\n"
-            "            ...",
-            "for state, reward, next_state, terminated, truncated in steps:\n"
-            "    v = model(state).sum()\n"
-            "    gradients = torch.autograd.grad(v, parameters)\n"
-            "    with torch.no_grad():\n"
-            "        v_next = 0.0 if terminated else model(next_state).item()\n"
-            "        ...  # delta, traces, weights\n"
-            "        if terminated or truncated:\n"
-            "            ...",
+            "            ..."
         ),
     ],
 )

@@ -81,21 +81,14 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
             "У каждого микробатча своё скрытое состояние, оно переходит из окна в окно без графа. Функция потерь — сумма "
             "квадратов, делённая на число элементов `y` во всём окне.",
         ),
-        Text(
+        Text.same(
             "states = list(h.split(rows))\n"
             "for start in range(0, len(x), steps):\n"
             "    xs, ys = x[start : start + steps], y[start : start + steps]\n"
             "    optimizer.zero_grad()\n"
             "    for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):\n"
             "        ...  # checkpoint(cell, x_t, state, use_reentrant=False)\n"
-            "    optimizer.step()",
-            "states = list(h.split(rows))\n"
-            "for start in range(0, len(x), steps):\n"
-            "    xs, ys = x[start : start + steps], y[start : start + steps]\n"
-            "    optimizer.zero_grad()\n"
-            "    for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):\n"
-            "        ...  # checkpoint(cell, x_t, state, use_reentrant=False)\n"
-            "    optimizer.step()",
+            "    optimizer.step()"
         ),
     ],
 )

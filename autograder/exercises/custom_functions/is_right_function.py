@@ -101,13 +101,10 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
             "`gradgradcheck`; и собственный `grad_output`, который после обычного обратного прохода сравнивают с его "
             "копией.",
         ),
-        Text(
+        Text.same(
             "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"
             "torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)\n"
-            "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
-            "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"
-            "torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)\n"
-            "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
+            "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ..."
         ),
     ],
 )

@@ -87,9 +87,8 @@ class _ReadCounter(TorchDispatchMode):
             "`ctx.needs_input_grad` для каждого стоит True или False; там, где False, верните None и ничего не "
             "вычисляйте.",
         ),
-        Text(
-            "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b",
-            "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b",
+        Text.same(
+            "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b"
         ),
     ],
 )

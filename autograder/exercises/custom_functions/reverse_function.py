@@ -51,10 +51,7 @@ from .common import EACH_CALL, apply, gradients, observe_state, result_or_error,
             "Число записывают в атрибут `ctx`. Вход, возвращённый как есть, становится представлением, и менять его на "
             "месте torch не даёт; копия — не представление.",
         ),
-        Text(
-            "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
-            "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
-        ),
+        Text.same("ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None"),
     ],
 )
 def reverse_function(answer: Any, case: Case) -> dict[str, object]:

@@ -50,10 +50,7 @@ from .common import apply, gradients, result_or_error, same_numbers
             "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
             "тот же тензор.",
         ),
-        Text(
-            "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
-            "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
-        ),
+        Text.same("ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None"),
     ],
 )
 def scale_function(answer: Any, case: Case) -> dict[str, object]:

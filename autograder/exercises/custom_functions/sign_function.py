@@ -46,10 +46,7 @@ from .common import EACH_CALL, observe_first
             "`backward` needs `x` to know where it lies. `x.abs() <= 1` is a mask.",
             "Чтобы знать, где лежит `x`, `backward` должен его получить. `x.abs() <= 1` — маска.",
         ),
-        Text(
-            "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
-            "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
-        ),
+        Text.same("ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ..."),
     ],
 )
 def sign_function(answer: Any, case: Case) -> dict[str, object]:

@@ -57,10 +57,7 @@ from .common import apply, apply_custom, gradient_after_edit, gradients, same_nu
             "У каждого вызова `apply` свой `ctx`. Хранить в нём можно двумя способами, но изменения на месте "
             "проверяются только при одном из них.",
         ),
-        Text(
-            "ctx.save_for_backward(...)\n...\n(x,) = ctx.saved_tensors",
-            "ctx.save_for_backward(...)\n...\n(x,) = ctx.saved_tensors",
-        ),
+        Text.same("ctx.save_for_backward(...)\n...\n(x,) = ctx.saved_tensors"),
     ],
 )
 def square_function(answer: Any, case: Case) -> dict[str, object]:

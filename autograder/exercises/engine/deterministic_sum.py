@@ -59,10 +59,7 @@ ORDERS = 12
             "Сначала отсортируйте значения в каждой позиции: тогда любой порядок списка превращается в один и тот же. "
             "Одного float64 мало, если числа сильно различаются по величине, зато отсортированная сумма в нём точна.",
         ),
-        Text(
-            "stacked = torch.stack(gradients).double()\nreturn stacked.sort(dim=0)....to(gradients[0].dtype)",
-            "stacked = torch.stack(gradients).double()\nreturn stacked.sort(dim=0)....to(gradients[0].dtype)",
-        ),
+        Text.same("stacked = torch.stack(gradients).double()\nreturn stacked.sort(dim=0)....to(gradients[0].dtype)"),
     ],
 )
 def deterministic_sum(answer: Any, case: Case) -> dict[str, object]:

@@ -91,11 +91,9 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
             "`torch.autograd.detect_anomaly()` — контекстный менеджер: он восстанавливает режим и после исключения. Оба прохода "
             "должны быть внутри.",
         ),
-        Text(
+        Text.same(
             "with torch.autograd.detect_anomaly():\n    loss = ...\n    try:\n        ...\n    except RuntimeError:\n"
-            "        return str(caught[-1].message)",
-            "with torch.autograd.detect_anomaly():\n    loss = ...\n    try:\n        ...\n    except RuntimeError:\n"
-            "        return str(caught[-1].message)",
+            "        return str(caught[-1].message)"
         ),
     ],
 )

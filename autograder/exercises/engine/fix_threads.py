@@ -159,11 +159,9 @@ class _Model(torch.nn.Module):
             "Войдите в `no_grad` внутри той функции, которая выполняется в потоке. Исключение сохраните и поднимите после "
             "`join()`.",
         ),
-        Text(
+        Text.same(
             "def work(i):\n    try:\n        with torch.no_grad():\n            outputs[i] = ...\n"
-            "    except Exception as error:\n        errors.append(error)",
-            "def work(i):\n    try:\n        with torch.no_grad():\n            outputs[i] = ...\n"
-            "    except Exception as error:\n        errors.append(error)",
+            "    except Exception as error:\n        errors.append(error)"
         ),
     ],
 )

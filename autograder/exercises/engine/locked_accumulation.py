@@ -211,11 +211,9 @@ class _Threads:
             "где вы обращаетесь к `w.grad`. А если в `.grad` лежит None: что будет с тензором, который вы и вернули, и "
             "положили туда?",
         ),
-        Text(
+        Text.same(
             "(own,) = torch.autograd.grad(loss_of(w), w)\nwith lock:\n    w.grad = own.clone() if w.grad is None else ...\n"
-            "return own",
-            "(own,) = torch.autograd.grad(loss_of(w), w)\nwith lock:\n    w.grad = own.clone() if w.grad is None else ...\n"
-            "return own",
+            "return own"
         ),
     ],
 )

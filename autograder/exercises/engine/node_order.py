@@ -94,11 +94,9 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
             "Можно наблюдать: хук на каждом узле, затем `torch.autograd.grad` с `retain_graph=True`. А можно подумать: узел "
             "создаётся позже тех, от которых зависит; что тогда даст сортировка по `_sequence_nr()`?",
         ),
-        Text(
+        Text.same(
             "nodes, waiting = set(), [loss.grad_fn]\nwhile waiting:\n    node = waiting.pop()\n    ...\n"
-            "return [node.name() for node in sorted(nodes, key=..., reverse=True)]",
-            "nodes, waiting = set(), [loss.grad_fn]\nwhile waiting:\n    node = waiting.pop()\n    ...\n"
-            "return [node.name() for node in sorted(nodes, key=..., reverse=True)]",
+            "return [node.name() for node in sorted(nodes, key=..., reverse=True)]"
         ),
     ],
 )

@@ -61,10 +61,7 @@ _NO_COND = "torch.cond, a prototype, is not accepted here: choose by operations 
             "Операция `torch.where` вычисляет обе ветви, а при норме 0 одна из них равна $\\infty$: её градиент, умноженный на 0, "
             "даёт NaN (урок 02). Сначала выберите норму, потом делите.",
         ),
-        Text(
-            "return x * (limit / x.norm().clamp(min=...))",
-            "return x * (limit / x.norm().clamp(min=...))",
-        ),
+        Text.same("return x * (limit / x.norm().clamp(min=...))"),
     ],
 )
 def one_graph(answer: Any, case: Case) -> dict[str, object]:

@@ -54,11 +54,9 @@ def _accumulated(numbers: Sequence[float], dtype: torch.dtype) -> Tensor:
             "Небольшие целые и половинки представимы точно. Переберите в цикле десятые доли и сравнивайте в float32, а не в "
             "числах Python.",
         ),
-        Text(
+        Text.same(
             "for numbers in itertools.permutations([0.1, 0.2, 0.3, 0.4, 0.5], 3):\n"
-            "    a, b, c = torch.tensor(numbers)\n    if (a + b) + c != ...:",
-            "for numbers in itertools.permutations([0.1, 0.2, 0.3, 0.4, 0.5], 3):\n"
-            "    a, b, c = torch.tensor(numbers)\n    if (a + b) + c != ...:",
+            "    a, b, c = torch.tensor(numbers)\n    if (a + b) + c != ...:"
         ),
     ],
 )

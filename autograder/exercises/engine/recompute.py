@@ -59,11 +59,9 @@ from autograder.language import Text
             "Нужны `torch.enable_grad()`, отсоединённая копия `x`, которая требует градиент, вычисление `f` на ней и отдельный "
             "обратный проход с `grad_output`. Вызов `autograd.grad` для одного `x` не дал бы градиентов параметрам.",
         ),
-        Text(
+        Text.same(
             "(x,) = ctx.saved_tensors\nwith torch.enable_grad():\n    copy = x.detach().requires_grad_()\n    y = ctx.f(copy)\n"
-            "y.backward(...)\nreturn None, copy.grad",
-            "(x,) = ctx.saved_tensors\nwith torch.enable_grad():\n    copy = x.detach().requires_grad_()\n    y = ctx.f(copy)\n"
-            "y.backward(...)\nreturn None, copy.grad",
+            "y.backward(...)\nreturn None, copy.grad"
         ),
     ],
 )

@@ -43,7 +43,7 @@ from autograder.language import Text
             "Приращение функции надо разделить на приращение аргумента: первое — `f(x + h) - f(x - h)`, второе — "
             "расстояние от `x - h` до `x + h`.",
         ),
-        Text("rise = f(x + h) - f(x - h)\nreturn rise / ...", "rise = f(x + h) - f(x - h)\nreturn rise / ..."),
+        Text.same("rise = f(x + h) - f(x - h)\nreturn rise / ..."),
     ],
 )
 def numerical_slope(answer: Any, case: Case) -> dict[str, object]:

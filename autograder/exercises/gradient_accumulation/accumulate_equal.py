@@ -39,10 +39,7 @@ from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, obse
             "Clear once, before the loop. In the loop: forward, scale, `backward()`. Nothing else.",
             "Обнулите один раз, до цикла. В цикле: прямой проход, масштабирование, `backward()`. Больше ничего.",
         ),
-        Text(
-            "model.zero_grad()\nfor x, y in batches:\n    loss = mse_loss(model(x), y) / ...\n    ...",
-            "model.zero_grad()\nfor x, y in batches:\n    loss = mse_loss(model(x), y) / ...\n    ...",
-        ),
+        Text.same("model.zero_grad()\nfor x, y in batches:\n    loss = mse_loss(model(x), y) / ...\n    ..."),
     ],
 )
 def accumulate_equal(answer: Any, case: Case) -> dict[str, object]:

@@ -38,10 +38,7 @@ from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, obse
             "The mean over all samples is a weighted mean of the micro-batches' means. The weights add up to 1.",
             "Среднее по всем примерам — взвешенное среднее по микробатчам. Сумма весов равна 1.",
         ),
-        Text(
-            "total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total",
-            "total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total",
-        ),
+        Text.same("total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total"),
     ],
 )
 def accumulate_uneven(answer: Any, case: Case) -> dict[str, object]:

@@ -73,9 +73,8 @@ def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
             "One kind of normalisation computes a mean over the batch. In which mode does it do so?",
             "Одна из нормализаций вычисляет среднее по батчу. В каком режиме она это делает?",
         ),
-        Text(
-            "model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))\nbatches = [(x, y), ...]",
-            "model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))\nbatches = [(x, y), ...]",
+        Text.same(
+            "model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))\nbatches = [(x, y), ...]"
         ),
     ],
 )

@@ -39,10 +39,7 @@ IGNORED = -100  # the target of padding, which `cross_entropy` skips
             "Weight each micro-batch by its share of the valid tokens: `(y != -100).sum()`.",
             "Вес микробатча — его доля среди настоящих токенов: `(y != -100).sum()`.",
         ),
-        Text(
-            "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
-            "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
-        ),
+        Text.same("total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total"),
     ],
 )
 def token_mean(answer: Any, case: Case) -> dict[str, object]:

@@ -66,11 +66,9 @@ def _kind(returned: object) -> str:
             "`torch.nn.functional.linear(x, layer.weight)`, `layer.forward(x)`, weights that two modules share.",
             "`torch.nn.functional.linear(x, layer.weight)`, `layer.forward(x)`, веса, общие для двух модулей.",
         ),
-        Text(
+        Text.same(
             "class Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.layer = torch.nn.Linear(2, 2, bias=False)\n    def forward(self, x):\n        return ...",
-            "class Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.layer = torch.nn.Linear(2, 2, bias=False)\n    def forward(self, x):\n        return ...",
+            "        self.layer = torch.nn.Linear(2, 2, bias=False)\n    def forward(self, x):\n        return ..."
         ),
     ],
 )

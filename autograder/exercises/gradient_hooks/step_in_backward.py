@@ -85,13 +85,10 @@ def _peak(step_in_backward: Callable[..., Any]) -> tuple[AtMost, bool]:
             "Нужен отдельный маленький оптимизатор на каждый параметр, который требует градиента; создаётся он один "
             "раз. В хуке: шаг, затем обнуление.",
         ),
-        Text(
+        Text.same(
             "optimizers = {p: make_optimizer([p]) for p in ...}\ndef hook(p):\n    ...\n"
             "handles = [p.register_post_accumulate_grad_hook(hook) for p in optimizers]\n"
-            "def stop():\n    ...\nreturn stop",
-            "optimizers = {p: make_optimizer([p]) for p in ...}\ndef hook(p):\n    ...\n"
-            "handles = [p.register_post_accumulate_grad_hook(hook) for p in optimizers]\n"
-            "def stop():\n    ...\nreturn stop",
+            "def stop():\n    ...\nreturn stop"
         ),
     ],
 )

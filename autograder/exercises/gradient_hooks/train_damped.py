@@ -60,10 +60,7 @@ class Shift(nn.Module):
             "One hook is enough for all steps. Where does it begin, and where does it end?",
             "На все шаги хватит одного хука. Где он начинается и где заканчивается?",
         ),
-        Text(
-            "handle = model.weight.register_hook(...)\nfor x, y in batches:\n    ...\nhandle...",
-            "handle = model.weight.register_hook(...)\nfor x, y in batches:\n    ...\nhandle...",
-        ),
+        Text.same("handle = model.weight.register_hook(...)\nfor x, y in batches:\n    ...\nhandle..."),
     ],
 )
 def train_damped(answer: Any, case: Case) -> dict[str, object]:

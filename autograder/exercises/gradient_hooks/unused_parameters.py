@@ -68,11 +68,9 @@ class Parts(nn.Module):
             "У функции `torch.autograd.grad` есть аргумент `allow_unused`. Замороженных параметров она не принимает. "
             "А что станет с графом?",
         ),
-        Text(
+        Text.same(
             "trained = {name: p for name, p in model.named_parameters() if ...}\n"
-            "found = torch.autograd.grad(loss, ..., allow_unused=True, retain_graph=...)\nreturn [...]",
-            "trained = {name: p for name, p in model.named_parameters() if ...}\n"
-            "found = torch.autograd.grad(loss, ..., allow_unused=True, retain_graph=...)\nreturn [...]",
+            "found = torch.autograd.grad(loss, ..., allow_unused=True, retain_graph=...)\nreturn [...]"
         ),
     ],
 )

@@ -109,10 +109,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             "`retain_graph=True` не даёт освободить то, что сохранил граф: это понадобится следующему проходу. Но за "
             "последним проходом следующего нет.",
         ),
-        Text(
-            "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
-            "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
-        ),
+        Text.same("h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size"),
     ],
 )
 def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:

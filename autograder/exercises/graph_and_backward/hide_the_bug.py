@@ -73,10 +73,7 @@ from .manual_backward import assign_gradient, backward_by_paths
             "Пусть остальные пути приносят 0 или взаимно уничтожаются. Порядок в `next_functions` тот же, что у "
             "операндов.",
         ),
-        Text(
-            "h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?",
-            "h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?",
-        ),
+        Text.same("h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?"),
     ],
 )
 def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:

@@ -96,9 +96,8 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             "What has to be a tensor with a history in the end, and what may be a number from the start?",
             "Что в конце должно быть тензором с историей, а что может быть числом с самого начала?",
         ),
-        Text(
-            "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst",
-            "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst",
+        Text.same(
+            "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst"
         ),
     ],
 )

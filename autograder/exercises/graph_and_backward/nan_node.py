@@ -39,9 +39,8 @@ from .common import FLOAT64
             "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` "
             "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
         ),
-        Text(
-            "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",
-            "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",
+        Text.same(
+            "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n..."
         ),
     ],
 )

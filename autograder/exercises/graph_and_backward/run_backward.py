@@ -104,11 +104,9 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
             "Сначала расположите узлы так, чтобы каждый стоял после всех узлов, которые к нему ведут. Затем пройдите "
             "по ним один раз.",
         ),
-        Text(
+        Text.same(
             "def visit(node):  # fills `order`: a node after everything that it leads to\n    ...\nvisit(root.grad_fn)\n"
-            "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ...",
-            "def visit(node):  # fills `order`: a node after everything that it leads to\n    ...\nvisit(root.grad_fn)\n"
-            "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ...",
+            "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ..."
         ),
     ],
 )

@@ -87,10 +87,7 @@ def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[st
             "В `sqrt` не должно попасть ни одно число, при котором производная бесконечна или не определена, даже "
             "если этот элемент потом отбрасывается.",
         ),
-        Text(
-            "inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)",
-            "inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)",
-        ),
+        Text.same("inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)"),
     ],
 )
 def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:

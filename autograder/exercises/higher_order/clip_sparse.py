@@ -65,13 +65,10 @@ _ROWS = 150  # of the table
             "`coalesce()` объединяет строки, а `values()` даёт их плотным тензором, где только хранимые строки. "
             "Разреженный тензор можно умножить на число.",
         ),
-        Text(
+        Text.same(
             "stored = [g.coalesce().values() if g.is_sparse else g for g in ...]\n"
             "norm = torch.stack([values.norm() for values in stored]).norm()\n"
-            "if norm > max_norm:\n    ...",
-            "stored = [g.coalesce().values() if g.is_sparse else g for g in ...]\n"
-            "norm = torch.stack([values.norm() for values in stored]).norm()\n"
-            "if norm > max_norm:\n    ...",
+            "if norm > max_norm:\n    ..."
         ),
     ],
 )

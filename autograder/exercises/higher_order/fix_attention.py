@@ -63,13 +63,10 @@ from autograder.measure import graph_nodes
             "Не давайте NaN возникнуть: строка без единого True не должна состоять из одних $-\\infty$. Её веса потом "
             "можно умножить на 0.",
         ),
-        Text(
+        Text.same(
             "seen = mask.any(dim=-1, keepdim=True)\n"
             "scores = scores.masked_fill(~mask & seen, -torch.inf)\n"
-            "weights = scores.softmax(-1) * ...",
-            "seen = mask.any(dim=-1, keepdim=True)\n"
-            "scores = scores.masked_fill(~mask & seen, -torch.inf)\n"
-            "weights = scores.softmax(-1) * ...",
+            "weights = scores.softmax(-1) * ..."
         ),
     ],
 )

@@ -61,13 +61,10 @@ _STEPS = 3
             "Внутренний градиент вовсе не обязан попадать в `.grad`. Какая функция его возвращает? И где нужно "
             "обнулить прежний `.grad`?",
         ),
-        Text(
+        Text.same(
             "gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)\n"
             "penalty = sum((g**2).sum() for g in gradients)\n"
-            "model.zero_grad()\n...",
-            "gradients = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)\n"
-            "penalty = sum((g**2).sum() for g in gradients)\n"
-            "model.zero_grad()\n...",
+            "model.zero_grad()\n..."
         ),
     ],
 )

@@ -67,13 +67,10 @@ from .common import (
             "Примеры друг от друга не зависят, поэтому в градиенте `critic(mixed).sum()` у каждого примера своя "
             "строка. В строке может быть несколько измерений.",
         ),
-        Text(
+        Text.same(
             "mixed = (mix * real + (1 - mix) * fake).requires_grad_()\n"
             "(g,) = torch.autograd.grad(critic(mixed).sum(), mixed, ...)\n"
-            "return ((g.flatten(1).norm(dim=1) - 1) ** 2)...",
-            "mixed = (mix * real + (1 - mix) * fake).requires_grad_()\n"
-            "(g,) = torch.autograd.grad(critic(mixed).sum(), mixed, ...)\n"
-            "return ((g.flatten(1).norm(dim=1) - 1) ** 2)...",
+            "return ((g.flatten(1).norm(dim=1) - 1) ** 2)..."
         ),
     ],
 )

@@ -88,9 +88,8 @@ def _says(answer: Any, function: Any, x: Tensor, right: bool) -> object:
             "У градиента линейной функции графа нет, и это правильно; но графа может не быть и у неправильной. "
             "Различить их можно только по числам. Для таких сравнений в torch есть готовая функция: см. урок 04.",
         ),
-        Text(
-            "x = x.detach().requires_grad_()\ntry:\n    return torch.autograd.gradgradcheck(...)\nexcept RuntimeError:\n    ...",
-            "x = x.detach().requires_grad_()\ntry:\n    return torch.autograd.gradgradcheck(...)\nexcept RuntimeError:\n    ...",
+        Text.same(
+            "x = x.detach().requires_grad_()\ntry:\n    return torch.autograd.gradgradcheck(...)\nexcept RuntimeError:\n    ..."
         ),
     ],
 )

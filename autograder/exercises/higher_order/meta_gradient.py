@@ -77,15 +77,11 @@ Loss = Callable[[Tensor], Tensor]
             "Записывайте каждый шаг без изменения на месте: `w = w - lr * velocity`. То, что выполнено внутри "
             "`no_grad()` или в `optimizer.step()`, в граф не попадает.",
         ),
-        Text(
+        Text.same(
             "w0, lr = w.detach().requires_grad_(), lr.detach().requires_grad_()\nat, velocity = w0, 0\n"
             "for _ in range(steps):\n"
             "    (g,) = torch.autograd.grad(train_loss(at), at, create_graph=...)\n    ...\n"
-            "return torch.autograd.grad(validation_loss(at), (lr, w0))",
-            "w0, lr = w.detach().requires_grad_(), lr.detach().requires_grad_()\nat, velocity = w0, 0\n"
-            "for _ in range(steps):\n"
-            "    (g,) = torch.autograd.grad(train_loss(at), at, create_graph=...)\n    ...\n"
-            "return torch.autograd.grad(validation_loss(at), (lr, w0))",
+            "return torch.autograd.grad(validation_loss(at), (lr, w0))"
         ),
     ],
 )

@@ -66,13 +66,10 @@ class Tied(torch.nn.Module):
             "Вызов `functional_call(model, weights, (x,))` выполняет модель с тензорами из словаря; то, чего в словаре "
             "нет, берётся из модуля. Внутри `vmap` у строки нет измерения батча: его добавляет `x[None]`.",
         ),
-        Text(
+        Text.same(
             "weights = {name: p.detach() for name, p in model.named_parameters() if ...}\n\n"
             "def loss(weights, x, y):\n    return mse_loss(functional_call(model, weights, (x[None],)), y[None])\n\n"
-            "return vmap(grad(loss), in_dims=(...))(weights, x, y)",
-            "weights = {name: p.detach() for name, p in model.named_parameters() if ...}\n\n"
-            "def loss(weights, x, y):\n    return mse_loss(functional_call(model, weights, (x[None],)), y[None])\n\n"
-            "return vmap(grad(loss), in_dims=(...))(weights, x, y)",
+            "return vmap(grad(loss), in_dims=(...))(weights, x, y)"
         ),
     ],
 )

@@ -72,17 +72,12 @@ class WithSpare(torch.nn.Module):
             "Вычислите `g` один раз, с графом. Каждое произведение — один обратный проход по этому графу, если граф "
             "сохраняется. У вектора `v` графа быть не должно.",
         ),
-        Text(
+        Text.same(
             "g = torch.autograd.grad(loss, weights, create_graph=True, ...)\n"
             "flat = torch.cat([part.flatten() for part in g])\n"
             "for _ in range(steps):\n"
             "    product = torch.autograd.grad(flat, weights, v, retain_graph=True, ...)\n"
-            "    ...",
-            "g = torch.autograd.grad(loss, weights, create_graph=True, ...)\n"
-            "flat = torch.cat([part.flatten() for part in g])\n"
-            "for _ in range(steps):\n"
-            "    product = torch.autograd.grad(flat, weights, v, retain_graph=True, ...)\n"
-            "    ...",
+            "    ..."
         ),
     ],
 )

@@ -63,10 +63,7 @@ _WIDTH = 32  # numbers in the hidden layer
             "`torch.func` has one function for rows and one for columns. The length of `f(x)` tells which to take.",
             "В `torch.func` есть функция для строк и функция для столбцов. Какую взять, подскажет длина `f(x)`.",
         ),
-        Text(
-            "m, n = len(f(x)), len(x)\nway = torch.func.... if m < n else torch.func....\nreturn way(f)(x)",
-            "m, n = len(f(x)), len(x)\nway = torch.func.... if m < n else torch.func....\nreturn way(f)(x)",
-        ),
+        Text.same("m, n = len(f(x)), len(x)\nway = torch.func.... if m < n else torch.func....\nreturn way(f)(x)"),
     ],
 )
 def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:

@@ -104,11 +104,9 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
             "A linear function `lambda x: M @ x` has the Jacobian `M`, so you may choose it.",
             "У линейной функции `lambda x: M @ x` матрица Якоби — `M`, её можно выбрать.",
         ),
-        Text(
+        Text.same(
             "S = torch.tensor([[2.0, 1.0], [1.0, 3.0]])\nM = torch.tensor(...)\n...\n"
-            "return (lambda x: S @ x, x, v), (lambda x: M @ x, x, v)",
-            "S = torch.tensor([[2.0, 1.0], [1.0, 3.0]])\nM = torch.tensor(...)\n...\n"
-            "return (lambda x: S @ x, x, v), (lambda x: M @ x, x, v)",
+            "return (lambda x: S @ x, x, v), (lambda x: M @ x, x, v)"
         ),
     ],
 )

@@ -62,10 +62,7 @@ from .common import EXACT, EXACT_ROWS, tracked
             "Имена `first` и `second` указывают на один `inp.grad`. Какой вызов возвращает произведение и не меняет "
             "`.grad`?",
         ),
-        Text(
-            "(first,) = torch.autograd.grad(out, inp, torch.ones_like(...), retain_graph=...)",
-            "(first,) = torch.autograd.grad(out, inp, torch.ones_like(...), retain_graph=...)",
-        ),
+        Text.same("(first,) = torch.autograd.grad(out, inp, torch.ones_like(...), retain_graph=...)"),
     ],
 )
 def fix_two_products(answer: Any, case: Case) -> dict[str, object]:

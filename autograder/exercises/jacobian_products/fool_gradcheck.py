@@ -180,9 +180,8 @@ def _is_wrong(gradient: Tensor, slopes: _Slopes) -> bool:
             "The values of `x * x.detach()` are squares; the gradient is only half of a square's.",
             "Значения `x * x.detach()` — квадрат, а градиент — лишь половина его производной.",
         ),
-        Text(
-            "def f(x):\n    return torch.where(x > 0, ..., ...)\n\nreturn f, torch.tensor(...), torch.tensor(...)",
-            "def f(x):\n    return torch.where(x > 0, ..., ...)\n\nreturn f, torch.tensor(...), torch.tensor(...)",
+        Text.same(
+            "def f(x):\n    return torch.where(x > 0, ..., ...)\n\nreturn f, torch.tensor(...), torch.tensor(...)"
         ),
     ],
 )

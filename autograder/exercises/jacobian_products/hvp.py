@@ -82,9 +82,8 @@ def _count_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
             "`H v` is the gradient of the scalar `g @ v`, with `v` held fixed. Does your `g` have a graph?",
             "`H v` — градиент скаляра `g @ v` при неизменном `v`. Есть ли у вашего `g` граф?",
         ),
-        Text(
-            "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)",
-            "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)",
+        Text.same(
+            "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)"
         ),
     ],
 )

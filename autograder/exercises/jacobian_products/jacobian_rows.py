@@ -51,10 +51,7 @@ from .common import EXACT, EXACT_ROWS, curved
             "One call of `torch.autograd.grad` for each output. The graph is needed again after each but the last.",
             "Один вызов `torch.autograd.grad` на каждый выход. После каждого, кроме последнего, граф ещё понадобится.",
         ),
-        Text(
-            "rows = [torch.autograd.grad(y[i], x, ...)[0] for i in range(len(y))]\nreturn torch.stack(rows)",
-            "rows = [torch.autograd.grad(y[i], x, ...)[0] for i in range(len(y))]\nreturn torch.stack(rows)",
-        ),
+        Text.same("rows = [torch.autograd.grad(y[i], x, ...)[0] for i in range(len(y))]\nreturn torch.stack(rows)"),
     ],
 )
 def jacobian_rows(answer: Any, case: Case) -> dict[str, object]:

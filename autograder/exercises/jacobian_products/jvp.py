@@ -60,9 +60,8 @@ from .common import NEAR, TO_ROUNDING, neighbour_products, observe_jvp, steep
             "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри "
             "`dual_level()`. Или загляните в `torch.func`.",
         ),
-        Text(
-            "with forward_ad.dual_level():\n    y = f(forward_ad.make_dual(x, v))\n    return forward_ad.unpack_dual(...).tangent",
-            "with forward_ad.dual_level():\n    y = f(forward_ad.make_dual(x, v))\n    return forward_ad.unpack_dual(...).tangent",
+        Text.same(
+            "with forward_ad.dual_level():\n    y = f(forward_ad.make_dual(x, v))\n    return forward_ad.unpack_dual(...).tangent"
         ),
     ],
 )

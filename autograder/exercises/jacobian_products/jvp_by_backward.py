@@ -55,11 +55,9 @@ from .jvp import jvp
             "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
             "`u`.",
         ),
-        Text(
+        Text.same(
             "y = f(x)\nu = torch.zeros_like(..., requires_grad=True)\n"
-            "(g,) = torch.autograd.grad(y, x, u, create_graph=...)\n...",
-            "y = f(x)\nu = torch.zeros_like(..., requires_grad=True)\n"
-            "(g,) = torch.autograd.grad(y, x, u, create_graph=...)\n...",
+            "(g,) = torch.autograd.grad(y, x, u, create_graph=...)\n..."
         ),
     ],
 )

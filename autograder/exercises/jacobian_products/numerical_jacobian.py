@@ -100,11 +100,9 @@ class BlackBox:
             "table above.",
             "Шагните в обе стороны: тогда погрешность порядка `h²`, а не `h`. Затем найдите лучший шаг в таблице выше.",
         ),
-        Text(
+        Text.same(
             "for j in range(len(x)):\n    step = torch.zeros_like(x)\n    step[j] = h\n"
-            "    columns.append((f(x + step) - ...) / ...)\nreturn torch.stack(columns, dim=...)",
-            "for j in range(len(x)):\n    step = torch.zeros_like(x)\n    step[j] = h\n"
-            "    columns.append((f(x + step) - ...) / ...)\nreturn torch.stack(columns, dim=...)",
+            "    columns.append((f(x + step) - ...) / ...)\nreturn torch.stack(columns, dim=...)"
         ),
     ],
 )

@@ -58,9 +58,8 @@ from .networks import random_network, recording_outputs, state_of
             "Вызывайте слои по одному и сохраняйте выходы. Есть два вызова, которым передают нужные тензоры и которые "
             "не меняют градиентов остальных.",
         ),
-        Text(
-            "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
-            "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
+        Text.same(
+            "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)"
         ),
     ],
 )

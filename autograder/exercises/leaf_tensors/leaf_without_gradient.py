@@ -65,10 +65,7 @@ from .common import PAIR, flags, kind_of
             "And `backward()` needs some graph to walk: give it a second leaf.",
             "А для `backward()` нужен какой-нибудь граф: добавьте второй лист.",
         ),
-        Text(
-            "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
-            "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
-        ),
+        Text.same("other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()"),
     ],
 )
 def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:

@@ -51,10 +51,7 @@ from autograder.language import Text
             "Try each way on a small tensor and print `_version`: `no_grad()`, `detach()`, `.data`.",
             "Попробуйте каждый способ на маленьком тензоре и напечатайте `_version`: `no_grad()`, `detach()`, `.data`.",
         ),
-        Text(
-            "if noticed:\n    with torch.no_grad():\n        h.copy_(...)\nelse:\n    ...",
-            "if noticed:\n    with torch.no_grad():\n        h.copy_(...)\nelse:\n    ...",
-        ),
+        Text.same("if noticed:\n    with torch.no_grad():\n        h.copy_(...)\nelse:\n    ..."),
     ],
 )
 def overwrite(answer: Any, case: Case) -> dict[str, object]:

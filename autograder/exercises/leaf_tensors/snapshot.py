@@ -51,7 +51,7 @@ from .common import flags, grad_fn_name
             "Two things are wanted: memory of its own, and no history. One call for each.",
             "Нужны две вещи: своя память и отсутствие истории. По одному вызову на каждую.",
         ),
-        Text("return x.detach(). ...", "return x.detach(). ..."),
+        Text.same("return x.detach(). ..."),
     ],
 )
 def snapshot(answer: Any, case: Case) -> dict[str, object]:

@@ -74,7 +74,7 @@ def _filled_memory() -> Iterator[None]:
             "`torch.Tensor(2, 3)` выделяет место под 2 × 3 числа и ничего туда не записывает. Его dtype — float32, "
             "каким бы ни был `w`.",
         ),
-        Text("total = torch.zeros_like(...)", "total = torch.zeros_like(...)"),
+        Text.same("total = torch.zeros_like(...)"),
     ],
 )
 def sum_gradients(answer: Any, case: Case) -> dict[str, object]:

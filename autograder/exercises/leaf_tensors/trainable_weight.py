@@ -51,10 +51,7 @@ from .common import flags, grad_fn_name, kind_of
             "Everything after `requires_grad_()` is recorded. So what has to come first?",
             "Всё, что идёт после `requires_grad_()`, записывается. Что же должно идти раньше?",
         ),
-        Text(
-            "w = (values * 0.01).to(...)\nreturn ...",
-            "w = (values * 0.01).to(...)\nreturn ...",
-        ),
+        Text.same("w = (values * 0.01).to(...)\nreturn ..."),
     ],
 )
 def trainable_weight(answer: Any, case: Case) -> dict[str, object]:

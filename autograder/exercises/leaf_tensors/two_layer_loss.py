@@ -61,7 +61,7 @@ def _count_leaves(root: Tensor) -> int:
             "A tensor is a `Variable` since torch 0.4. What does `Variable(h)` still do, then?",
             "Начиная с torch 0.4 тензор и есть `Variable`. Что же тогда ещё делает `Variable(h)`?",
         ),
-        Text("h = (x @ w).tanh()\n...", "h = (x @ w).tanh()\n..."),
+        Text.same("h = (x @ w).tanh()\n..."),
     ],
 )
 def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:

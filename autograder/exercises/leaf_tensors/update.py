@@ -82,10 +82,7 @@ def _is_empty(gradient: Tensor | None) -> bool:
             "Операция с изменением на месте меняет сам тензор. При включённом отслеживании для листа она запрещена; "
             "а когда разрешена?",
         ),
-        Text(
-            "with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ...",
-            "with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ...",
-        ),
+        Text.same("with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ..."),
     ],
 )
 def update(answer: Any, case: Case) -> dict[str, object]:

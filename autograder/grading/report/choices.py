@@ -94,4 +94,4 @@ def _number(value: object) -> str:
 
 
 def _same(text: str) -> Text:
-    return Text(text, text)
+    return Text.same(text)

@@ -89,7 +89,7 @@ def _on_table(wrong: Wrong, expected: Expected, lessons: Sequence[Lesson]) -> Qu
     if place is None or not code:
         return None
     choices, mine, right = place.choices()
-    entry = Text(f"`{'.'.join(place.path)}`", f"`{'.'.join(place.path)}`")
+    entry = Text.same(f"`{'.'.join(place.path)}`")
     return Question(wrong, code, "", "", entry, choices, choices.index(right), choices.index(mine))
 
 
