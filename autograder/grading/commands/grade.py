@@ -23,8 +23,8 @@ from ..course.course import Course, open_course
 from ..graders import open_graders
 from ..regrade import grade_again
 from ..rules.rule_changes import follow_rules
-from ..sandbox.fork_server_process import ForkServerProcess
-from ..sandbox.restarting_engine import NoForkServer
+from ..sandbox.grader.fork_server_process import ForkServerProcess
+from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..summary import next_commands, summary, table
 from ..terminal import Interrupt, Progress, printable

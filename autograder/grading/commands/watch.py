@@ -12,7 +12,7 @@ from ..batch import core_threads
 from ..course.course import open_course
 from ..graders import open_graders
 from ..rules.rule_changes import follow_rules
-from ..sandbox.fork_server_process import ForkServerProcess
+from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..tables.roster import FILE
 from ..terminal import Interrupt, printable
 from ..watching.inbox import inboxes

@@ -17,8 +17,8 @@ from ..course.folders import describe_error
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.release import ReleasedNotebook
 from ..course.remarks import Remarks
-from ..sandbox.garbage import gc_frozen
-from ..sandbox.libc import CannotIsolate
+from ..sandbox.server.garbage import gc_frozen
+from ..sandbox.wall.libc import CannotIsolate
 from .dead_process import Ending
 from .folder import read_submission
 from .grader import Job, process_grader

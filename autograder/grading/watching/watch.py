@@ -20,7 +20,7 @@ from ..course.folders import describe_error, scratch_folder, temporary_sibling
 from ..feedback.pages import make_pages
 from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
-from ..sandbox.restarting_engine import NoForkServer
+from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..terminal import printable
 from .inbox import Inbox

@@ -6,7 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.notebook_run import run_notebook
 from autograder.grading.submission.scores import Score, score_of
 
