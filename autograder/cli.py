@@ -226,8 +226,8 @@ def _grade(chosen: argparse.Namespace) -> int:
     import contextlib
 
     from .grading.limits import FULL
-    from .grading.sandbox.fork_server_process import ForkServerProcess
-    from .grading.sandbox.garbage import gc_frozen
+    from .grading.sandbox.grader.fork_server_process import ForkServerProcess
+    from .grading.sandbox.server.garbage import gc_frozen
     from .grading.terminal import Interrupt
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
@@ -251,7 +251,7 @@ def _grade(chosen: argparse.Namespace) -> int:
 
 def _watch(chosen: argparse.Namespace) -> int:
     from .grading.limits import FULL
-    from .grading.sandbox.fork_server_process import ForkServerProcess
+    from .grading.sandbox.grader.fork_server_process import ForkServerProcess
     from .grading.terminal import Interrupt
 
     with Interrupt() as interrupt, ForkServerProcess(chosen.isolation or FULL) as starting:

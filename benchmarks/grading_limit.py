@@ -21,8 +21,8 @@ import torch
 from autograder import exercises
 from autograder.checking.judge import screen
 from autograder.checking.observe import observe
-from autograder.grading.sandbox.shell import Shell
-from autograder.grading.sandbox.warmup import warm_shell
+from autograder.grading.sandbox.child.shell import Shell
+from autograder.grading.sandbox.server.warmup import warm_shell
 from autograder.lessons.collection import COURSE
 
 CHECK = re.compile(r'^check\("(\w+)"\)\s*\Z', re.M)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .limits import FULL, LANDLOCK, Limits
-from .sandbox.engine import Engine
-from .sandbox.fork_server_process import NEEDS_LINUX
-from .sandbox.libc import CannotIsolate
-from .sandbox.student_process import Ended
+from .sandbox.grader.engine import Engine
+from .sandbox.grader.fork_server_process import NEEDS_LINUX
+from .sandbox.grader.student_process import Ended
+from .sandbox.wall.libc import CannotIsolate
 
 _LOOK = """
 import os, socket

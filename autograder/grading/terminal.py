@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from ..language import quantity
-from .sandbox.process_memory import descendants
+from .sandbox.grader.process_memory import descendants
 
 STATUS = 130  # exit status after Ctrl+C, as in shells
 _NAMED = 3  # students in the line

@@ -11,9 +11,9 @@ import pytest
 from autograder.cli import main
 from autograder.grading.batch import graders
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox import fork_server_process, restarting_engine
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.fork_server_process import ForkServerProcess
+from autograder.grading.sandbox.grader import fork_server_process, restarting_engine
+from autograder.grading.sandbox.grader.engine import Engine
+from autograder.grading.sandbox.grader.fork_server_process import ForkServerProcess
 from support.course import Course, forked_fork_servers
 from support.first_gradient import FIRST, SOLVED, TAMPERS
 from support.regrading import Place, make_place

@@ -63,7 +63,7 @@ def test_a_container_that_forbids_namespaces() -> None:
 
 
 _WHO = """
-from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.grader.engine import Engine
 with Engine(wall="landlock") as engine, engine.fork() as child:
     said = child.ask("cell", source="import os, resource as r\\nprint(os.getuid(), r.getrlimit(r.RLIMIT_NPROC)[0])")
     print(said)

@@ -16,8 +16,8 @@ import tempfile
 import torch
 
 from autograder import exercises
-from autograder.grading.sandbox.shell import Shell, Stream
-from autograder.grading.sandbox.warmup import warm_shell
+from autograder.grading.sandbox.child.shell import Shell, Stream
+from autograder.grading.sandbox.server.warmup import warm_shell
 
 _SECONDS = 100
 

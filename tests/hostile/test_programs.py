@@ -12,7 +12,7 @@ import pytest
 
 from autograder import exercises
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.self_test import warm_up
 from autograder.lessons.collection import COURSE
 

@@ -21,10 +21,10 @@ import pytest
 import autograder
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import LANDLOCK, Limits
-from autograder.grading.sandbox.disk_use import exceeds
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.student_process import StudentProcess
-from autograder.grading.sandbox.system_calls import (
+from autograder.grading.sandbox.grader.disk_use import exceeds
+from autograder.grading.sandbox.grader.engine import Engine
+from autograder.grading.sandbox.grader.student_process import StudentProcess
+from autograder.grading.sandbox.wall.system_calls import (
     CLONE,
     CLONE3,
     PRLIMIT,
@@ -205,7 +205,7 @@ for folder, _, names in os.walk(os.path.dirname(autograder.__file__)):
 print(answer, len(read) > 100, [name for name in read if name.startswith("exercises")])
 """
     script = f"""
-import autograder.grading.sandbox.engine as engine
+import autograder.grading.sandbox.grader.engine as engine
 with engine.Engine(wall="landlock") as started, started.fork() as child:
     print(child.ask("cell", source={cell!r})["outputs"][0]["text"])
 """

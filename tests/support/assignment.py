@@ -19,8 +19,8 @@ from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
 from autograder.grading.gradebook.release import Released
 from autograder.grading.limits import FULL, Limits
-from autograder.grading.sandbox import student_process
-from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.grader import student_process
+from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import sanitize

@@ -91,7 +91,7 @@ class CommandServer:
 def _serve(program: str, address: str, sandbox: str = "") -> None:
     """Fork a handler for every connection, until standard input ends."""
     if sandbox:
-        fork_server_process = importlib.import_module("autograder.grading.sandbox.fork_server_process")
+        fork_server_process = importlib.import_module("autograder.grading.sandbox.grader.fork_server_process")
         fork_server_process.subprocess = subprocess_with_forks(sandbox)
     main = _import(program)
     sys.path[:1] = [] if program in ("kernel", "sandbox") else [str(_BIN)]  # instead of this folder
@@ -180,7 +180,7 @@ def _import(program: str) -> Callable[[], object]:
     elif program == "sandbox":
         for name in ("torch._dynamo", "torch.func", "torch.testing", "matplotlib.pyplot", "sympy", "IPython"):
             importlib.import_module(name)
-        main = partial(runpy.run_module, "autograder.grading.sandbox", run_name="__main__", alter_sys=True)
+        main = partial(runpy.run_module, "autograder.grading.sandbox.server", run_name="__main__", alter_sys=True)
     else:
         importlib.import_module("torch._dynamo")  # the first step of an optimizer imports it
         os.environ["JPY_PARENT_PID"] = "1"  # is read by the import; without a parent a kernel speaks to a terminal

@@ -28,7 +28,7 @@ import support
 from autograder.cli import main
 from autograder.grading.course.hidden_cases import expected_results
 from autograder.grading.creating.course_folder import make_course
-from autograder.grading.sandbox import fork_server_process
+from autograder.grading.sandbox.grader import fork_server_process
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson
 from support.command_server import CommandServer

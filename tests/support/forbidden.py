@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-# By machine, as in autograder/grading/sandbox/system_calls.py.
+# By machine, as in autograder/grading/sandbox/wall/system_calls.py.
 NAMESPACES = {"unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "pivot_root": (155, 41)}
 LANDLOCK = {"landlock_create_ruleset": (444, 444)}
 

@@ -11,9 +11,9 @@ from ..course.settings import CourseSettings
 from ..files.atomic import describe_error
 from ..gradebook.book import BookClosed
 from ..limits import AUTO, LANDLOCK
-from ..sandbox.fork_server_process import ForkServerProcess
-from ..sandbox.libc import CannotIsolate
-from ..sandbox.walls import strongest
+from ..sandbox.grader.fork_server_process import ForkServerProcess
+from ..sandbox.wall.libc import CannotIsolate
+from ..sandbox.wall.walls import strongest
 from ..submission.grader import close_graders, process_grader
 
 

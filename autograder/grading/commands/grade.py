@@ -24,8 +24,8 @@ from ..batch.regrade import grade_again
 from ..batch.rule_changes import follow_rules
 from ..batch.summary import next_commands, summary, table
 from ..course.course import Course, open_course
-from ..sandbox.fork_server_process import ForkServerProcess
-from ..sandbox.restarting_engine import NoForkServer
+from ..sandbox.grader.fork_server_process import ForkServerProcess
+from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..terminal import Interrupt, Progress, printable
 

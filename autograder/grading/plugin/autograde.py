@@ -17,7 +17,7 @@ from ..course.graded_folder import drop_record
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
 from ..course.sandbox_traits import SandboxTraits
-from ..sandbox.restarting_engine import NoForkServer
+from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.attachments import refuse_linked_notebook, remove_copies
 from ..submission.grader import close_graders
 from ..submission.pipeline import clean_notebook, run_submission

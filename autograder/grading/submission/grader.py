@@ -24,11 +24,11 @@ from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
 from ..gradebook.release import ReleasedCells
 from ..limits import FULL, Limits
-from ..sandbox.engine import Engine
-from ..sandbox.fork_server_process import ForkServerProcess
-from ..sandbox.restarting_engine import RestartingEngine
-from ..sandbox.student_process import Ended
-from ..sandbox.walls import strongest
+from ..sandbox.grader.engine import Engine
+from ..sandbox.grader.fork_server_process import ForkServerProcess
+from ..sandbox.grader.restarting_engine import RestartingEngine
+from ..sandbox.grader.student_process import Ended
+from ..sandbox.wall.walls import strongest
 from ..shared_lock import SharedLock
 from .dead_process import Ending
 from .judgement import LessonJudge

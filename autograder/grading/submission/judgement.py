@@ -20,7 +20,7 @@ from ...checking.verdict import MIME, Verdict
 from ...language import Note
 from ...messages.cards import message
 from ..course.hidden_cases import ExpectedResults
-from ..sandbox.run_codec import unpack_run
+from ..sandbox.wire.run_codec import unpack_run
 from .outputs import output
 
 

@@ -18,10 +18,10 @@ from ...language import LANGUAGES, Note
 from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..course.assignment_files import EncodedFiles
-from ..sandbox.engine import Engine
-from ..sandbox.pipelined_requests import PipelinedRequests
-from ..sandbox.run_codec import unpack_note
-from ..sandbox.student_process import Ended
+from ..sandbox.grader.engine import Engine
+from ..sandbox.grader.pipelined_requests import PipelinedRequests
+from ..sandbox.grader.student_process import Ended
+from ..sandbox.wire.run_codec import unpack_note
 from .dead_process import Ending, stopped_output, unreached_verdict
 from .judgement import Judgement, LessonJudge, explain_import, missing_module
 from .outputs import OutputBudget, safe_outputs

@@ -19,8 +19,8 @@ from ..files.atomic import describe_error
 from ..files.notebook_file import Unreadable, parse
 from ..gradebook.release import ReleasedNotebook
 from ..gradebook.scores import NotebookScores
-from ..sandbox.garbage import gc_frozen
-from ..sandbox.libc import CannotIsolate
+from ..sandbox.server.garbage import gc_frozen
+from ..sandbox.wall.libc import CannotIsolate
 from .dead_process import Ending
 from .folder import read_submission
 from .grader import Job, process_grader

@@ -18,8 +18,8 @@ from ...lessons.source import Lesson
 from ...messages.reasons import describe_reason
 from ..course.assignment_files import EncodedFiles
 from ..gradebook.release import ReleasedCells
-from ..sandbox.engine import Engine
-from ..sandbox.run_codec import Rehearsal
+from ..sandbox.grader.engine import Engine
+from ..sandbox.wire.run_codec import Rehearsal
 from .judgement import LessonJudge
 from .notebook_run import run_notebook
 from .sanitize import sanitize

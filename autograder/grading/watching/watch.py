@@ -21,7 +21,7 @@ from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
 from ..files.atomic import describe_error, temporary_sibling
 from ..files.locks import scratch_folder
-from ..sandbox.restarting_engine import NoForkServer
+from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..terminal import printable
 from .inbox import Inbox

@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grading.gradebook.scores import Score
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.notebook_run import run_notebook
 from autograder.grading.submission.scores import score_of
 

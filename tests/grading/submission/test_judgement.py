@@ -10,7 +10,7 @@ import pytest
 
 from autograder.checking.verdict import MIME
 from autograder.grading.course.hidden_cases import expected_results
-from autograder.grading.sandbox.run_codec import pack_run
+from autograder.grading.sandbox.wire.run_codec import pack_run
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.lessons.collection import COURSE
 

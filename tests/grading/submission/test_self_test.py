@@ -9,7 +9,7 @@ import pytest
 from autograder import exercises
 from autograder.grading.course.hidden_cases import ExpectedResults
 from autograder.grading.limits import FULL, LANDLOCK, Limits
-from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.self_test import grade_solution, warm_up
 from autograder.lessons.collection import COURSE

@@ -144,7 +144,7 @@ def is_right(accumulate):
         "the method that observes replaced",
         _FORGED
         + """
-from autograder.grading.sandbox import worker as child
+from autograder.grading.sandbox.child import worker as child
 child.Worker.do_observe = lambda self, **asked: observed
 """,
         flagged="replaced",
@@ -170,14 +170,14 @@ OBSERVATIONS = [
     Attack(
         f"an observation that is {what}" if what != "deep" else "an observation nested too deep",
         f"""
-from autograder.grading.sandbox import worker as child
+from autograder.grading.sandbox.child import worker as child
 rest = {{'edited': [], 'called': '', 'inputs': '', 'notes': []}}
 def deep(n):
     return [deep(n - 1)] if n else []
 import sys
 sys.setrecursionlimit(5000)
 child.Worker.do_observe = lambda self, **asked: {{"runs": [{run}] * 3}}
-from autograder.grading.sandbox import run_codec as wire
+from autograder.grading.sandbox.wire import run_codec as wire
 child.pack_run = lambda run: {run}
 """,
         flagged="replaced",

@@ -407,7 +407,7 @@ GUARD = [
         "the guard's own methods replaced",
         _METER
         + """
-from autograder.grading.sandbox.guard import Guard
+from autograder.grading.sandbox.child.guard import Guard
 Guard.changed = lambda self: []
 """
         + _EMPTY,
@@ -418,7 +418,7 @@ Guard.changed = lambda self: []
         _METER
         + """
 import builtins
-from autograder.grading.sandbox.guard import Guard
+from autograder.grading.sandbox.child.guard import Guard
 true, real = {}, builtins.id
 def fake(thing):
     return true.get(real(thing), real(thing))
@@ -435,7 +435,7 @@ replace(builtins, "id", fake)
         "the worker that answers the grader replaced",
         _METER
         + """
-from autograder.grading.sandbox import worker as child
+from autograder.grading.sandbox.child import worker as child
 child.Worker.do_guard = lambda self: {"changed": []}
 child.Worker.do_observe = lambda self, **asked: {"absent": ["passed", "absent.stub", {}]}
 child.serve = child.pack_run = None

@@ -11,11 +11,11 @@ import threading
 from dataclasses import asdict
 from types import TracebackType
 
-from ..limits import FULL, LANDLOCK, Limits
-from .channel import LARGEST_ANSWER, Channel
+from ...limits import FULL, LANDLOCK, Limits
+from ..wall.libc import CannotIsolate
+from ..wire.channel import LARGEST_ANSWER, Channel
+from ..wire.run_codec import Rehearsal
 from .fork_server_process import LARGEST_REPLY, ForkServerProcess
-from .libc import CannotIsolate
-from .run_codec import Rehearsal
 from .student_process import START_SECONDS, Ended, StudentProcess
 
 

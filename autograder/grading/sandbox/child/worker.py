@@ -20,22 +20,22 @@ from typing import Any
 
 import torch
 
-from ... import exercises
-from ...checking.containment import TimeIsUp, as_in_a_fresh_process, limited
-from ...checking.exercise import Exercise
-from ...checking.judge import screen
-from ...checking.observe import Run, code_digest, functions_of, observe_in_order
-from ...exercises.module_texts import defined_in, modules_of
-from ...messages.cards import message
-from ..limits import Limits
-from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
+from .... import exercises
+from ....checking.containment import TimeIsUp, as_in_a_fresh_process, limited
+from ....checking.exercise import Exercise
+from ....checking.judge import screen
+from ....checking.observe import Run, code_digest, functions_of, observe_in_order
+from ....exercises.module_texts import defined_in, modules_of
+from ....messages.cards import message
+from ...limits import Limits
+from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
+from ..wire.run_codec import pack_run
 from .guard import Guard, LessonModules
-from .run_codec import pack_run
 from .shell import Shell, Stream
 from .threads import OtherThreads
 
 # Prefixes of the course's files. Exercises' modules are executed from text, under names like the last two.
-_OURS = (f"{Path(__file__).parents[2]}{os.sep}", "<autograder.exercises.", "<private_exercises.")
+_OURS = (f"{Path(__file__).parents[3]}{os.sep}", "<autograder.exercises.", "<private_exercises.")
 _TRIES = 3  # attempts at an observation while another thread runs
 
 

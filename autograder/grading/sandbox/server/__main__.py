@@ -3,7 +3,7 @@
 While it is small, the process isolates itself if WALL is `full`. Then it imports torch and warms up. DESCRIPTOR is the
 number of the file descriptor of the socket to the engine. WALL is the wall around the children.
 
-python -P -m autograder.grading.sandbox DESCRIPTOR WALL
+python -P -m autograder.grading.sandbox.server DESCRIPTOR WALL
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import json
 import socket
 import sys
 
-from ..limits import FULL
+from ...limits import FULL
+from ..wall.libc import CannotIsolate
+from ..wall.namespaces import isolate_fork_server
 from .garbage import gc_frozen
-from .libc import CannotIsolate
-from .namespaces import isolate_fork_server
 
 control = socket.socket(fileno=int(sys.argv[1]))
 wall = sys.argv[2]

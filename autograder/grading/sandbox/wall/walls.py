@@ -6,7 +6,7 @@ import functools
 import subprocess
 import sys
 
-from ..limits import AUTO, FULL, LANDLOCK
+from ...limits import AUTO, FULL, LANDLOCK
 from .clean_process import environment
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from ..limits import Limits
+from ...limits import Limits
 from .libc import CannotIsolate
 from .namespaces import enter_root, isolate_child, isolate_fork_server, new_pid_namespace
 

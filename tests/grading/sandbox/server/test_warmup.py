@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from autograder.exercises import PACKAGED, module_files
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.run_codec import Rehearsal
+from autograder.grading.sandbox.grader.engine import Engine
+from autograder.grading.sandbox.wire.run_codec import Rehearsal
 
 pytestmark = pytest.mark.long
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
-from ...errors import UserError
-from ..limits import FULL, Limits
+from ....errors import UserError
+from ...limits import FULL, Limits
 from .engine import Engine
 from .fork_server_process import ForkServerProcess
 

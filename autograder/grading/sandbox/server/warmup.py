@@ -19,17 +19,17 @@ import matplotlib
 import torch
 from matplotlib_inline.backend_inline import configure_inline_support
 
-from ...checking.allocations import live_bytes
-from ...checking.containment import undisturbed
-from ...checking.exercise import Exercise
-from ...checking.observe import observe
-from ...exercises.module_texts import importable
-from ...session import SESSION, Session
-from ..limits import Limits
-from .guard import Guard, LessonModules
-from .run_codec import Rehearsal, pack_run
-from .shell import Shell
-from .worker import Worker
+from ....checking.allocations import live_bytes
+from ....checking.containment import undisturbed
+from ....checking.exercise import Exercise
+from ....checking.observe import observe
+from ....exercises.module_texts import importable
+from ....session import SESSION, Session
+from ...limits import Limits
+from ..child.guard import Guard, LessonModules
+from ..child.shell import Shell
+from ..child.worker import Worker
+from ..wire.run_codec import Rehearsal, pack_run
 
 _SEED = "rehearsal"
 

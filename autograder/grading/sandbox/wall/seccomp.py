@@ -13,7 +13,7 @@ import functools
 import os
 import struct
 
-from ..limits import LANDLOCK
+from ...limits import LANDLOCK
 from . import system_calls as calls
 from .libc import libc
 

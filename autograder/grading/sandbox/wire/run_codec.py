@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...checking.observe import Raised, Run, decode_run, encode_run
-from ...language import LANGUAGES, Note
-from ...messages.cards import MESSAGES
+from ....checking.observe import Raised, Run, decode_run, encode_run
+from ....language import LANGUAGES, Note
+from ....messages.cards import MESSAGES
 
 _LONGEST = 4000  # characters of a text on a card
 _MOST = 50  # notes on one run, or edited inputs

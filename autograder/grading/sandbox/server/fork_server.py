@@ -20,21 +20,21 @@ from typing import Any
 
 import torch
 
-from ... import exercises
-from ...exercises.module_texts import modules_of
-from ..limits import FULL, LANDLOCK, Limits
-from . import landlock
-from .cell_cache import RememberingShell
-from .channel import Channel, Closed
-from .clean_process import remove
-from .filesystem import HOME, TMP
-from .guard import Guard
-from .libc import CannotIsolate
-from .namespaces import enter_root, isolate_child, new_pid_namespace
-from .privileges import end_with_parent
-from .run_codec import Rehearsal
+from .... import exercises
+from ....exercises.module_texts import modules_of
+from ...limits import FULL, LANDLOCK, Limits
+from ..child.cell_cache import RememberingShell
+from ..child.guard import Guard
+from ..child.worker import serve
+from ..wall import landlock
+from ..wall.clean_process import remove
+from ..wall.filesystem import HOME, TMP
+from ..wall.libc import CannotIsolate
+from ..wall.namespaces import enter_root, isolate_child, new_pid_namespace
+from ..wall.privileges import end_with_parent
+from ..wire.channel import Channel, Closed
+from ..wire.run_codec import Rehearsal
 from .warmup import warm_shell, warm_up
-from .worker import serve
 
 
 class ForkServer:

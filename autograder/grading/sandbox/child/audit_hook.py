@@ -16,8 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ...messages.cards import message
-from .filesystem import visible
+from ....messages.cards import message
+from ..wall.filesystem import visible
 
 _QUIET = frozenset(("builtins.id", "compile", "exec", "import", "marshal.loads", "os.listdir", "os.scandir"))
 _REACHING = re.compile(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.sandbox import dict_snapshot as memory
-from autograder.grading.sandbox.dict_snapshot import DictSnapshot, DictSnapshots
+from autograder.grading.sandbox.child import dict_snapshot as memory
+from autograder.grading.sandbox.child.dict_snapshot import DictSnapshot, DictSnapshots
 
 
 class Plain:

@@ -10,7 +10,7 @@ import os
 import resource
 from pathlib import Path
 
-from ..limits import Limits
+from ...limits import Limits
 from . import seccomp
 from .libc import check, libc
 

@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..limits import FULL, Limits
+from ...limits import FULL, Limits
 from . import filesystem as root
 from . import seccomp as syscalls
 from .libc import CannotIsolate, check, libc

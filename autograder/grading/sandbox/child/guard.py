@@ -24,10 +24,10 @@ from typing import Any
 
 import torch
 
-from ...checking.exercise import Exercise
+from ....checking.exercise import Exercise
+from ..wire.channel import bind_methods
 from .active_hooks import ActiveHooks
 from .audit_hook import watch
-from .channel import bind_methods
 from .dict_snapshot import DictSnapshot, DictSnapshots
 
 _GUARDED = re.compile(

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
 
-from .channel import bind_methods
+from ..wire.channel import bind_methods
 
 _SIGNALS = tuple(map(int, signal.valid_signals()))
 _Handlers = dict[int, Callable[..., object]]

@@ -11,9 +11,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from ...checking.deadline import Deadline, waited
-from ..limits import Limits
-from .channel import Channel, Closed, Malformed, TimedOut
+from ....checking.deadline import Deadline, waited
+from ...limits import Limits
+from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from .disk_use import exceeds
 from .process_memory import descendants, memory, threads
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .libc import check, libc
 
-EXERCISES = Path(__file__).parents[2] / "exercises"
+EXERCISES = Path(__file__).parents[3] / "exercises"
 HOME, TMP = "/home/student", "/tmp"
 # From <sys/mount.h>; the numbers are part of the kernel's interface and do not change.
 _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 8, 32, 4096, 0x4000, 1 << 18
@@ -26,7 +26,7 @@ def visible() -> list[Path]:
     These are Python, its packages, and the system's libraries and tools. If a package is installed in editable mode,
     only its own folder is visible, not the repository around it.
     """
-    package = Path(__file__).parents[2]
+    package = Path(__file__).parents[3]
     prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
     wanted = [Path("/usr/lib"), Path("/usr/lib64"), Path("/usr/bin"), Path("/lib"), Path("/lib64"), Path("/bin")]
     wanted += [prefix / part for prefix in prefixes for part in ("bin", "lib", "lib64", "pyvenv.cfg")]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.grader.engine import Engine
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,13 @@ import sys
 import tempfile
 from types import TracebackType
 
-from ...errors import UserError
-from ..limits import FULL
-from .clean_process import environment, remove
-from .libc import CannotIsolate
-from .walls import strongest
+from ....errors import UserError
+from ...limits import FULL
+from ..wall.clean_process import environment, remove
+from ..wall.libc import CannotIsolate
+from ..wall.walls import strongest
 
+_PROGRAM = "autograder.grading.sandbox.server"  # importing it here would import torch
 LARGEST_REPLY = 4096  # bytes of one message from the fork server
 NEEDS_LINUX = (
     "grading runs students' code in Linux namespaces, and this is not Linux: grade in a Docker container or on a Linux "
@@ -47,7 +48,7 @@ class ForkServerProcess:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __package__, str(theirs.fileno()), self.wall],
+                [sys.executable, "-P", "-m", _PROGRAM, str(theirs.fileno()), self.wall],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 cwd="/",

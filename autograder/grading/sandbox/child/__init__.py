@@ -1,0 +1,1 @@
+"""The side of student code: cells, probes, and detection of tampering."""

@@ -1,0 +1,1 @@
+"""Handles of the fork server and its children, for the grader."""

@@ -1,0 +1,1 @@
+"""The fork server's process, which is forked for each submission."""

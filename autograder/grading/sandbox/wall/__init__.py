@@ -1,0 +1,1 @@
+"""The kernel's walls around students' code: namespaces, or Landlock with seccomp."""

@@ -1,0 +1,1 @@
+"""Messages between the two sides of the wall."""
