@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .exercise import Exercise
-from .observe import Run, code_digest, decode_run, encode_run, observe
+from .observe import code_digest, observe
+from .run import Run, decode_run, encode_run
 from .values import decode
 
 _SHORT = 24  # characters of JSON that a reference would not shorten

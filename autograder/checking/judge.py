@@ -8,10 +8,11 @@ from typing import Any
 
 from ..language import Note
 from ..messages.cards import MESSAGES
+from .comparison import Difference, compare
 from .exercise import PUBLIC_SEED, Aspect, Exercise
 from .expected import Expected
-from .observe import Run
-from .values import AtMost, Difference, canonical, compare, describe
+from .run import Run
+from .values import AtMost, canonical, describe
 from .verdict import AspectResult, AspectState, Finding, Verdict, VerdictState
 
 # The stub raises this. torch also raises NotImplementedError if a device lacks an operation, but with a message.

@@ -12,53 +12,25 @@ import linecache
 import signal
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import Any
 
 import torch
 
 from ..language import Note
-from . import timeout_causes as overlong
 from .allocations import ProfilerInterfered
-from .containment import SHOWN, TimeIsUp, as_in_a_fresh_process, limited, undisturbed
+from .containment import timeout_causes as overlong
+from .containment.surroundings import SHOWN, undisturbed
+from .containment.switches import as_in_a_fresh_process
+from .containment.time_limit import TimeIsUp, limited
+from .edits import copy_tensors, find_edited
 from .exercise import Case, Exercise
+from .run import Raised, Run
 from .tensor_overrides import find_replaced
-from .values import canonical, decode, encode
-
-
-@dataclass(frozen=True)
-class Raised:
-    """An exception that ended a run, as data for a card.
-
-    `whose` is "answer" if the learner's code caused the exception, and "ours" if the exercise did. `id` and
-    `parameters` make the card's sentence. `line` and `code` are the learner's line that failed.
-    """
-
-    whose: str
-    id: str
-    parameters: dict[str, object]
-    line: int | None = None
-    code: str = ""
-
-
-@dataclass(frozen=True)
-class Run:
-    """The observation of one case.
-
-    `values` is a dict from the name of each aspect or evidence to its value. If an exception ended the run, it is in
-    `raised`. `called` and `inputs` are the call and its inputs as text. `edited` names the inputs that the answer
-    changed in place.
-    """
-
-    values: dict[str, Any]
-    raised: Raised | None = None
-    called: str = ""
-    inputs: str = ""
-    notes: tuple[Note, ...] = ()
-    edited: tuple[str, ...] = ()  # names of the inputs with changed contents
+from .values import canonical
 
 
 class AnswerRaised(Exception):
@@ -107,7 +79,7 @@ def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: lis
     """
     runs: list[Run] = []
     cases = exercise.draw(seed)
-    for case, before in zip(cases, [_tensors_of(case) for case in cases]):
+    for case, before in zip(cases, [copy_tensors(case) for case in cases]):
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
         runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, before, unusual))
     return runs
@@ -138,7 +110,7 @@ def _observe_case(
                 raise  # the user pressed Ctrl+C
             raised = _explain(error, answer, exercise)
             held = overlong.resident() - held
-        edited = tuple(_edited(case, before))
+        edited = tuple(find_edited(case, before))
     if raised and raised.id == "raised.arguments":
         call = ""  # it shows as many arguments as the answer takes
     if raised and raised.id == "raised.time":  # a setting may still be changed because the probe was interrupted
@@ -292,70 +264,3 @@ def functions_of(answer: object) -> list[FunctionType]:
     members = vars(answer).values() if isinstance(answer, type) else [answer]
     unwrapped = [getattr(member, "__func__", member) for member in members]
     return [function for function in unwrapped if isinstance(function, FunctionType)]
-
-
-def _tensors_of(case: Case) -> dict[str, list[torch.Tensor]]:
-    """Return a dict from the name of each input to copies of its tensors.
-
-    Modules and optimizers are not looked at, because an answer may change them.
-    """
-    return {
-        name: [tensor.detach().clone().requires_grad_(tensor.requires_grad) for tensor in _tensors(value)]
-        for name, value in vars(case).items()
-    }
-
-
-def _edited(case: Case, before: dict[str, list[torch.Tensor]]) -> Iterator[str]:
-    """Yield the names of the inputs whose tensors the answer changed.
-
-    `before` is what `_tensors_of` returned before the answer ran.
-    """
-    for name, copies in before.items():
-        tensors = list(_tensors(getattr(case, name, None)))
-        if len(copies) != len(tensors) or not all(map(_same, copies, tensors)):
-            yield name
-
-
-def _same(old: torch.Tensor, new: torch.Tensor) -> bool:
-    """Return whether two tensors have the same `requires_grad`, shape, device and numbers."""
-    if (old.requires_grad, old.shape, old.device) != (new.requires_grad, new.shape, new.device):
-        return False
-    return old.is_meta or torch.equal(old.detach().nan_to_num(), new.detach().nan_to_num())
-
-
-def _tensors(value: object) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-
-
-# -------------------------------------------------------------------------------------------------- runs as JSON data
-
-
-def encode_run(run: Run) -> dict[str, Any]:
-    """Return a run as JSON data: values and edited inputs, or the exception.
-
-    Left out are parts that only a card shows.
-    """
-    if run.raised:
-        raised = {"whose": run.raised.whose, "id": run.raised.id, "parameters": run.raised.parameters}
-        return {"raised": raised}
-    values = {name: encode(value) for name, value in run.values.items()}
-    return {"values": values, "edited": list(run.edited)}
-
-
-def decode_run(data: dict[str, Any], pool: Sequence[Any] = ()) -> Run:
-    """Return the run that `encode_run` encoded.
-
-    `pool` holds decoded values to which the run may refer.
-    Raises ValueError if the data is no encoded run.
-    """
-    match data:
-        case {"raised": {"whose": str(whose), "id": str(id), "parameters": dict(parameters)}}:
-            return Run({}, Raised(whose, id, parameters))
-        case {"values": dict(values), "edited": list(edited)}:
-            found = {str(name): decode(value, pool) for name, value in values.items()}
-            return Run(found, edited=tuple(map(str, edited)))
-    raise ValueError(f"not an encoded run: {str(data)[:80]}")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import exercises
-from ..checking.containment import has_timer
+from ..checking.containment.time_limit import has_timer
 from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe

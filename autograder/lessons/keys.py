@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..checking.comparison import compare
 from ..checking.exercise import Exercise
 from ..checking.expected import Expected
-from ..checking.observe import Run
-from ..checking.values import AtMost, compare
+from ..checking.run import Run
+from ..checking.values import AtMost
 from ..exercises.key import Key
 from .mistakes import mistakes_of
 

@@ -73,7 +73,8 @@ def test_the_gate_is_green_with_torch_alone(tmp_path, pytestconfig):
 CORE = [
     "checking.exercise",
     "checking.values",
-    "checking.containment",
+    "checking.comparison",
+    "checking.containment.surroundings",
     "checking.observe",
     "checking.judge",
     "checking.verdict",

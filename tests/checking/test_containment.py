@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from autograder.checking.containment import as_in_a_fresh_process, putting_back
+from autograder.checking.containment.switches import as_in_a_fresh_process, putting_back
 from autograder.learner import commands as notebook
 from autograder.messages.cards import message
 from support.check import NAME, check, right

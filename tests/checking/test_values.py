@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from autograder.checking.values import AtMost, Other, canonical, compare, decode, describe, encode
+from autograder.checking.comparison import compare
+from autograder.checking.values import AtMost, Other, canonical, decode, describe, encode
 
 
 class Lying(torch.Tensor):

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.comparison import compare
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
-from autograder.checking.values import AtMost, canonical, compare, number
+from autograder.checking.values import AtMost, canonical, number
 from autograder.language import Text
 
 from .common import FLOAT64

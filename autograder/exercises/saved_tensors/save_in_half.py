@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.comparison import compare
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost, canonical, compare
+from autograder.checking.values import AtMost, canonical
 from autograder.language import Text
 from autograder.measure import CountedCalls
 

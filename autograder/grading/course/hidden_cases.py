@@ -114,7 +114,7 @@ def modules_behind(known: Iterable[Exercise]) -> set[Path]:
     These are the modules, mistakes and programs of the exercises `known`, and the checking code.
     """
     modules = (file for path in {path_of(each) for each in known} for file in path.rglob("*.py"))
-    return {*modules, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
+    return {*modules, *_PACKAGE.glob("checking/**/*.py"), *_PACKAGE.glob("*.py")}
 
 
 def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:

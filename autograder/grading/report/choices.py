@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import torch
 
-from ...checking.observe import Run
+from ...checking.run import Run
 from ...checking.values import AtMost
 from ...language import Text
 from ...messages.report import WORDS

@@ -11,7 +11,8 @@ from fractions import Fraction
 
 from ...checking.exercise import PUBLIC_SEED, Exercise
 from ...checking.expected import Expected
-from ...checking.observe import Run, observe
+from ...checking.observe import observe
+from ...checking.run import Run
 from ...exercises import key_of, misconceptions_of
 from ...language import LANGUAGES, Text
 from ...lessons.mistakes import mistakes_of

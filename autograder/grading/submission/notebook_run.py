@@ -9,8 +9,8 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
-from ...checking import timeout_causes as overlong
-from ...checking.containment import TimeIsUp
+from ...checking.containment import timeout_causes as overlong
+from ...checking.containment.time_limit import TimeIsUp
 from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict, VerdictState

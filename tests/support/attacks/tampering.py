@@ -23,8 +23,8 @@ math.isclose = lambda *args, **kwargs: True
     Attack(
         "judge and comparison of the grader's package replaced",
         """
-import autograder.checking.judge, autograder.checking.values
-autograder.checking.values.compare = autograder.checking.judge.compare = lambda *args, **kwargs: None
+import autograder.checking.comparison, autograder.checking.judge
+autograder.checking.comparison.compare = autograder.checking.judge.compare = lambda *args, **kwargs: None
 autograder.checking.judge.judge = autograder.grading.submission.notebook_run = None
 """,
         flagged="autograder.checking.judge.compare",

@@ -11,7 +11,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from ....checking.deadline import Deadline, waited
+from ....checking.containment.deadline import Deadline, waited
 from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from .disk_use import exceeds

@@ -20,7 +20,7 @@ import torch
 from matplotlib_inline.backend_inline import configure_inline_support
 
 from ....checking.allocations import live_bytes
-from ....checking.containment import undisturbed
+from ....checking.containment.surroundings import undisturbed
 from ....checking.exercise import Exercise
 from ....checking.observe import observe
 from ....exercises.module_texts import importable

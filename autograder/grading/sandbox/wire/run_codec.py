@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....checking.observe import Raised, Run, decode_run, encode_run
+from ....checking.run import Raised, Run, decode_run, encode_run
 from ....language import LANGUAGES, Note
 from ....messages.cards import MESSAGES
 

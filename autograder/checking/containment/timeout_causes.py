@@ -5,7 +5,7 @@ from __future__ import annotations
 from mmap import PAGESIZE
 from pathlib import Path
 
-from ..language import Note
+from ...language import Note
 
 IDS = ("raised.time", "raised.flood", "raised.memory")
 _FLOOD, _HOG = 1_000_000, 1 << 30  # printed characters and taken bytes from which the card names them as the cause

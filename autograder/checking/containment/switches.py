@@ -1,19 +1,13 @@
-"""Containment of an answer's side effects: output, warnings, torch's settings, randomness, time."""
+"""Switches of torch, set to their defaults around a check."""
 
 from __future__ import annotations
 
-import io
-import os
 import re
-import signal
 import sys
-import tempfile
 import threading
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
-from types import FrameType
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -29,9 +23,8 @@ from torch._C._autograd import _pop_saved_tensors_default_hooks as _pop_saved_te
 from torch._C._autograd import _top_saved_tensors_default_hooks as _top_saved_tensors_hooks
 from torch.autograd import forward_ad
 
-from ..language import Note
-from .allocations import stop_profiler, without_profiler
-from .deadline import Deadline
+from ...language import Note
+from ..allocations import stop_profiler, without_profiler
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,7 @@ _SWITCHES = {
         (True,) * len(_KERNELS),
     ),
 }
+
 # Modules of torch that keep hooks for all modules, or for all optimizers, with the note on hooks that were left there.
 _GLOBAL_HOOKS = {
     name: (place, note)
@@ -185,152 +179,3 @@ def _said(value: object) -> str:
     True and False become ids of sentences because a card shows "on" and "off" in the learner's language.
     """
     return {True: "switch.on", False: "switch.off"}[value] if isinstance(value, bool) else str(value)
-
-
-_AGAIN = 0.1  # seconds until code that catches BaseException in its loop gets the next TimeIsUp
-SHOWN = 300  # characters of a print, a warning or an error that reach a card
-
-
-class TimeIsUp(BaseException):
-    """The exception raised in an answer whose time is up.
-
-    The base class is BaseException: an answer's `except Exception` does not catch it.
-    """
-
-
-@contextmanager
-def undisturbed(notes: list[Note]) -> Iterator[None]:
-    """Contain what an answer in the `with` block does to output, warnings, random state and torch's settings.
-
-    Appends a note to `notes` for printed text, for each warning, and for each setting that the `with` block changed.
-    File descriptor 2 is captured, too, because torch's C++ code writes warnings there. nbgrader gives 0 points to a
-    graded cell with output on stderr.
-    """
-    printed = _Bounded()
-    with (
-        torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []),
-        warnings.catch_warnings(record=True) as warned,
-        _captured_descriptor(2) as descriptor,
-        _one_thread(),
-        redirect_stdout(printed),
-        redirect_stderr(complained := _Bounded()),
-        putting_back(notes),
-    ):
-        _as_a_learner_sees_them()
-        _seed()  # an answer that draws random numbers gets the same ones wherever it is checked
-        yield
-    for text in dict.fromkeys(" ".join(str(w.message).split())[:SHOWN] for w in warned):
-        notes.append(Note("note.warning", {"text": text}))
-    stderr = (complained.text() + descriptor.text()).strip()
-    if stderr:
-        notes.append(Note("note.stderr", {"text": stderr[:SHOWN]}))
-    if printed.count:
-        notes.append(Note("note.printed", {"count": printed.count, "text": printed.text()[:SHOWN]}))
-
-
-def _as_a_learner_sees_them() -> None:
-    """Show every warning except developer warnings from libraries.
-
-    A DeprecationWarning that the learner's own code causes is shown, as in Python itself.
-    """
-    warnings.simplefilter("always")
-    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
-        warnings.simplefilter("ignore", category)  # torch issues one itself at the first forward-mode derivative
-    warnings.filterwarnings("always", category=DeprecationWarning, module="__main__")
-
-
-def _seed() -> None:
-    """Seed torch's default generators, CPU and CUDA, with 0.
-
-    Avoids `torch.manual_seed(0)`: without CUDA that call spends most of a short check on storing the seed for a later
-    start of CUDA.
-    """
-    torch.default_generator.manual_seed(0)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(0)
-
-
-@dataclass
-class _Bounded(io.TextIOBase):
-    """A text stream that keeps only the beginning of the written text.
-
-    The first `SHOWN` characters are kept, and all are counted. Printing 10 MB therefore costs no memory.
-    """
-
-    count: int = 0
-    kept: list[str] = field(default_factory=list)
-
-    def write(self, text: str) -> int:
-        if self.count < SHOWN:
-            self.kept.append(text[:SHOWN])
-        self.count += len(text)
-        return len(text)
-
-    def text(self) -> str:
-        return "".join(self.kept)[:SHOWN]
-
-
-@contextmanager
-def _captured_descriptor(number: int) -> Iterator[_Bounded]:
-    """Capture all output to file descriptor `number` in the `with` block, and yield a `_Bounded` with the output.
-
-    Redirecting `sys.stderr` would miss the output of C code. The `_Bounded` is filled when the `with` block ends.
-    """
-    captured = _Bounded()
-    with tempfile.TemporaryFile() as file:
-        saved = os.dup(number)
-        os.dup2(file.fileno(), number)
-        try:
-            yield captured
-        finally:
-            os.dup2(saved, number)
-            os.close(saved)
-            file.seek(0)
-            captured.write(file.read(4 * SHOWN).decode(errors="replace"))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Run torch on one thread inside the `with` block.
-
-    Sums are then the same on every machine, and operations on small tensors do not wait for a busy core.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def has_timer() -> bool:
-    """Return whether this system has the timer that `limited` needs. Windows has none."""
-    return hasattr(signal, "setitimer")
-
-
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp inside the `with` block after `seconds`.
-
-    Time in which the process waited for a processor does not count. There is no limit without the timer, nor outside
-    the main thread.
-    """
-    if not has_timer() or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    deadline = Deadline(seconds, os.getpid())
-
-    def ring(number: int, frame: FrameType | None) -> None:
-        left = deadline.left()
-        if left <= 0:
-            raise TimeIsUp
-        signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)
-
-    previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)

@@ -1,0 +1,1 @@
+"""Containment of an answer's side effects: settings of torch, output, randomness, time."""
