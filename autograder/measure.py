@@ -311,8 +311,7 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
 def tensors(tree: object) -> list[torch.Tensor]:
     """Return the tensors in the arguments or results of an operation.
 
-    `tree` is a tensor, or nested tuples, lists and dicts of tensors. torch's general pytree functions would be slower,
-    and this function runs for every operation.
+    `tree` is a tensor, or nested tuples, lists and dicts of tensors.
     """
     if isinstance(tree, torch.Tensor):
         return [tree]

@@ -9,16 +9,25 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .. import exercises
-from ..checking.exercise import Exercise
 from ..errors import UserError
 from ..exercises.key import Theme
 from ..language import Text
+from .old_lesson import (
+    Place,
+    Registered,
+    Statements,
+    annotations_of,
+    first_line,
+    load,
+    names_bound,
+    names_loaded,
+    registers,
+)
 from .untyped import without_types
 
 _WIDTH = 118
@@ -73,117 +82,20 @@ def convert_lesson(package: Path) -> dict[Path, str | None]:
 
     None stands for a file to delete.
     """
-    registered = _load(package)
-    lesson = _Lesson({name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(package).items()})
+    registered = load(package)
+    lesson = Statements(
+        {name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(package).items()}
+    )
     return {package / name: text for name, text in _Writer(lesson, registered).files().items()}
-
-
-@dataclass
-class _Registered:
-    """The mistakes of one exercise by name.
-
-    A mistake is a program or wrong entries, and its sentences.
-    """
-
-    asks: str
-    asks_for: str
-    mistakes: dict[str, tuple[Any, Text]] = field(default_factory=dict)
-
-
-def _load(package: Path) -> dict[str, _Registered]:
-    """Import a lesson's modules, and return what they register, by the name of the exercise."""
-    found: dict[str, _Registered] = {}
-
-    @dataclass(frozen=True)
-    class Said:
-        says: Text
-
-    def add(exercise: Any, name: str, program: Any, says: Text) -> None:
-        found.setdefault(exercise.name, _Registered(exercise.asks, exercise.asks_for)).mistakes[name] = program, says
-        vars(exercise).setdefault("mistakes", {})[name] = Said(says)
-
-    def mistake(self: Any, en: str, ru: str) -> Callable[[Any], Any]:
-        def register(program: Any) -> Any:
-            add(self, program.__name__, program, Text(en, ru))
-            return program
-
-        return register
-
-    def wrong(self: Any, name: str, entries: Any, en: str, ru: str) -> None:
-        add(self, name, entries, Text(en, ru))
-
-    Exercise.mistake, Exercise.wrong = mistake, wrong  # type: ignore[attr-defined]
-    try:
-        exercises.modules_in(package)
-    finally:
-        del Exercise.mistake, Exercise.wrong  # type: ignore[attr-defined]
-    return found
-
-
-Place = tuple[str, int]  # a statement: the name of its module, and its index there
-
-
-class _Lesson:
-    """The modules of a lesson, as statements that use one another."""
-
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.lines = {name: text.split("\n") for name, text in texts.items()}
-        self.bodies = {name: ast.parse(text).body for name, text in texts.items()}
-        self.bound = {
-            (name, each): (name, index)
-            for name, body in self.bodies.items()
-            for index, node in enumerate(body)
-            for each in _names_bound(node)
-        }
-
-    def node(self, place: Place) -> ast.stmt:
-        return self.bodies[place[0]][place[1]]
-
-    def find(self, module: str, name: str) -> Place | None:
-        """Return the statement that defines `name` as seen in `module`, or None for a name of another package."""
-        place = self.bound.get((module, name))
-        if place and isinstance(node := self.node(place), ast.ImportFrom) and node.level:
-            (original,) = (each.name for each in node.names if (each.asname or each.name) == name)
-            return self.find(node.module or "", original)
-        return place
-
-    def names(self, place: Place, typed: bool = False) -> set[str]:
-        """Return the names that a statement loads, outside registrations.
-
-        Annotations count if `typed` is True.
-        """
-        node = self.node(place)
-        if typed or not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AnnAssign):
-            return {*_names_loaded(_without_registration(node))}
-        return {*_names_loaded(ast.parse(without_types(self.source(place))))}
-
-    def used(self, place: Place, typed: bool = False) -> set[Place]:
-        """Return the statements that define the names which a statement loads."""
-        found = {self.find(place[0], name) for name in self.names(place, typed)} - {place, None}
-        return {each for each in found if each}
-
-    def reached(self, start: Iterable[Place], typed: bool = False) -> set[Place]:
-        found, waiting = set(start), list(start)
-        while waiting:
-            new = self.used(waiting.pop(), typed) - found
-            found |= new
-            waiting += new
-        return found
-
-    def source(self, place: Place) -> str:
-        """Return the text of a statement without the decorator that registers it as a mistake."""
-        node = self.node(place)
-        first = node.lineno if _registers(node) else _first_line(node)
-        return "\n".join(self.lines[place[0]][first - 1 : node.end_lineno])
 
 
 class _Writer:
     """The new files of a lesson."""
 
-    def __init__(self, lesson: _Lesson, registered: dict[str, _Registered]) -> None:
+    def __init__(self, lesson: Statements, registered: dict[str, Registered]) -> None:
         self._lesson, self._registered = lesson, registered
         places = [(name, index) for name, body in lesson.bodies.items() for index in range(len(body))]
-        self._registrations = {place for place in places if _registers(lesson.node(place))}
+        self._registrations = {place for place in places if registers(lesson.node(place))}
         self._programs = {
             exercise: {name: self._place_of(exercise, name, program) for name, (program, _) in each.mistakes.items()}
             for exercise, each in registered.items()
@@ -196,7 +108,7 @@ class _Writer:
         kept = lesson.reached(roots, typed=True)
         for_mistakes = {place for helpers in self._helpers.values() for place in helpers}
         for_mistakes |= {place for programs in self._programs.values() for place in programs.values()}
-        said = {lesson.find(p[0], name) for p in self._registrations for name in _names_loaded(lesson.node(p))}
+        said = {lesson.find(p[0], name) for p in self._registrations for name in names_loaded(lesson.node(p))}
         for_mistakes |= {place for place in said if place}  # sentences
         for_mistakes = lesson.reached(for_mistakes, typed=True)  # and types
         self._kept = kept | {place for place in places if place not in for_mistakes | self._registrations}
@@ -246,12 +158,12 @@ class _Writer:
         gone = {(name, index) for index in range(len(body))} - self._kept
         if all(_is_import(self._lesson.node(place)) for place in gone):
             return "\n".join(lines)
-        loaded = {each for i, node in enumerate(body) if (name, i) not in gone for each in _names_loaded(node)}
-        loaded |= {word for node in body for word in re.findall(r"\w+", _annotations(node))}
+        loaded = {each for i, node in enumerate(body) if (name, i) not in gone for each in names_loaded(node)}
+        loaded |= {word for node in body for word in re.findall(r"\w+", annotations_of(node))}
         for index, node in reversed([*enumerate(body)]):
-            first, last = _first_line(node) - 1, node.end_lineno or node.lineno
+            first, last = first_line(node) - 1, node.end_lineno or node.lineno
             if isinstance(node, ast.Import | ast.ImportFrom):
-                left = [name for name in _names_bound(node) if name in loaded or _is_future(node)]
+                left = [name for name in names_bound(node) if name in loaded or _is_future(node)]
                 if len(left) != len(node.names):
                     lines[first:last] = [_import_of(node, *left)] if left else []
             elif (name, index) in gone:
@@ -278,7 +190,7 @@ class _Writer:
             cells.append(f"{head}\n{self._answer(registered, programs[name])}")
         return "\n\n".join(cell.strip("\n") for cell in cells) + "\n"
 
-    def _answer(self, registered: _Registered, place: Place) -> str:
+    def _answer(self, registered: Registered, place: Place) -> str:
         """Return the code of a mistake as an answer: it defines the name that the exercise asks for."""
         node, asks = self._lesson.node(place), registered.asks
         if registered.asks_for != "dict":
@@ -326,7 +238,7 @@ def _comment(sentence: str) -> str:
     return "\n".join(f"{'#     ' if number else '# '}{line}" for number, line in enumerate(lines))
 
 
-def _after_what_they_use(lesson: _Lesson, places: list[Place]) -> list[Place]:
+def _after_what_they_use(lesson: Statements, places: list[Place]) -> list[Place]:
     """Return statements in an order in which each follows what it uses, else in the given order."""
     done: dict[Place, None] = {}
 
@@ -342,51 +254,6 @@ def _after_what_they_use(lesson: _Lesson, places: list[Place]) -> list[Place]:
     return [*done]
 
 
-def _names_bound(node: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement defines, imports or assigns."""
-    match node:
-        case ast.FunctionDef() | ast.ClassDef():
-            return [node.name]
-        case ast.Assign():
-            names = [each for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)]
-            return [each.id for each in names if isinstance(each.ctx, ast.Store)]
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            return [name]
-        case ast.Import() | ast.ImportFrom():
-            return [(each.asname or each.name).partition(".")[0] for each in node.names]
-    return []
-
-
-def _names_loaded(node: ast.AST) -> Iterator[str]:
-    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
-
-
-def _annotations(node: ast.stmt) -> str:
-    """Return the strings in a statement, which may be annotations."""
-    found = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
-    return " ".join(each for each in found if re.fullmatch(r"[\w\[\], .|]{1,60}", each))
-
-
-def _registers(node: ast.stmt) -> bool:
-    """Return whether a statement registers a mistake: by a decorator, a call, or a loop of calls."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return any(_is_call_of(each, "mistake") for each in node.decorator_list)
-    if isinstance(node, ast.Expr | ast.For):
-        return any(_is_call_of(each, "mistake", "wrong") for each in ast.walk(node))
-    return False
-
-
-def _is_call_of(node: ast.AST, *methods: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods
-
-
-def _without_registration(node: ast.stmt) -> ast.AST:
-    """Return a statement without decorators if it is a mistake's program."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef) and _registers(node):
-        return ast.Module([each for each in ast.iter_child_nodes(node) if each not in node.decorator_list], [])  # type: ignore[misc]
-    return node.value.args[1] if isinstance(node, ast.Expr) and _is_call_of(node.value, "wrong") else node  # type: ignore[attr-defined]
-
-
 def _is_helper(node: ast.stmt) -> bool:
     """Return whether a statement only defines names that others may use.
 
@@ -398,7 +265,7 @@ def _is_helper(node: ast.stmt) -> bool:
         return not (names & {"cases"} or called & {"exercise"})
     if isinstance(node, ast.Assign | ast.AnnAssign):
         made = any(isinstance(each, ast.Name) and each.id == "exercise" for each in ast.walk(node))
-        return not made and _names_bound(node) != ["EXERCISES"]
+        return not made and names_bound(node) != ["EXERCISES"]
     return _is_import(node)
 
 
@@ -412,12 +279,7 @@ def _is_future(node: ast.stmt) -> bool:
 
 def _import_of(node: ast.Import | ast.ImportFrom, *names: str) -> str:
     """Return an import statement for some of the names that a statement imports."""
-    left = [each for each, name in zip(node.names, _names_bound(node)) if name in names]
+    left = [each for each, name in zip(node.names, names_bound(node)) if name in names]
     return ast.unparse(
         ast.Import(left) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, left, node.level)
     )
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
-    return min([node.lineno, *(each.lineno for each in decorators)])

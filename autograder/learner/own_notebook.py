@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .working_copy import is_notebook
+from .notebook_file import is_notebook
 
 _COLAB_SECONDS = 10
 

@@ -14,9 +14,9 @@ from ..history import Standing, begun_tables, filled_entries, standings
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
+from .notebook_file import read_notebook
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
-from .working_copy import read_notebook
 
 
 def progress_table() -> Table | Reply:

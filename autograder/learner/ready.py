@@ -25,10 +25,10 @@ from ..language import Text
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
+from .notebook_file import Unreadable, read_notebook, restore_metadata, untouched
 from .own_notebook import colab_notebook, own_path
 from .points import LessonNotebook, describe_assignment, describe_due_date, describe_state, nbgrader_of
 from .replies import Reply, Table
-from .working_copy import Unreadable, read_notebook, restore_metadata, untouched
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell
 

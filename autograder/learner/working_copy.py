@@ -17,19 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..grade_ids import CellKind, GradeId, find_lost
+from ..grade_ids import GradeId
 from ..language import LANGUAGES, Text
 from ..lessons.source import NOTEBOOKS, digest
 from ..messages.cards import message
+from .notebook_file import Unreadable, answer_cells, read_notebook, restore_metadata, source_of, untouched
 
-ANSWERS = (CellKind.ANSWER, CellKind.WRITTEN)
 LAB_STATE = ".autograder.json"
 
 State = dict[str, Any]
-
-
-class Unreadable(Exception):
-    """An error for a file that is not a notebook."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +100,13 @@ def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Te
     if own is None or newer or changed:
         kept = _keep(own) if own else None
         write_atomically(target, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
-        yield from _report(built.stem, own, other, newer, chosen, set(_answer_cells(notebook)), kept)
+        yield from _report(built.stem, own, other, newer, chosen, set(answer_cells(notebook)), kept)
     since = {grade_id: answer.changed for grade_id, (answer, _) in chosen.items()}
     state[_key(target)] = {
         "lesson": version,
         "answers": {
-            grade_id: [digest(_source(cell), 16), since.get(grade_id, 0)]
-            for grade_id, cell in _answer_cells(notebook).items()
+            grade_id: [digest(source_of(cell), 16), since.get(grade_id, 0)]
+            for grade_id, cell in answer_cells(notebook).items()
         },
     }
 
@@ -153,55 +149,6 @@ def _report(
         yield message("lab.kept", name=name, path=kept)
 
 
-# -------------------------------------------------------------------------------------------------- notebooks as JSON
-
-
-def read_notebook(path: Path) -> dict[str, Any]:
-    """Return a notebook file as JSON data.
-
-    Raises Unreadable if the file is no notebook.
-    """
-    try:
-        notebook = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise Unreadable(f"{type(error).__name__}: {error}") from error
-    if not is_notebook(notebook):
-        raise Unreadable("no list of cells")
-    return dict(notebook)
-
-
-def is_notebook(notebook: object) -> bool:
-    """Return whether JSON data is a notebook, with a list of cells that have source and metadata."""
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    return isinstance(cells, list) and all(_is_cell(cell) for cell in cells)
-
-
-def _is_cell(cell: object) -> bool:
-    if not isinstance(cell, dict) or not isinstance(cell.get("metadata"), dict):
-        return False
-    source = cell.get("source")
-    return isinstance(source, str) or (isinstance(source, list) and all(isinstance(line, str) for line in source))
-
-
-def _source(cell: dict[str, Any]) -> str:
-    return "".join(cell["source"])
-
-
-def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a dict from grade id to answer cell.
-
-    Of two cells with the same grade id the last is taken, as nbgrader does.
-    """
-    return {name: cell for cell in notebook["cells"] if (name := _grade_id(cell)).kind in ANSWERS}
-
-
-def _grade_id(cell: dict[str, Any]) -> GradeId:
-    """Return the grade id of a cell, or an empty text if there is none."""
-    ours = cell["metadata"].get("nbgrader")
-    grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
-    return GradeId(grade_id if isinstance(grade_id, str) else "")
-
-
 def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
     """Return the working copy at `path`, or None if there is no file.
 
@@ -210,51 +157,16 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
     """
     if not path.exists():
         return None
-    notebook, stubs = read_notebook(path), _answer_cells(fresh)
+    notebook, stubs = read_notebook(path), answer_cells(fresh)
     restore_metadata(notebook, fresh)
     answers = {}
-    for grade_id, cell in _answer_cells(notebook).items():
-        source = _source(cell)
+    for grade_id, cell in answer_cells(notebook).items():
+        source = source_of(cell)
         known, since = remembered.get("answers", {}).get(grade_id, ("", 0))
         changed = since if known == digest(source, 16) else path.stat().st_mtime_ns
-        stub = _source(stubs[grade_id]) if grade_id in stubs else None
+        stub = source_of(stubs[grade_id]) if grade_id in stubs else None
         answers[grade_id] = Answer(source, changed, bool(source.strip()) and source != stub and not untouched(cell))
     return Copy(path, path.read_bytes(), notebook, answers)
-
-
-def restore_metadata(notebook: dict[str, Any], fresh: dict[str, Any]) -> None:
-    """Give back nbgrader's metadata to cells of `notebook` that have lost it. `fresh` is the built notebook."""
-    released = {name: cell for cell in fresh["cells"] if (name := _grade_id(cell))}
-    cells = [(_grade_id(cell), _source(cell)) for cell in notebook["cells"]]
-    sources: dict[str, str] = {name: _source(cell) for name, cell in released.items()}
-    for position, lost in find_lost(cells, sources).items():
-        notebook["cells"][position]["metadata"]["nbgrader"] = dict(released[GradeId(lost)]["metadata"]["nbgrader"])
-
-
-def untouched(cell: dict[str, Any]) -> bool:
-    """Return whether nbgrader's checksum shows that a cell is unchanged since its release.
-
-    A comparison with the lesson's present stub would not suffice, because the stub may have changed since the release.
-    """
-    try:
-        return bool(checksum(cell) == cell["metadata"]["nbgrader"].get("checksum"))
-    except (KeyError, AttributeError, TypeError, ValueError):
-        return False  # its metadata was edited by hand
-
-
-def checksum(cell: dict[str, Any]) -> str:
-    """Return the checksum that nbgrader writes into a cell when it releases a notebook.
-
-    Computed as in `nbgrader.utils.compute_checksum`, because learners need not have nbgrader.
-    Raises KeyError, AttributeError, TypeError or ValueError if the cell's metadata was edited by hand.
-    """
-    about = cell["metadata"]["nbgrader"]
-    grade, solution = about.get("grade", False), about.get("solution", False)
-    locked = not solution and (bool(grade) or about.get("locked", False))
-    parts = [_source(cell), cell["cell_type"], str(grade), str(solution), str(locked), about["grade_id"]]
-    if grade:
-        parts.append(str(float(about["points"])))
-    return hashlib.md5("".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
 def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
@@ -263,8 +175,8 @@ def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
     `answers` is a dict from grade id to source code. Returns whether any cell changed. If a cell changed, the outputs
     of all cells are cleared, because they may not match the answers.
     """
-    cells = _answer_cells(notebook)
-    different = [g for g, source in answers.items() if g in cells and _source(cells[g]) != source]
+    cells = answer_cells(notebook)
+    different = [g for g, source in answers.items() if g in cells and source_of(cells[g]) != source]
     for grade_id in different:
         cells[grade_id]["source"] = answers[grade_id]
     if different:
@@ -272,9 +184,6 @@ def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
             if cell.get("cell_type") == "code":
                 cell["outputs"], cell["execution_count"] = [], None
     return bool(different)
-
-
-# --------------------------------------------------------------------------------------------------------- files
 
 
 def _keep(copied: Copy) -> Path:
