@@ -101,7 +101,6 @@ NAMES: dict[str, Text] = {
     "one sample": Text("one sample", "один пример"),
     "under vmap": Text("under `vmap`", "внутри `vmap`"),
     "views_at_edit > 0": Text("there are views when the edit is made", "в момент изменения есть представления"),
-    "`.grad` unchanged": Text("`.grad` unchanged", "`.grad` не изменён"),
     "later backward": Text("gradient after a later `backward()`", "градиент после следующего `backward()`"),
     "read without the lock": Text("`.grad` was read without the lock", "`.grad` прочитан без блокировки"),
     "written without the lock": Text("`.grad` was written without the lock", "`.grad` записан без блокировки"),
@@ -137,7 +136,6 @@ NAMES: dict[str, Text] = {
         "`.grad` of the model's parameters stays the same", "`.grad` параметров модели не меняется"
     ),
     "is SGD": Text("an SGD optimizer", "оптимизатор — SGD"),
-    "noise": Text("the noise", "шум"),
     "standard normal": Text("the noise is standard normal", "шум стандартный нормальный"),
     "entries differ": Text("the entries have different noise", "у элементов разный шум"),
     "calls differ": Text("two calls give different noise", "два вызова дают разный шум"),

@@ -14,7 +14,7 @@ from autograder.checking.expected import expect
 from autograder.checking.judge import judge
 from autograder.checking.observe import observe
 from autograder.checking.values import AtMost
-from autograder.messages.measured import measured_name
+from autograder.messages.measured import NAMES, measured_name
 from support.check import check
 from support.exercises import mistakes_in, program, public_key
 
@@ -113,6 +113,16 @@ def test_every_measurement_is_code_or_has_a_name_in_both_languages(lesson, name)
                 assert aspect.measured is not None
             for key in value if isinstance(value, dict) else ():
                 assert measured_name(key) or is_code(key), (aspect.name, key)
+
+
+def test_every_name_of_a_measurement_is_used():
+    runs = [run for lesson, name in COURSE for shown in _shown(public_key(name, lesson)) for run in shown]
+    used = {key for run in runs for value in run.values.values() if isinstance(value, dict) for key in value}
+    assert NAMES.keys() - used == set()
+
+
+def _shown(known):
+    return [known.solution, *known.mistakes.values()]
 
 
 def is_code(key: str) -> bool:

@@ -112,7 +112,7 @@ def _sample(function: Any, case: Case) -> object:
         "derivative by mu": by_mu,
         "derivative by log_std": by_log_std / (z - mu).detach() if by_log_std is not None and spread else None,
         "differs from mu": spread,
-        "noise": _noise(function),
+        **_noise(function),
     }
 
 
