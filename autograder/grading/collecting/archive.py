@@ -24,6 +24,9 @@ from ..files.notebook_file import LARGEST_NOTEBOOK
 
 _MOST_FILES = 100_000
 _HIGHEST_RATIO, _ALWAYS_FINE = 200, 256 << 20  # unpacked to packed bytes, for archives of more than 256 MB unpacked
+_MOST_INSIDE = 5_000  # files of an archive in an archive, which a student has made
+_HIGHEST_INSIDE, _FINE_INSIDE = 20, 64 << 20  # the same ratio for it
+_LARGEST_TABLE = 256  # bytes for each file in an archive's table of contents
 _DEEPEST = 3  # archives inside archives
 _JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/)")
 _MIXED = re.compile(r"[A-Za-z][А-яЁё]|[А-яЁё][A-Za-z]")  # no word of a name has letters of both scripts
@@ -51,13 +54,43 @@ class UnpackedFile:
 
 @dataclass
 class Unpacked:
-    """The files of an archive.
+    """The files of an archive or a folder.
 
-    `unread` maps the paths of unreadable files to the reasons.
+    `unread` maps the paths of unreadable files to the reasons. `archives` are the paths of archives in it. `folder` is
+    the folder itself, or None for an archive.
     """
 
     files: list[UnpackedFile] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
+    archives: set[str] = field(default_factory=set)
+    folder: Path | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of all files, read and unread."""
+        return [*(file.path for file in self.files), *self.unread]
+
+    @property
+    def entries(self) -> set[str]:
+        """The paths that an LMS made (see `entry_of`)."""
+        return set(map(self.entry_of, self.paths))
+
+    def entry_of(self, path: str) -> str:
+        """Return the path of the archive that a file came in, or of the file itself if it came in none.
+
+        An LMS made this path. Only the student has named what is inside.
+        """
+        parts = path.split("/")
+        above = ("/".join(parts[:end]) for end in range(1, len(parts)))
+        return next((path for path in above if path in self.archives), path)
+
+
+@dataclass
+class _Budget:
+    """The bytes and files that may still be unpacked."""
+
+    bytes: int
+    files: int
 
 
 def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Unpacked:
@@ -71,18 +104,22 @@ def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Un
     Raises Refused if an archive has links, absolute paths, paths with "..", or unreasonably much data. Raises UserError
     if `source` cannot be read.
     """
-    found = Unpacked()
+    found = Unpacked(folder=source if source.is_dir() else None)
     try:
         if source.is_dir():
             for path, place in _walk(source, names):
                 if place.is_symlink():
                     found.unread[path] = "it is a link, and links are not followed"
+                elif not place.is_file():
+                    found.unread[path] = "it is no regular file"
                 elif _is_archive(place):
                     _unpack_inner(UnpackedFile(path, place), into, found, 2)
                 else:
                     found.files.append(UnpackedFile(path, place))
         elif _is_archive(source):
-            _unpack_archive(source, into, found, "", 1, None)
+            size = source.stat().st_size
+            budget = _Budget(max(_HIGHEST_RATIO * size, _ALWAYS_FINE), _MOST_FILES)
+            _unpack_archive(source, into, found, "", 1, None, budget)
         elif source.is_file():
             found.files.append(UnpackedFile(unicodedata.normalize("NFC", source.name), source))
         else:
@@ -112,23 +149,24 @@ def _walk(folder: Path, only: Collection[str] | None) -> Iterator[tuple[str, Pat
 
 
 def _is_archive(path: Path) -> bool:
-    """Return whether a file is a zip archive. Its first bytes decide, not its name."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        return False
+    """Return whether a regular file is a zip archive. Its first bytes decide, not its name."""
     with path.open("rb") as file:
         return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def _unpack_archive(source: Path, into: Path, found: Unpacked, prefix: str, depth: int, time: datetime | None) -> None:
+def _unpack_archive(
+    source: Path, into: Path, found: Unpacked, prefix: str, depth: int, time: datetime | None, budget: _Budget
+) -> None:
     """Unpack one archive, and the archives in it.
 
     `prefix` is put before the paths. `time` is the modification time of the outermost archive's entry, if this archive
     lies in another.
     Raises Refused for a dangerous archive, BadZipFile for a broken one.
     """
+    _refuse_long_table(source, budget)
     with _open(source) as archive:
         entries = [(_name(entry), entry) for entry in archive.infolist() if not entry.is_dir()]
-        _refuse_danger(source, entries)
+        _refuse_danger(source, entries, budget)
         for name, entry in entries:
             path = prefix + name
             if _JUNK.search(name):
@@ -141,7 +179,7 @@ def _unpack_archive(source: Path, into: Path, found: Unpacked, prefix: str, dept
                 continue
             file = UnpackedFile(path, place, _time(entry) if depth == 1 else time)  # inner times are the student's
             if _is_archive(place):
-                _unpack_inner(file, into, found, depth + 1)
+                _unpack_inner(file, into, found, depth + 1, budget if depth > 1 else None)
             else:
                 found.files.append(file)
 
@@ -157,11 +195,14 @@ def _open(source: Path) -> zipfile.ZipFile:
         raise zipfile.BadZipFile(str(error)) from error
 
 
-def _unpack_inner(file: UnpackedFile, into: Path, found: Unpacked, depth: int) -> None:
+def _unpack_inner(file: UnpackedFile, into: Path, found: Unpacked, depth: int, budget: _Budget | None = None) -> None:
     """Unpack an archive that lies in another archive or in a folder.
 
-    If it cannot be unpacked, the reason is added to `found.unread`: the other files are not affected.
+    If it cannot be unpacked, the reason is added to `found.unread`: the other files are not affected. `budget` is that
+    of the student's archive around it. Without one it gets its own.
     """
+    if budget is None:
+        budget = _Budget(max(_HIGHEST_INSIDE * file.place.stat().st_size, _FINE_INSIDE), _MOST_INSIDE)
     if depth > _DEEPEST:
         found.unread[file.path] = f"it lies more than {_DEEPEST} archives deep"
         return
@@ -169,21 +210,44 @@ def _unpack_inner(file: UnpackedFile, into: Path, found: Unpacked, depth: int) -
     inner.mkdir()
     part = Unpacked()
     try:
-        _unpack_archive(file.place, inner, part, f"{file.path}/", depth, file.time)
+        _unpack_archive(file.place, inner, part, f"{file.path}/", depth, file.time, budget)
     except (zipfile.BadZipFile, Refused) as error:
         found.unread[file.path] = f"it is an archive that cannot be unpacked: {error}"
         return
+    found.archives.add(file.path)
     found.files += part.files
     found.unread |= part.unread or ({} if part.files else {file.path: "it is an empty archive"})
 
 
-def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]]) -> None:
-    """Raise Refused if an archive has an entry that leads outside, a link, or unreasonably much data."""
-    if len(entries) > _MOST_FILES:
-        raise Refused(f"{source.name} has {len(entries)} files; at most {_MOST_FILES} are unpacked")
+def _refuse_long_table(source: Path, budget: _Budget) -> None:
+    """Raise Refused if an archive's table of contents is too long to be read.
+
+    The end of an archive tells its length (APPNOTE.TXT, 4.3.14 and 4.3.16). `zipfile` makes an object of each line.
+    """
+    with source.open("rb") as file:
+        file.seek(max(0, source.stat().st_size - (1 << 16) - 22))
+        end = file.read()
+    table, at, large = 0, end.rfind(b"PK\x05\x06"), end.rfind(b"PK\x06\x06")
+    if 0 <= at <= len(end) - 22:
+        (table,) = struct.unpack_from("<L", end, at + 12)
+    if table == 0xFFFFFFFF and 0 <= large <= len(end) - 56:
+        (table,) = struct.unpack_from("<Q", end, large + 40)
+    if table > budget.files * _LARGEST_TABLE:
+        raise Refused(f"{source.name} has more than {budget.files} files, or names that are too long")
+
+
+def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]], budget: _Budget) -> None:
+    """Raise Refused if an archive has an entry that leads outside, a link, or more data than the budget allows.
+
+    Its data and files are taken out of the budget.
+    """
+    if len(entries) > budget.files:
+        raise Refused(f"{source.name} has {len(entries)} files; at most {budget.files} are unpacked")
     total = sum(entry.file_size for _, entry in entries)
-    if total > max(_HIGHEST_RATIO * source.stat().st_size, _ALWAYS_FINE):
+    if total > budget.bytes:
         raise Refused(f"{source.name} would grow to {total >> 20} MB: it is made to fill the disk, or broken")
+    budget.files -= len(entries)
+    budget.bytes -= total
     for name, entry in entries:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name) or "\0" in name:

@@ -23,7 +23,7 @@ from ..terminal import printable
 from .archive import Unpacked
 from .deliveries import Delivery, Sorted, sort_files
 from .newcomers import from_paths, from_worksheet
-from .origins import MOODLE
+from .origins import MOODLE, recognise
 from .released_cells import released_notebooks
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
@@ -86,9 +86,7 @@ class Collection:
         account.unplaced += [
             UnplacedFile(path, why, file.place if file else None) for file, path, why in found.unplaced
         ]
-        if found.form:
-            origins = [found.form.read(path) for _, path, _ in found.unplaced]
-            self._unplaced.update(number for origin in origins if origin for number in origin.numbers)
+        self._unplaced.update(found.unknown)
         for delivery in found.deliveries:
             self._take_delivery(source, found, delivery, account)
         if self._sheet and found.form is MOODLE:
@@ -173,7 +171,7 @@ class Collection:
         """Return the time of a submission, and its source in words. The time is None if nothing tells."""
         if delivery.origin.time:
             time = delivery.origin.time
-            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), "file name"
+            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), delivery.origin.time_from
         if self._sheet and found.form is MOODLE:
             participant = self._sheet.participants.get(delivery.origin.numbers[0])
             if participant and participant.submitted:
@@ -189,7 +187,8 @@ class Collection:
     @staticmethod
     def _check_worksheet(sheet: Worksheet, source: Path, unpacked: Unpacked) -> None:
         """Raise UserError if an archive from Moodle and the worksheet have no participant in common."""
-        origins = [MOODLE.read(file.path) for file in unpacked.files]
+        reading = recognise(unpacked.entries)
+        origins = map(reading.origin, unpacked.entries) if reading and reading.form is MOODLE else ()
         numbers = {number for origin in origins if origin for number in origin.numbers}
         if numbers and not numbers & sheet.participants.keys():
             raise UserError(

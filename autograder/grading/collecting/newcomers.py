@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from ..tables.worksheet import Worksheet
 from .archive import Unpacked
-from .origins import Origin, recognise
+from .origins import Origin, common_folders, recognise
 
 
 def from_worksheet(sheet: Worksheet, roster: Roster) -> list[Student]:
@@ -34,9 +34,13 @@ def from_paths(unpacked: Unpacked, roster: Roster) -> list[Student]:
 
     An archive in no LMS's form has a folder for each student.
     """
-    paths = [file.path for file in unpacked.files]
-    form = recognise(paths)
-    origins = [form.read(path) for path in paths] if form else [_by_folder(path) for path in paths]
+    entries = unpacked.entries
+    reading = recognise(entries)
+    form = reading.form if reading else None
+    depth = common_folders(entries)
+    if len({entry.split("/")[depth] for entry in entries}) < 2:  # the one folder may be that of the only student
+        depth = 0
+    origins = [reading.origin(entry) if reading else _by_folder(entry, depth) for entry in sorted(entries)]
     found = {}
     for origin in origins:
         if origin and not origin.hidden and (origin.name or origin.numbers):
@@ -47,10 +51,13 @@ def from_paths(unpacked: Unpacked, roster: Roster) -> list[Student]:
     return _unknown([student for student in found.values() if named[student.id] == 1], roster)
 
 
-def _by_folder(path: str) -> Origin | None:
-    """Return the origin of a file that lies in a folder with the name of a student."""
-    folder, slash, rest = path.partition("/")
-    return Origin(folder, (), folder, rest) if slash else None
+def _by_folder(path: str, depth: int) -> Origin | None:
+    """Return the origin of a file that lies in a folder with the name of a student.
+
+    `depth` is the number of folders above.
+    """
+    *folders, name = path.split("/")
+    return Origin(folders[depth], (), folders[depth], name) if depth < len(folders) else None
 
 
 def _unknown(students: Iterable[Student], roster: Roster) -> list[Student]:

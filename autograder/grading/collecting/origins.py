@@ -7,9 +7,10 @@ Sources: Moodle's `mod/assign/classes/downloader.php`, Canvas' `lib/content_zipp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 
 from nbgrader.utils import parse_utc
 
@@ -20,7 +21,8 @@ class Origin:
 
     `name` is a person's or a group's name. `numbers` are numbers or user names of the LMS, the longest first. `attempt`
     is the same for all files of one attempt. `rest` is the file's path as the student named it. `time` is the time of
-    submission; if it has no time zone, it is local time. `hidden` tells whether the LMS hides names.
+    submission, told by `time_from`; if it has no time zone, it is local time. `hidden` tells whether the LMS hides
+    names.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Origin:
     time: datetime | None = None
     late: bool = False
     hidden: bool = False
+    time_from: str = "file name"
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,20 @@ class Form:
 
     def read(self, path: str) -> Origin | None:
         """Return the origin of the file `path`, or None if the path has another form."""
-        found = self.pattern.search(path)
+        found = self.pattern.match(path)
         return self.origin(found) if found else None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The form of an archive's entries, below the folders that lie around all of them."""
+
+    form: Form
+    depth: int  # number of these folders
+
+    def origin(self, entry: str) -> Origin | None:
+        """Return the origin of an entry, or None if its path has another form."""
+        return self.form.read(_below(entry, self.depth))
 
 
 # Blind marking: the word for "participant" in the course's language, with the name of a team in front.
@@ -91,26 +106,24 @@ def _canvas(found: re.Match[str]) -> Origin:
 MOODLE = Form(
     "Moodle",
     re.compile(
-        r"(?:^|/)(?P<name>[^_/]*)_(?P<number>\d+)_assign(?:submission|feedback)_(?:file|onlinetext)_?(?:/|_)(?P<rest>.+)$"
+        r"(?P<name>[^_/]*)_(?P<number>\d+)_assign(?:submission|feedback)_(?:file|onlinetext)_?(?:/|_)(?P<rest>.+)$"
     ),
     _moodle,
 )
 EXCHANGE = Form(
     "nbgrader's exchange",
-    re.compile(
-        r"(?:^|/)(?P<user>[^/+]+)\+[^/+]+\+(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^/+]*)(?:\+[^/]*)?/(?P<rest>.+)$"
-    ),
+    re.compile(r"(?P<user>[^/+]+)\+[^/+]+\+(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^/+]*)(?:\+[^/]*)?/(?P<rest>.+)$"),
     _exchange,
 )
 BLACKBOARD = Form(
     "Blackboard",
-    re.compile(r"(?:^|/)(?P<user>[^/]+)_[^\W\d_]+_(?P<time>\d{4}(?:-\d\d){5})(?:(?P<rest>_[^/]+)|\.txt)$"),
+    re.compile(r"(?P<user>[^/]+?)_[^\W\d_]+_(?P<time>\d{4}(?:-\d\d){5})(?:(?P<rest>_[^/]+)|\.txt)$"),
     _blackboard,
 )
 CANVAS = Form(
     "Canvas",
     re.compile(
-        r"(?:^|/)(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))"
+        r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^\W_]+)(?P<late>_LATE)?_(?P<number>\d+))"
         r"_(?:\d+_(?P<rest>[^/]+)|(?P<page>text|link)\.html)$"
     ),
     _canvas,
@@ -119,8 +132,28 @@ CANVAS = Form(
 FORMS = (MOODLE, EXCHANGE, BLACKBOARD, CANVAS)
 
 
-def recognise(paths: Sequence[str]) -> Form | None:
-    """Return the form that at least half of the paths have, or None."""
-    counts = {form: sum(1 for path in paths if form.pattern.search(path)) for form in FORMS}
-    best = max(counts, key=lambda form: counts[form])
-    return best if paths and 2 * counts[best] >= len(paths) else None
+def recognise(entries: Collection[str]) -> Reading | None:
+    """Return the form that at least half of an archive's entries have, or None.
+
+    `entries` are the paths that the LMS made. Entries in one folder count once: a student may have named them. Only
+    folders around all entries are left out, so that no student's folder is taken for the LMS's.
+    """
+    for depth in range(common_folders(entries) + 1):
+        groups: dict[str, set[Form]] = {}
+        for path in {_below(entry, depth) for entry in entries}:
+            groups.setdefault(path.partition("/")[0], set()).update(form for form in FORMS if form.pattern.match(path))
+        counts = {form: sum(form in forms for forms in groups.values()) for form in FORMS}
+        best = max(counts, key=lambda form: counts[form])
+        if groups and 2 * counts[best] >= len(groups):
+            return Reading(best, depth)
+    return None
+
+
+def common_folders(entries: Collection[str]) -> int:
+    """Return the number of folders that lie around all entries."""
+    parts = [entry.split("/")[:-1] for entry in entries]
+    return sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, zip(*parts)))
+
+
+def _below(entry: str, depth: int) -> str:
+    return "/".join(entry.split("/")[depth:])

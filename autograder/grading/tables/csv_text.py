@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...errors import UserError
 
+_FORMULA, _NUMBER = re.compile(r"\s*[=+\-@＝＋－＠]"), re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 _CELL = re.compile(r'"(?:[^"]|"")*"')
 
 
@@ -105,6 +106,22 @@ def _split(text: str, separator: str) -> tuple[list[list[str]], list[str]]:
 
 
 def write_csv(path: Path, rows: list[list[str]]) -> None:
-    """Write a CSV file of our own, in UTF-8 with a byte order mark, which Excel needs."""
+    """Write a CSV file of our own, in UTF-8 with a byte order mark, which Excel needs.
+
+    No cell is a formula: see `as_text`.
+    """
     with path.open("w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file).writerows(rows)
+        csv.writer(file).writerows([list(map(as_text, row)) for row in rows])
+
+
+def as_text(cell: str) -> str:
+    """Return the text of a cell in a form that no spreadsheet takes for a formula.
+
+    Names of students and files may begin like one. An apostrophe marks text (OWASP, "CSV injection"). Numbers stay.
+    """
+    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
+
+
+def from_text(cell: str) -> str:
+    """Return the text that `as_text` has marked."""
+    return cell[1:] if cell.startswith("'") and as_text(cell[1:]) != cell[1:] else cell

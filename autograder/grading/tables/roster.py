@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import UserError
 from . import names
-from .csv_text import read_csv, write_csv
+from .csv_text import as_text, from_text, read_csv, write_csv
 
 COLUMNS = ("id", "name", "email", "lms", "group", "extensions")
 STUDENTS_FILE = "students.csv"
@@ -210,7 +210,7 @@ def read_roster(root: Path) -> Roster:
         raise UserError(f"{path} has no column `id`: its first line must be {','.join(COLUMNS)}", _EXAMPLE)
     students: dict[str, Student] = {}
     for row in range(1, len(text.rows)):
-        cells = {name: text.cell(row, columns[name]).strip() if name in columns else "" for name in COLUMNS}
+        cells = {name: from_text(text.cell(row, columns[name]).strip()) if name in columns else "" for name in COLUMNS}
         if not any(cells.values()):
             continue
         identity = cells["id"]
@@ -243,7 +243,7 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
         values = {"id": s.id, "name": s.name, "email": s.email, "lms": ";".join(s.lms), "group": s.group}
         for name, value in values.items():
             if name in columns and value:
-                text.replace(len(text.rows) - 1, columns[name], value)
+                text.replace(len(text.rows) - 1, columns[name], as_text(value))
     draft = path.with_name(f".{STUDENTS_FILE}.new")  # a killed process must not leave half a list
     draft.write_bytes(text.to_bytes())
     draft.replace(path)

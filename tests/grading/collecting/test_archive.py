@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import random
+import socket
 import stat
 import unicodedata
 import zipfile
@@ -13,6 +15,8 @@ import pytest
 
 from autograder.errors import UserError
 from autograder.grading.collecting.archive import Refused, Unpacked, unpack
+from autograder.grading.collecting.deliveries import sort_files
+from autograder.grading.tables.roster import Roster, Student
 
 
 def packed(files: dict[str, bytes], **info: int) -> bytes:
@@ -133,3 +137,38 @@ def test_mutated_archives_write_nothing_outside_and_raise_nothing_else(tmp_path:
         assert {path.name for path in folder.iterdir()} == {"a.zip", "into"}
         assert found.files or found.unread
     assert read > 50, "most archives are only partly broken"
+
+
+def test_an_archive_of_archives_grows_to_little(tmp_path: Path) -> None:
+    """18 kB once became 4.8 GB."""
+    bomb = packed({f"{number}.zip": packed({"x": b"\0" * (40 << 20)}) for number in range(10)})
+    found = taken(packed({"ann/work.zip": bomb, "bob/x.ipynb": b"1"}), tmp_path)
+    assert sum(file.place.stat().st_size for file in found.files) <= 64 << 20
+    assert "bob/x.ipynb" in contents(found)
+    assert any("made to fill the disk" in why for why in found.unread.values())
+
+
+def test_an_archive_of_too_many_files_is_refused_before_they_are_listed(tmp_path: Path) -> None:
+    many = packed({f"{number}": b"" for number in range(40_000)})
+    found = taken(packed({"ann/work.zip": many, "bob/x.ipynb": b"1"}), tmp_path)
+    assert list(contents(found)) == ["bob/x.ipynb"]
+    assert "more than 5000 files" in found.unread["ann/work.zip"]
+
+
+def test_what_is_no_regular_file_is_named(tmp_path: Path) -> None:
+    (folder := tmp_path / "in").mkdir()
+    os.mkfifo(folder / "pipe.ipynb")
+    (folder / "x.ipynb").write_text("1")
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(str(folder / "socket"))
+        found = unpack(folder, tmp_path)
+    assert found.unread == {"pipe.ipynb": "it is no regular file", "socket": "it is no regular file"}
+    assert list(contents(found)) == ["x.ipynb"]
+
+
+def test_an_archive_of_an_lms_in_a_folder_is_named(tmp_path: Path) -> None:
+    (folder := tmp_path / "in").mkdir()
+    (folder / "downloaded.zip").write_bytes(packed({"Ann Lee_7_assignsubmission_file/x.ipynb": b"1"}))
+    ((_, path, why),) = sort_files(unpack(folder, tmp_path), Roster([Student("ann", "Ann Lee")]), {}, {}).unplaced
+    assert path == "downloaded.zip/Ann Lee_7_assignsubmission_file/x.ipynb"
+    assert why == "downloaded.zip is an archive of Moodle: collect it by itself"

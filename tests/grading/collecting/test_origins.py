@@ -52,8 +52,9 @@ PATHS: list[tuple[Form, str, Origin]] = [
 
 @pytest.mark.parametrize(("form", "path", "origin"), PATHS, ids=[path for _, path, _ in PATHS])
 def test_a_path_is_read(form: Form, path: str, origin: Origin) -> None:
-    assert recognise([path]) is form
-    assert form.read(path) == origin
+    reading = recognise([path])
+    assert reading
+    assert (reading.form, reading.origin(path)) == (form, origin)
 
 
 @pytest.mark.parametrize(

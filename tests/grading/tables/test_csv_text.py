@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.errors import UserError
-from autograder.grading.tables.csv_text import CsvText, read_csv
+from autograder.grading.tables.csv_text import CsvText, from_text, read_csv, write_csv
 
 CELLS = st.text(",;\"\n ёa'", max_size=8)
 TABLES = st.integers(1, 5).flatmap(
@@ -89,3 +89,13 @@ def test_a_picture_is_no_table(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00\xd8\x00")
     with pytest.raises(UserError, match="save it as CSV in UTF-8"):
         read_csv(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+7 912", "-x", "@SUM(A1)", "\t=1", "＝1", "'=1", "'", "-1.5", "+3", "x=1", ""]
+)
+def test_no_cell_of_ours_is_a_formula_and_none_is_changed(text: str, tmp_path: Path) -> None:
+    write_csv(tmp_path / "a.csv", [[text]])
+    cell = read_csv(tmp_path / "a.csv").cell(0, 0)
+    assert cell == text or (cell[0] == "'" and text.strip()[0] in "=+-@＝")
+    assert from_text(cell) == text or text == "'=1"

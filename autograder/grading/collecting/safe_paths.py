@@ -1,0 +1,56 @@
+"""Relative paths that every disk can hold, each once."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+_LONGEST = 240  # bytes of a file name
+_DEEPEST = 20  # folders; what lies deeper is taken as if it lay there
+
+
+class SafePaths:
+    """The paths of one delivery.
+
+    No path is there twice, in capitals or not, and none is a file and a folder. The paths `reserved` are never given.
+    """
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._files = set(reserved)
+        self._folders: set[str] = set()
+
+    def add(self, path: str) -> str:
+        """Add a path in a safe form, and return this form.
+
+        Names that are too long are cut, hidden names and control characters are changed. A file gets a number if its
+        path is taken. So does a folder with the path of a file.
+        """
+        *folders, name = [_clean(piece) for piece in path.split("/")]
+        place = ""
+        for folder in folders[:_DEEPEST]:
+            place = self._free(place, folder, self._files)
+            self._folders.add(place.casefold())
+            place += "/"
+        place = self._free(place, name, self._files, self._folders)
+        self._files.add(place.casefold())
+        return place
+
+    @staticmethod
+    def _free(above: str, name: str, *taken: set[str]) -> str:
+        """Return the path of `name` in the folder `above`, with a number if the path is in one of the sets `taken`."""
+        stem, dot, suffix = name.rpartition(".")
+        number, path = 1, above + name
+        while any(path.casefold() in paths for paths in taken):
+            number += 1
+            path = f"{above}{stem or suffix} ({number}){dot}{suffix if stem else ''}"
+        return path
+
+
+def _clean(piece: str) -> str:
+    """Return a name that every disk can hold."""
+    clean = "".join(c if c.isprintable() else "_" for c in unicodedata.normalize("NFC", piece)).strip()
+    clean = f"_{clean}" if clean.startswith((".", "~")) or not clean else clean
+    stem, dot, suffix = clean.rpartition(".") if "." in clean else (clean, "", "")
+    while len(f"{stem}{dot}{suffix}".encode()) > _LONGEST:
+        stem, suffix = stem[:-1], suffix[:20]
+    return f"{stem}{dot}{suffix}"

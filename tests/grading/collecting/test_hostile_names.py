@@ -1,0 +1,163 @@
+"""Archives in which one student has named their own files as somebody else's: it changes nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.collecting.archive import unpack
+from autograder.grading.collecting.deliveries import Sorted, sort_files
+from autograder.grading.tables.roster import Roster, Student
+
+PEOPLE = ["ann", "bob", "carl", "dina"]
+NAMES = {"ann": "Ann Lee", "bob": "Bob Brown", "carl": "Carl Weiß", "dina": "Дина Ким"}
+NUMBERS = {"ann": "101", "bob": "102", "carl": "103", "dina": "104"}
+ROSTER = Roster([Student(who, NAMES[who], f"{who}@uni.example", (NUMBERS[who],)) for who in PEOPLE])
+ATTACKER = "ann"
+
+
+def moodle(who: str, name: str) -> str:
+    return f"{NAMES[who]}_{NUMBERS[who]}_assignsubmission_file/{name}"
+
+
+def old_moodle(who: str, name: str) -> str:
+    return f"{NAMES[who]}_{NUMBERS[who]}_assignsubmission_file_/{name}"
+
+
+def moodle_in_a_folder(who: str, name: str) -> str:
+    return f"unpacked/{moodle(who, name)}"
+
+
+def canvas(who: str, name: str) -> str:
+    return f"{NAMES[who].replace(' ', '').casefold()}_LATE_{NUMBERS[who]}_55_{name.replace('/', '-')}"
+
+
+def blackboard(who: str, name: str) -> str:
+    return f"Home work_2_{who}_attempt_2026-11-23-18-05-59_{name.replace('/', '-')}"
+
+
+def exchange(who: str, name: str) -> str:
+    return f"{who}+03_lesson+2026-11-23 18:05:59.123456 UTC+aGVsbG8/{name}"
+
+
+def by_folder(who: str, name: str) -> str:
+    return f"{NAMES[who]}/{name}"
+
+
+def two_folders_deep(who: str, name: str) -> str:
+    return f"Student Work/Lab 0/{NAMES[who]}/{name}"
+
+
+def by_id(who: str, name: str) -> str:
+    return f"{who}/{name}"
+
+
+FORMS = [moodle, old_moodle, moodle_in_a_folder, canvas, blackboard, exchange, by_folder, two_folders_deep, by_id]
+
+
+def hostile_name(rng: random.Random) -> str:
+    """Make a path that a student may give: pieces of every LMS's form, of other people and of odd file systems."""
+    pieces = [
+        lambda: rng.choice(FORMS)(rng.choice(PEOPLE), rng.choice(["x.ipynb", "deep/x.ipynb", "timestamp.txt"])),
+        lambda: rng.choice(["Bob Brown", "bob", "bob@uni.example", "102", "Дина Ким", "dina", "LATE", "Team 7"]),
+        lambda: rng.choice(["timestamp.txt ", "TIMESTAMP.TXT", "submission_secret.txt", " timestamp.txt\t", ".hidden"]),
+        lambda: rng.choice(["a", "a/b", "a/b/c.ipynb", "b/" * 30 + "x", "x" * 300 + ".ipynb", "=1+1", "\x1b[2J.txt"]),
+        lambda: rng.choice(["bob_attempt_2026-01-01-00-00-00_x.ipynb", "anon_102_5_x.ipynb"]),
+    ]  # fmt: skip
+    return "/".join(rng.choice(pieces)() for _ in range(rng.choice([1, 1, 1, 2, 3])))
+
+
+def sorted_files(folder: Path, files: dict[str, bytes]) -> Sorted:
+    folder.mkdir()
+    source = folder / "all.zip"
+    with zipfile.ZipFile(source, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (2026, 11, 23, 18, 5, 58)), data)
+    (into := folder / "into").mkdir()
+    return sort_files(unpack(source, into), ROSTER, {}, {})
+
+
+def told(found: Sorted, who: str) -> list[tuple[object, ...]]:
+    """What is known of a student's deliveries, apart from their files."""
+    return sorted(
+        (each.origin.numbers, each.origin.time, each.origin.late, each.time)
+        for each in found.deliveries
+        if [student.id for student in each.senders] == [who]
+    )
+
+
+def contents(found: Sorted, who: str) -> dict[str, bytes]:
+    mine = [each for each in found.deliveries if [student.id for student in each.senders] == [who]]
+    return {path: file.place.read_bytes() for each in mine for path, file in each.files.items()}
+
+
+@pytest.mark.parametrize("zipped", [False, True], ids=["files", "a zip"])
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_student_names_changes_nothing_for_anybody(
+    form: Callable[[str, str], str], zipped: bool, tmp_path: Path
+) -> None:
+    rng = random.Random(f"{form.__name__} {zipped}")
+    honest = {form(who, "x.ipynb"): who.encode() for who in PEOPLE}
+    before = sorted_files(tmp_path / "honest", honest)
+    assert [told(before, who) == [] for who in PEOPLE] == [False] * len(PEOPLE)
+    own_secret = {"submission_secret.txt"} if form is exchange else set()  # by which nbgrader finds the feedback
+    for number in range(40):
+        names = [hostile_name(rng) for _ in range(rng.choice([1, 3, 20]))]
+        evil = {f"{form(ATTACKER, name)}": b"evil" for name in names}
+        if zipped:
+            data = io.BytesIO()
+            with zipfile.ZipFile(data, "w") as archive:
+                for name in dict.fromkeys(names):
+                    archive.writestr(name, b"evil")
+            evil = {form(ATTACKER, "work.zip"): data.getvalue()}
+        found = sorted_files(tmp_path / str(number), {**honest, **evil})
+        for who in PEOPLE:
+            assert set(told(found, who)) == set(told(before, who)), (who, names)
+        for who in PEOPLE[1:]:
+            assert contents(found, who) == contents(before, who), (who, names)
+        for each in found.deliveries:
+            told_by_nbgrader = {path.casefold() for path in each.files.keys() - own_secret}
+            assert not told_by_nbgrader & {"timestamp.txt", "submission_secret.txt"}, names
+            assert all(path.isprintable() for path in each.files)
+            write_all(each.files_for(""), tmp_path / f"{number} on disk" / each.senders[0].id)
+
+
+def write_all(files: dict[str, Path], folder: Path) -> None:
+    """Write files as an attempt is stored. Raises OSError if a path is a file and a folder."""
+    for path, place in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        assert not (folder / path).exists()
+        (folder / path).write_bytes(place.read_bytes())
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to somebody else")
+def test_in_the_exchange_the_owner_and_the_servers_clock_count(tmp_path: Path) -> None:
+    """The account `nobody` and that of the tests are there on every Linux."""
+    roster = Roster([Student("root", "Ann Lee"), Student("nobody", "Bob Brown")])
+    long_ago, now = "2026-01-01 00:00:00.000000 UTC", datetime.now(UTC)
+    for owner, user in ((65534, "root"), (65534, "nobody"), (1, "nobody")):
+        folder = tmp_path / str(owner) / f"{user}+03_lesson+{long_ago}+aGVsbG8"
+        folder.mkdir(parents=True)
+        (folder / "x.ipynb").write_text(user)
+        os.chown(folder, owner, owner)
+        (into := tmp_path / f"{owner} {user}").mkdir()
+        found = sort_files(unpack(folder.parent, into, [folder.name]), roster, {}, {})
+        if (owner, user) == (65534, "root"):
+            ((_, _, why),) = found.unplaced
+            assert why == "the folder has the name of root, but belongs to nobody: ask both"
+            continue
+        (delivery,) = found.deliveries
+        assert [student.id for student in delivery.senders] == [user]
+        if owner == 1:  # an instructor's copy, or a hub whose servers run as one account
+            assert (delivery.origin.time_from, delivery.origin.time) == ("file name", datetime(2026, 1, 1, tzinfo=UTC))
+        else:
+            assert delivery.origin.time_from == "server's clock"
+            assert delivery.origin.time
+            assert abs(delivery.origin.time - now) < timedelta(hours=1)
