@@ -56,7 +56,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Reading:
-    """The form of an archive's entries, below the folders that lie around all of them."""
+    """The form of an archive's entries, below the folders around all."""
 
     form: Form
     depth: int  # number of these folders

@@ -1,4 +1,4 @@
-"""Senders of the files of an archive, by what an LMS or an instructor has named.
+"""Senders of files, by names that an LMS or instructor gave.
 
 A student names what lies inside their own folder or archive. None of that tells who the sender is, or when.
 """
