@@ -9,6 +9,8 @@ import ast
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+_MOST_PARSED = 100_000  # characters of a notebook's nameless cells: Python's parser can take a second for so many
+
 
 class CellKind(StrEnum):
     """The kinds of cells that a lesson names."""
@@ -50,7 +52,10 @@ def find_lost(cells: Sequence[tuple[str, str]], released: Mapping[str, str]) -> 
     if not missing or not nameless:
         return {}
     same = {source.strip(): position for position, source in nameless.items()}
-    bound = {position: _bound_names(source) for position, source in nameless.items()}
+    bound, left = dict[int, set[str]](), _MOST_PARSED
+    for place, source in nameless.items():
+        left -= len(source)
+        bound[place] = _bound_names(source) if left >= 0 else set()
     found: dict[int, str] = {}
     for name, source in missing.items():
         position = same.get(source.strip())

@@ -55,6 +55,10 @@ REASONS: dict[str, Text] = {
     ),
     "cannot_read": Text("{name} cannot be read: {why}", "{name} не прочитать: {why}"),
     "empty": Text("{name} is empty", "{name}: файл пуст"),
+    "many_values": Text(
+        "{name} has more than {most} values: clear the outputs, save it, and hand it in again",
+        "{name}: значений больше, чем {most}; очистите выводы, сохраните тетрадь и сдайте её ещё раз",
+    ),
     "nested": Text(
         "{name} is no notebook: its JSON is nested too deeply",
         "{name}: это не тетрадь, вложенность JSON слишком велика",

@@ -9,13 +9,14 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 
 LARGEST_NOTEBOOK = 100 << 20  # bytes of a notebook file, its outputs included
+_MOST_VALUES = 2_000_000  # numbers, texts and the like; so many take 200 MB and 2 s
+_PUNCTUATION, _CHUNK = (b"{", b"[", b",", b":"), 1 << 20
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
@@ -79,6 +80,8 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
         raise Unreadable(make_reason("empty", name=name))
     if data.startswith(b"PK\x03\x04"):
         raise Unreadable(make_reason("zip", name=name))
+    if _has_many_values(data):
+        raise Unreadable(make_reason("many_values", name=name, most=f"{_MOST_VALUES:,}"))
     try:
         raw = json.loads(data)
     except RecursionError as error:
@@ -102,6 +105,25 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     return notebook
 
 
+def _has_many_values(data: bytes) -> bool:
+    """Return whether JSON data has more than `_MOST_VALUES` values, without parsing it.
+
+    Each value but the first has punctuation outside of strings before it.
+    """
+    count, inside = 0, 0
+    if sum(map(data.count, _PUNCTUATION)) <= _MOST_VALUES:  # the usual case: no need to tell what is in a string
+        return False
+    data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    for start in range(0, len(data), _CHUNK):
+        pieces = data[start : start + _CHUNK].split(b'"')
+        outside = b" ".join(pieces[inside::2])
+        count += sum(map(outside.count, _PUNCTUATION))
+        if count > _MOST_VALUES:
+            return True
+        inside = (inside + len(pieces) - 1) % 2
+    return False
+
+
 def _is_cut_off(data: bytes, error: ValueError) -> bool:
     """Return whether `data` is a JSON object whose end is missing. `error` is the parser's exception."""
     whole = data.strip()
@@ -110,14 +132,25 @@ def _is_cut_off(data: bytes, error: ValueError) -> bool:
 
 
 def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a notebook of format 2 or 3 converted to format 4. `name` is the file name in error messages.
+    """Return a notebook of format 2 or 3 in format 4, without outputs. `name` is the file name in error messages.
 
+    The rules are those of nbformat (`v4/convert.py`, `upgrade_cell`), which also validates: minutes for a large file.
     Raises Unreadable if the notebook cannot be converted.
     """
     try:
-        return dict(nbformat.convert(nbformat.from_dict(raw), 4))
-    except Exception as error:  # an invalid notebook of format 2 or 3
+        cells = [_upgraded_cell(cell) for sheet in raw["worksheets"] for cell in sheet["cells"]]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise Unreadable(make_reason("not_converted", name=name, number=raw["nbformat"])) from error
+    return {"nbformat": 4, "nbformat_minor": 4, "metadata": raw.get("metadata", {}), "cells": cells}
+
+
+def _upgraded_cell(cell: dict[str, Any]) -> dict[str, Any]:
+    kind, metadata = cell["cell_type"], cell.get("metadata", {})
+    source = cell.get("input" if kind == "code" else "source", "")
+    if kind == "heading":
+        source = " ".join(["#" * min(int(cell.get("level", 1)), 6), *"".join(source).splitlines()])
+    kind = "markdown" if kind in ("heading", "html") else kind
+    return {"cell_type": kind, "metadata": metadata, "source": source}
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:

@@ -27,6 +27,7 @@ _ALIKE = 0.9  # similarity of the answers' own tokens
 _COMMON = 0.1  # of the answers: what more of them have is no pair's own
 _FEW = 3  # answers that are never too many
 _LISTED = 20  # pairs
+_MOST = 4_000  # tokens of an answer that are compared: time and memory grow with the square
 _LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
 
 
@@ -111,7 +112,7 @@ def _own_tokens(tokens: Mapping[str, list[Token]], forced: Iterable[list[Token]]
             for place in range(start, start + _WINDOW)
         }  # fmt: skip
         if len(inside) >= _OWN:
-            own[student] = [each[place] for place in sorted(inside)]
+            own[student] = [each[place] for place in sorted(inside)[:_MOST]]
     return own
 
 

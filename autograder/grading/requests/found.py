@@ -14,7 +14,7 @@ from ..files.nbgrader_files import TIMESTAMP, in_utc
 from ..files.notebook_file import Unreadable, load, parse
 
 _FILE = re.compile(r"(regrade|пересмотр)\.(txt|md)", re.IGNORECASE)
-_IN_CELL = re.compile(r"^[\s#>*_]*(?:regrade|пересмотр)[*_]*:[*_]*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_IN_CELL = re.compile(r"^[ \t#>*_]*(?:regrade|пересмотр)[*_]*:[*_]*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 _LARGEST = 100_000  # bytes of a file
 _LONGEST = 4000  # characters of a request
 
