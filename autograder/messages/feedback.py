@@ -55,3 +55,6 @@ RECEIPT = {
     "best": Text("The best of the graded attempts counts.", "Засчитывается лучшая из проверенных попыток."),
     "latest": Text("The latest of the graded attempts counts.", "Засчитывается последняя из проверенных попыток."),
 }
+
+# In place of a picture that was pasted into a cell.
+GONE = Text("(a picture is not in the notebook: {name})", "(рисунка нет в тетради: {name})")

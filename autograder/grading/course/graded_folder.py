@@ -12,6 +12,7 @@ from pathlib import Path
 from nbformat.notebooknode import NotebookNode
 from nbgrader.utils import find_all_files
 
+from ..files.inert_names import inert_name
 from ..files.notebook_file import write_notebook
 
 GRADING_RECORD = ".autograder.json"  # in an autograded folder: holds a `Record`
@@ -40,8 +41,8 @@ def write_result(
     """Write a graded submission and its record into `folder`, as `nbgrader autograde` does.
 
     The folder `source` holds the assignment's files. Files that match one of the patterns `ignore` are not copied.
-    `files` maps relative paths to contents of the student's other files. If the assignment has a file with the same
-    path, the student's file is omitted. `notebooks` maps released names to graded notebooks.
+    `files` maps relative paths to contents of the student's other files, which get inert names. If the assignment has a
+    file with the same path, the student's file is omitted. `notebooks` maps released names to graded notebooks.
     """
     for found in map(Path, find_all_files(str(source), [*ignore, "*.ipynb"])):
         path = folder / found.relative_to(source)
@@ -50,7 +51,7 @@ def write_result(
     for name, notebook in notebooks.items():
         write_notebook(folder / f"{name}.ipynb", notebook)
     for name, data in files.items():
-        path = folder / name
+        path = folder / inert_name(name)
         with contextlib.suppress(FileExistsError, NotADirectoryError):
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:

@@ -18,7 +18,7 @@ from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
 from ..course.sandbox_traits import SandboxTraits
 from ..sandbox.grader.restarting_engine import NoForkServer
-from ..submission.attachments import refuse_linked_notebook, remove_copies
+from ..submission.attachments import make_inert, refuse_linked_notebook, remove_copies
 from ..submission.grader import close_graders
 from ..submission.pipeline import clean_notebook, run_submission
 
@@ -47,22 +47,24 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         submitted = _Submitted(self.config, resources)
-        self._drop_links(submitted)
+        self._mend_copies(submitted)
         clean = clean_notebook(*submitted.snapshots(), submitted.folder, submitted.notebook)
         for said, names in (("is not there", clean.missing), ("was changed; as released again", clean.changed)):
             for name in names:
                 self.log.warning("%s: cell %s %s", submitted, name, said)
         return clean.notebook, resources
 
-    def _drop_links(self, submitted: _Submitted) -> None:
-        """Remove the files that nbgrader copied through links in a submission.
+    def _mend_copies(self, submitted: _Submitted) -> None:
+        """Remove the files that nbgrader copied through links, and rename those that could act on formgrader's pages.
 
         nbgrader has copied the targets of the links. Raises Unreadable if the notebook itself is a link.
         """
         refuse_linked_notebook(submitted.folder, submitted.notebook)
         copied = submitted.course.autograded(submitted.assignment, submitted.student)
-        for path in remove_copies(submitted.folder, copied, submitted.course.source(submitted.assignment)):
+        source = submitted.course.source(submitted.assignment)
+        for path in remove_copies(submitted.folder, copied, source):
             self.log.warning("%s: ignored: %s (it is a link)", submitted.student, path)
+        make_inert(copied, source)
 
 
 class RunIsolated(SandboxTraits):

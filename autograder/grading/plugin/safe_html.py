@@ -5,25 +5,37 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 from nbconvert.filters import markdown2html
 from nbconvert.preprocessors import Preprocessor
 from nbformat.notebooknode import NotebookNode
+from pygments.token import STANDARD_TYPES
 
 from ...checking.verdict import MIME, Verdict
 from ...language import LANGUAGES
+from ...messages.feedback import GONE
+from ..files.pictures import kept_attachments
 from ..submission.outputs import safe_outputs
 
 _TAGS = "p|h[1-6]|a|img|em|strong|del|code|pre|span|div|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|sup|sub"
-# HTML rendered from harmless Markdown: known tags, quoted attributes, links to web pages and pictures.
+_CLASSES = "|".join(["highlight", "anchor-link", *map(re.escape, filter(None, STANDARD_TYPES.values()))])
+# HTML rendered from harmless Markdown: known tags; quoted attributes, classes only those of highlighted code; links to
+# web pages, places on the page and notebooks; pictures that the page itself holds.
 _PLAIN = re.compile(
-    rf"""</?(?:{_TAGS})(?:\s+(?:class|id|alt|title|align|start)="[^"<>]*"|\s+style="text-align:\s*\w+;?"
-    |\s+(?:href|src)="(?:https?:|mailto:|\#|data:image/(?:png|jpeg);|(?![\w+.-]*:))[^"<>]*")*\s*/?>""",
+    rf"""</?(?:{_TAGS})(?:\s+(?:alt|title|start)="[^"<>]*"|\s+class="(?:{_CLASSES})"|\s+align="\w+"
+    |\s+id="[^"<>]*"|\s+style="text-align:\s*\w+;?"|\s+src="data:image/(?:png|jpeg);[^"<>]*"
+    |\s+href="(?:(?:https?:|mailto:|\#)[^"<>]*|(?![\w+.-]*:|[/\\])[^"<>?]*\.ipynb(?:\#[^"<>]*)?)")*\s*/?>""",
     re.X,
 )
+_IDS = re.compile(r"<(?!h[1-6]\b)[^<>]*\sid=")  # a heading has one, and nothing else
+_LONGEST_CODE = 50_000  # characters of a code cell: a page has ten times as many
 # Rendering time is quadratic in both: the renderer searches the end of each formula in all of the remaining text.
 _LONGEST, _MOST_FORMULAS = 20_000, 200  # characters of a cell, starts of formulas in it
 _LONGEST_OF_ALL = 200_000  # characters of all cells of a notebook
+# Pictures as JupyterLab, VS Code and Colab paste them; no other link leads to an attachment.
+_PASTED = re.compile(r"!\[(?P<says>[^\]\n]*)\]\(\s*<?attachment:(?P<name>[^)>\n]*)>?\)")
+_LEFT = re.compile(r"attachment:(?!picture-\d+\))", re.IGNORECASE)
 _FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 
 
@@ -43,12 +55,39 @@ class Harmless(Preprocessor):  # type: ignore[misc]
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
         if cell.cell_type == "markdown":
+            self._show_pictures(cell)
             self._left -= len(cell.source)
             if self._left < 0 or not is_plain(cell.source):
                 cell.source = as_typed(cell.source)
         elif cell.cell_type == "code":
+            if len(cell.source) > _LONGEST_CODE:
+                half = _LONGEST_CODE // 2
+                cell.source = f"{cell.source[:half]}\n... Code truncated ...\n{cell.source[-half:]}"
             cell.outputs = [made for output in cell.outputs for made in self._output(output, cell.execution_count)]
         return cell, resources
+
+    def _show_pictures(self, cell: NotebookNode) -> None:
+        """Keep the pictures that a student pasted into a cell, and name those that are gone.
+
+        nbconvert refuses a whole page for one picture that is not there.
+        """
+        (kept,) = kept_attachments(iter([cell]))
+        names = {name: f"picture-{number}" for number, name in enumerate(kept, 1)}
+        cell.attachments = {names[name]: bundle for name, bundle in kept.items()}
+
+        def link(found: re.Match[str]) -> str:
+            name = unquote(found["name"])
+            if name in names:
+                return f"![{found['says']}](attachment:{names[name]})"
+            return GONE.format(name=f"`{name}`" if name.strip() else "").read(self._language_or_both).replace("\n", " ")
+
+        cell.source = _PASTED.sub(link, cell.source)
+        if _LEFT.search(cell.source):
+            cell.source = _LEFT.sub("attachment-", cell.source)
+
+    @property
+    def _language_or_both(self) -> str | None:
+        return self._language if self._language in LANGUAGES else None
 
     def _output(self, output: NotebookNode, number: int | None) -> list[NotebookNode]:
         """Return a list with the harmless form of one output. An output in no valid form gives an empty list.
@@ -60,7 +99,7 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None
         if isinstance(record, dict) and safe:
             try:
-                card = Verdict.from_json(record).html(self._language if self._language in LANGUAGES else None)
+                card = Verdict.from_json(record).html(self._language_or_both)
                 safe[0].data["text/html"] = card
             except (LookupError, TypeError, ValueError, AttributeError):
                 pass  # a forged record: its plain text is kept
@@ -75,7 +114,8 @@ def is_plain(text: str) -> bool:
     """
     if len(text) > _LONGEST or len(_FORMULA.findall(text)) > _MOST_FORMULAS:
         return False
-    return "<" not in _PLAIN.sub("", markdown2html(text))
+    shown = markdown2html(text.replace("attachment:picture-", "data:image/png;picture-"))
+    return "<" not in _PLAIN.sub("", shown) and not _IDS.search(shown)
 
 
 def as_typed(text: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from ...language import quantity
 from ...messages.reasons import make_reason
 from ..course.graded_folder import GRADING_RECORD
+from ..files.inert_names import inert_name
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..files.notebook_file import Unreadable, load
 
@@ -144,3 +145,14 @@ def remove_copies(submitted: Path, copied: Path, source: Path) -> list[str]:
             path.unlink()
             removed.append(inside.as_posix())
     return removed
+
+
+def make_inert(copied: Path, source: Path) -> None:
+    """Rename files that nbgrader copied into the folder `copied` and that could act on formgrader's pages.
+
+    The assignment's own files, in the folder `source`, keep their names.
+    """
+    for path in sorted(copied.rglob("*")):
+        inside = path.relative_to(copied)
+        if path.is_file() and path.suffix != ".ipynb" and not (source / inside).exists():
+            path.rename(path.with_name(inert_name(path.name)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,6 +12,7 @@ from nbgrader import preprocessors
 from traitlets import Integer
 
 from ...messages.cards import message
+from ..files.pictures import KINDS, is_picture
 
 
 def output(kind: str, **fields: Any) -> NotebookNode:
@@ -57,12 +57,10 @@ class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
 _MOST = 200  # outputs of one cell
 _MOST_TAGS = 2_000  # of one HTML output
 _LONGEST_HTML = 50_000  # characters of one HTML output: cleaning a tag takes quadratic time in its attributes
-_PICTURES = ("image/png", "image/jpeg")
 _TEXT_TAGS = {"a", "b", "blockquote", "br", "code", "div", "em", "hr", "i", "p", "pre", "small", "span", "strong"}
 _BLOCK_TAGS = {"details", "h1", "h2", "h3", "h4", "li", "ol", "summary", "ul"}
 _TABLE_TAGS = {"table", "tbody", "td", "th", "thead", "tr"}
 _TAGS = _TEXT_TAGS | _BLOCK_TAGS | _TABLE_TAGS | {"abbr", "acronym"}
-_BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
 
 
 @dataclass
@@ -125,7 +123,7 @@ def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | 
     Returns None if nothing fits into `room`.
     """
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
-    kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}
+    kept |= {kind: text for kind in KINDS if is_picture(kind, text := data.get(kind)) and isinstance(text, str)}
     if not room.take(kept):
         return None
     page = data.get("text/html")

@@ -2,7 +2,7 @@
 
 nbgrader's rules are kept (OverwriteCells, DeduplicateIds). Type, lock, points and checksum of a released cell come from
 the gradebook. The source of a locked cell comes from the gradebook, too.
-A submission's metadata is not trusted: tags, attachments and unknown keys are dropped and affect no grade.
+A submission's metadata is not trusted: tags and unknown keys are dropped and affect no grade. Pasted pictures are kept.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ...language import LANGUAGES
 from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..files.notebook_file import Unreadable
+from ..files.pictures import kept_attachments
 from ..gradebook.release import Released, ReleasedCells
 
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
@@ -70,14 +71,15 @@ def sanitize(
         if _is_check(name, released[name])
     }
     ids: set[str] = set()
-    for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
+    pasted = kept_attachments(iter(cells))
+    for index, (cell, source, name, pictures) in enumerate(zip(cells, sources, names, pasted)):
         known = released.get(name) if last.get(name) == index else None
         if known and known.locked and source != known.source:
             done.changed.append(name)
             source = known.source
         kind = known.cell_type if known else cell["cell_type"]
         ours = known.metadata(name) if known else None
-        done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours))
+        done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours, pictures))
         if known and name in checks:  # its check was deleted: put the check back, so that the answer is judged
             check = checks[name]
             done.restored.append(check)
@@ -95,13 +97,19 @@ def _is_check(name: str, cell: Released) -> bool:
     return graded and GradeId(name).kind is CellKind.CHECK and bool(CHECK.search(cell.source))
 
 
-def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:
+def _new_cell(
+    kind: str, id: str, source: str, ours: dict[str, Any] | None, pictures: Mapping[str, Any] | None = None
+) -> NotebookNode:
     """Return a notebook cell of the type `kind`. `ours` is nbgrader's metadata of the cell, or None.
+
+    `pictures` are the cell's attachments. A code cell has none.
 
     nbformat's own `from_dict` is slower, because it visits every value.
     """
     metadata = NotebookNode(nbgrader=NotebookNode(ours)) if ours else NotebookNode()
     run: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    if pictures and kind != "code":
+        run["attachments"] = dict(pictures)
     return NotebookNode(cell_type=kind, id=id, metadata=metadata, source=source, **run)
 
 

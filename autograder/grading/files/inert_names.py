@@ -1,0 +1,21 @@
+"""Names of students' files under which no browser runs them."""
+
+from __future__ import annotations
+
+import mimetypes
+
+_INERT = {
+    "application/gzip", "application/json", "application/octet-stream", "application/pdf", "application/x-tar",
+    "application/zip", "image/bmp", "image/gif", "image/jpeg", "image/png", "image/webp", "text/csv", "text/plain",
+    "text/x-python",
+}  # fmt: skip
+
+
+def inert_name(path: str) -> str:
+    """Return a path under which a web server sends a file as text or data: `page.html` becomes `page.html.txt`.
+
+    Formgrader serves the files beside a graded notebook from its own address (nbgrader, `SubmissionFilesHandler`). A
+    page there, or a drawing in SVG, could act for the instructor. A server tells the type by the suffix, as this does.
+    """
+    kind, _ = mimetypes.guess_type(path)
+    return path if kind is None or kind in _INERT else f"{path}.txt"
