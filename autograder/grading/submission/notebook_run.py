@@ -19,8 +19,7 @@ from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..course.assignment_files import EncodedFiles
 from ..sandbox.grader.engine import Engine
-from ..sandbox.grader.pipelined_requests import PipelinedRequests
-from ..sandbox.grader.student_process import Ended
+from ..sandbox.grader.student_process import Ended, StudentProcess
 from ..sandbox.wire.run_codec import unpack_note
 from .dead_process import Ending, stopped_output, unreached_verdict
 from .judgement import Judgement, LessonJudge, explain_import, missing_module
@@ -119,23 +118,19 @@ class _Run:
         programs, last = self._judge.answers.programs if self._judge else {}, []
         cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
         try:
-            child = PipelinedRequests(self._engine.fork(), [None if name else cell.source for cell, name in cells])
+            child = self._engine.fork()
         except Ended as ended:
             self._outcome.ended = Ending(ended.why)
             child = None
         try:
             if child:
+                self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
                 if self._beside:  # a separate message, after the exercises are loaded
-                    self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
-                    self._guarded(lambda: child.ask_and_go_on("take", files=self._beside))
-                else:
-                    self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
+                    self._guarded(lambda: child.ask("take", files=self._beside))
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = Ending.TIME
                 cell.execution_count = number
-                if name and child:
-                    child.skip()
                 if name in programs:
                     last.append((cell, name, number))
                 elif name:
@@ -149,7 +144,7 @@ class _Run:
         finally:
             if child:
                 self._outcome.waited = child.waited()
-                child.end()
+                child.kill()
         self._outcome.seconds = time.monotonic() - start
         return self._outcome
 
@@ -198,13 +193,13 @@ class _Run:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
-    def _plain(self, child: PipelinedRequests | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
+    def _plain(self, child: StudentProcess | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
         """Return the outputs of the next cell, which is not a check. `number` is the execution count.
 
         If the child has ended, returns an error as the only output, or an empty list.
         """
         before = self._outcome.ended
-        answer = self._guarded(child.run) if child else None
+        answer = self._guarded(lambda: child.ask("cell", source=cell.source)) if child else None
         if answer is None:
             # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
@@ -221,7 +216,7 @@ class _Run:
             self._note(f"{_place(cell, number)} imports a module that is not installed here: {module}")
         return outputs
 
-    def _check(self, child: PipelinedRequests | None, name: str) -> Judgement:
+    def _check(self, child: StudentProcess | None, name: str) -> Judgement:
         """Observe the current answer to the exercise `name`, and return the judgement."""
         assert self._judge is not None
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
@@ -269,7 +264,7 @@ class _Run:
             self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
-    def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
+    def _unless_tampered(self, child: StudentProcess, exercise: Exercise, judgement: Judgement) -> Judgement:
         """Return `judgement` if the child was not tampered with.
 
         Otherwise return a judgement without points, and request a review.
@@ -281,13 +276,13 @@ class _Run:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
-    def _tampered(self, child: PipelinedRequests, name: str | None = None) -> str | None:
+    def _tampered(self, child: StudentProcess, name: str | None = None) -> str | None:
         """Return a text with the names of the objects that were tampered with in the child, or None.
 
         If there are any, a reason with these names is added to the outcome's `flags`. `name` is that of the exercise
         that was just checked, or None at the end of the run.
         """
-        said = self._guarded(lambda: child.ask_and_go_on("guard"))
+        said = self._guarded(lambda: child.ask("guard"))
         if said is None:
             return None  # the child has ended
         changed = said.get("changed")

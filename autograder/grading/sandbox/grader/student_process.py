@@ -60,10 +60,7 @@ class StudentProcess:
 
         Must be called before any student code runs. `key` is in hexadecimal digits. Raises Ended if the child is gone.
         """
-        try:
-            self._channel.send({"key": key}, seconds=START_SECONDS)
-        except Closed:
-            raise Ended("died") from None
+        self._send({"key": key})
         self._channel.agree(key)
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
@@ -73,25 +70,14 @@ class StudentProcess:
         arguments.
         Raises Ended if the child is gone, exceeds a limit or sends an invalid message.
         """
-        self.send({"do": do, **arguments})
-        return self.answer()
+        self._send({"do": do, **arguments})
+        return self.receive(self._limits.cell_seconds + _GRACE)
 
-    def send(self, *questions: dict[str, Any]) -> None:
-        """Send requests without waiting for answers. The answers arrive in the same order.
-
-        Raises Ended if the child is gone.
-        """
+    def _send(self, message: dict[str, Any]) -> None:
         try:
-            self._channel.send(*questions, seconds=START_SECONDS)
+            self._channel.send(message, seconds=START_SECONDS)
         except Closed:
             raise Ended("died") from None
-
-    def answer(self) -> dict[str, Any]:
-        """Return the answer to the oldest unanswered request.
-
-        The time limit is that of a cell, plus three seconds. Raises Ended in the same cases as `receive`.
-        """
-        return self.receive(self._limits.cell_seconds + _GRACE)
 
     def receive(self, seconds: float) -> dict[str, Any]:
         """Return the child's next message, which must arrive within `seconds`.
