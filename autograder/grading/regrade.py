@@ -20,6 +20,7 @@ from .batch import Batch
 from .course.course import Course
 from .course.folders import locked, write_notebook
 from .course.gradebook import Book
+from .limits import Wall
 from .submission.pipeline import GradedSubmission, State
 from .submission.scores import Score
 
@@ -52,7 +53,7 @@ def grade_again(
     exercise: str,
     executor: Executor,
     *,
-    isolation: str | None = None,
+    isolation: Wall | None = None,
     ahead: int,
     apply: bool,
     lower: bool,
@@ -60,8 +61,7 @@ def grade_again(
     """Grade one exercise of every submission again, and return the changes, sorted by student.
 
     If `apply` is True, higher scores are written. If `lower` is also True, lower scores are written, too. `isolation`
-    (the name of a wall, or "auto") overrides the course's setting. At most `ahead` submissions run
-    or wait for the caller at a time.
+    overrides the course's setting. At most `ahead` submissions run or wait for the caller at a time.
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation, BookClosed if the
     gradebook cannot be written.
     """

@@ -21,6 +21,7 @@ from ..batch import core_threads
 from ..collecting.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
 from ..course.course import Course, open_course
 from ..graders import open_graders
+from ..limits import Wall
 from ..regrade import grade_again
 from ..rules.rule_changes import follow_rules
 from ..sandbox.grader.fork_server_process import ForkServerProcess
@@ -37,7 +38,7 @@ def grade_course(
     interrupt: Interrupt,
     *,
     jobs: int | None,
-    isolation: str | None,
+    isolation: Wall | None,
     scheduler: str | None,
     force: bool,
     students: Sequence[str],
@@ -145,7 +146,7 @@ def judge_again(
     interrupt: Interrupt,
     *,
     jobs: int | None,
-    isolation: str | None,
+    isolation: Wall | None,
     apply: bool,
     lower: bool,
     as_json: bool,

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..batch import core_threads
 from ..course.course import open_course
 from ..graders import open_graders
+from ..limits import Wall
 from ..rules.rule_changes import follow_rules
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..tables.roster import FILE
@@ -28,7 +29,7 @@ def watch_course(
     interrupt: Interrupt,
     *,
     jobs: int | None,
-    isolation: str | None,
+    isolation: Wall | None,
     add: bool,
 ) -> int:
     """Grade the submissions that arrive in `folders`, or in nbgrader's exchange, until Ctrl+C.

@@ -19,9 +19,10 @@ from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..course.assignment_files import EncodedFiles
 from ..sandbox.grader.engine import Engine
-from ..sandbox.grader.student_process import Ended, StudentProcess
+from ..sandbox.grader.student_process import Ended, Ending, StudentProcess
+from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
-from .dead_process import Ending, stopped_output, unreached_verdict
+from .dead_process import stopped_output, unreached_verdict
 from .judgement import Judgement, LessonJudge, explain_import, missing_module
 from .outputs import OutputBudget, safe_outputs
 
@@ -120,13 +121,13 @@ class _Run:
         try:
             child = self._engine.fork()
         except Ended as ended:
-            self._outcome.ended = Ending(ended.why)
+            self._outcome.ended = ended.why
             child = None
         try:
             if child:
-                self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
+                self._guarded(lambda: child.ask(ChildRequest.BEGIN, lesson=self._lesson, files=self._files))
                 if self._beside:  # a separate message, after the exercises are loaded
-                    self._guarded(lambda: child.ask("take", files=self._beside))
+                    self._guarded(lambda: child.ask(ChildRequest.TAKE, files=self._beside))
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = Ending.TIME
@@ -157,7 +158,7 @@ class _Run:
         found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
         return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
 
-    def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    def _guarded(self, ask: Callable[[], Reply]) -> Reply | None:
         """Call `ask`, which sends the child a request, and return the child's answer.
 
         Returns None if the child has ended, before the call or during the call.
@@ -171,7 +172,7 @@ class _Run:
                 self._flag(make_reason("text", text=str(answer["tampered"])[:80]))
             return answer
         except Ended as ended:
-            self._outcome.ended = Ending(ended.why)
+            self._outcome.ended = ended.why
             if self._outcome.ended is Ending.NONSENSE:
                 self._flag(make_reason("no_message"))
             return None
@@ -199,7 +200,7 @@ class _Run:
         If the child has ended, returns an error as the only output, or an empty list.
         """
         before = self._outcome.ended
-        answer = self._guarded(lambda: child.ask("cell", source=cell.source)) if child else None
+        answer = self._guarded(lambda: child.ask(ChildRequest.CELL, source=cell.source)) if child else None
         if answer is None:
             # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
@@ -223,7 +224,7 @@ class _Run:
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
         ask = child if withdrawn is None else None
         asked = {"exercise": name, "seed": expected.seed, "programs": self._judge.answers.programs.get(name, "")}
-        answer = self._guarded(lambda: ask.ask("observe", **asked)) if ask else None
+        answer = self._guarded(lambda: ask.ask(ChildRequest.OBSERVE, **asked)) if ask else None
         if withdrawn is not None:
             judgement = Judgement(withdrawn)
         elif answer is None:
@@ -232,7 +233,7 @@ class _Run:
             judgement = self._judged(exercise, answer)
             if child and "runs" in answer and judgement.verdict.state == "not attempted" and expected.given_code:
                 # It behaves like the given code. Compare the code only now: reading it takes longer than many probes.
-                told = self._guarded(lambda: child.ask("code", exercise=name))
+                told = self._guarded(lambda: child.ask(ChildRequest.CODE, exercise=name))
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(child, exercise, judgement)
@@ -245,7 +246,7 @@ class _Run:
         """Return a judgement without points, because the child ended before the answer was observed."""
         return Judgement(unreached_verdict(exercise, self._outcome.ended or Ending.DIED))
 
-    def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
+    def _judged(self, exercise: Exercise, answer: Reply) -> Judgement:
         """Return the judgement on `answer`, the child's answer to the request `observe`.
 
         The data may be forged.
@@ -282,7 +283,7 @@ class _Run:
         If there are any, a reason with these names is added to the outcome's `flags`. `name` is that of the exercise
         that was just checked, or None at the end of the run.
         """
-        said = self._guarded(lambda: child.ask("guard"))
+        said = self._guarded(lambda: child.ask(ChildRequest.GUARD))
         if said is None:
             return None  # the child has ended
         changed = said.get("changed")

@@ -17,9 +17,9 @@ from ..course.folders import describe_error
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.release import ReleasedNotebook
 from ..course.remarks import Remarks
+from ..sandbox.grader.student_process import Ending
 from ..sandbox.server.garbage import gc_frozen
 from ..sandbox.wall.libc import CannotIsolate
-from .dead_process import Ending
 from .folder import read_submission
 from .grader import Job, process_grader
 from .outputs import LimitOutput

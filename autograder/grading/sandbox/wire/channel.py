@@ -11,7 +11,7 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 LARGEST = 32 << 20  # bytes of one message
@@ -72,7 +72,7 @@ class Channel:
         keyed.update(_LENGTH.pack(number) + data)
         return keyed.digest()
 
-    def send(self, message: dict[str, Any], *, largest: int = LARGEST, seconds: float | None = None) -> None:
+    def send(self, message: Mapping[str, object], *, largest: int = LARGEST, seconds: float | None = None) -> None:
         """Send a message of at most `largest` bytes.
 
         Raises Closed if the process at the other end is gone or does not take the message within `seconds`.
