@@ -23,7 +23,6 @@ import torch
 from .... import exercises
 from ....exercises.module_texts import modules_of
 from ...limits import Limits, Wall
-from ..child.cell_cache import RememberingShell
 from ..child.guard import Guard
 from ..child.worker import serve
 from ..wall import landlock
@@ -47,7 +46,7 @@ class ForkServer:
         self._control, self._wall = control, wall
         torch.set_num_threads(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
-        self._shell = warm_shell(RememberingShell)
+        self._shell = warm_shell()
         self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
         self._shell.builtin_trap.__enter__()  # permanently: the guard would report a change in each cell
         if wall == Wall.FULL:
