@@ -18,7 +18,6 @@ from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.release import ReleasedNotebook
 from ..course.remarks import Remarks
 from ..sandbox.grader.student_process import Ending
-from ..sandbox.server.garbage import gc_frozen
 from ..sandbox.wall.libc import CannotIsolate
 from .folder import read_submission
 from .grader import Job, process_grader
@@ -85,9 +84,8 @@ def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
     """
     grader = process_grader(course.limits, course.isolation)
-    with gc_frozen():  # data for the whole class is excluded from the garbage collections of each submission
-        for name in assignment.released:
-            grader.prepare(_job(course, assignment, name))
+    for name in assignment.released:
+        grader.prepare(_job(course, assignment, name))
 
 
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:
