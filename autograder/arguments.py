@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .grading.limits import ISOLATIONS
+from .grading.limits import Wall
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -123,7 +123,7 @@ def _add_grading(commands: Any) -> None:
     grade.add_argument("--force", action="store_true", help="also grade submissions again that have not changed")
     grade.add_argument(
         "--isolation",
-        choices=ISOLATIONS,
+        choices=[*map(str, Wall)],
         default=None,
         help="the wall around students' code; auto: full, else landlock; none: as your user (default: as the course's "
         "config says, else full)",
@@ -146,7 +146,7 @@ def _add_grading(commands: Any) -> None:
     watch.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     watch.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="(default: nbgrader's exchange)")
     watch.add_argument("--jobs", type=_positive, default=None, help="submissions at a time (default: one a core)")
-    watch.add_argument("--isolation", choices=ISOLATIONS, default=None, help="as for `autograder grade`")
+    watch.add_argument("--isolation", choices=[*map(str, Wall)], default=None, help="as for `autograder grade`")
     watch.add_argument("--add", action="store_true", help="add unknown people to students.csv")
 
 

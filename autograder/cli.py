@@ -225,23 +225,24 @@ def _return(chosen: argparse.Namespace) -> int:
 def _grade(chosen: argparse.Namespace) -> int:
     import contextlib
 
-    from .grading.limits import FULL
+    from .grading.limits import Wall
     from .grading.sandbox.grader.fork_server_process import ForkServerProcess
     from .grading.sandbox.server.garbage import gc_frozen
     from .grading.terminal import Interrupt
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+    isolation = Wall(chosen.isolation) if chosen.isolation else None
     with contextlib.ExitStack() as opened:
         interrupt = opened.enter_context(Interrupt())
         starting = None
         if not chosen.scheduler:  # else nothing runs here
-            starting = opened.enter_context(ForkServerProcess(chosen.isolation or FULL))
+            starting = opened.enter_context(ForkServerProcess(isolation or Wall.FULL))
             interrupt.clean = starting.end
         with gc_frozen():  # import while the fork server starts, as both take equally long
             from .grading.commands.grade import grade_course, judge_again
 
-        common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
+        common = {"jobs": chosen.jobs, "isolation": isolation, "as_json": chosen.json}
         if chosen.again and starting:
             what = (chosen.directory, chosen.assignment, chosen.again, starting, interrupt)
             return judge_again(*what, apply=chosen.apply, lower=chosen.lower, **common)
@@ -250,15 +251,16 @@ def _grade(chosen: argparse.Namespace) -> int:
 
 
 def _watch(chosen: argparse.Namespace) -> int:
-    from .grading.limits import FULL
+    from .grading.limits import Wall
     from .grading.sandbox.grader.fork_server_process import ForkServerProcess
     from .grading.terminal import Interrupt
 
-    with Interrupt() as interrupt, ForkServerProcess(chosen.isolation or FULL) as starting:
+    isolation = Wall(chosen.isolation) if chosen.isolation else None
+    with Interrupt() as interrupt, ForkServerProcess(isolation or Wall.FULL) as starting:
         interrupt.clean = starting.end
         from .grading.commands.watch import watch_course
 
-        options = {"jobs": chosen.jobs, "isolation": chosen.isolation, "add": chosen.add}
+        options = {"jobs": chosen.jobs, "isolation": isolation, "add": chosen.add}
         return watch_course(chosen.directory, chosen.folders, starting, interrupt, **options)
 
 

@@ -46,7 +46,7 @@ def main() -> None:
     (lesson,) = COURSE.read([name])
     known = exercises.load(lesson.name)
     torch.set_num_threads(1)
-    shell = warm_shell(Shell)
+    shell = warm_shell()
     # As in a child: nobody has learned anything on this machine.
     os.environ.update(NBGRADER_EXECUTION="autograde", AUTOGRADER_HOME=tempfile.mkdtemp())
     paths = [Path(course, "submitted", each, lesson.file_name, f"{lesson.file_name}.ipynb") for each in students]

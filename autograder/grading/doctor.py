@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .limits import FULL, LANDLOCK, Limits
+from .limits import Limits, Wall
 from .sandbox.grader.engine import Engine
 from .sandbox.grader.fork_server_process import NEEDS_LINUX
 from .sandbox.grader.student_process import Ended
 from .sandbox.wall.libc import CannotIsolate
+from .sandbox.wire.requests import ChildRequest
 
 _LOOK = """
 import os, socket
@@ -85,8 +86,8 @@ def examine() -> tuple[bool, str]:
     """
     if sys.platform != "linux":
         return False, f"✗ {NEEDS_LINUX}"
-    refused: dict[str, CannotIsolate] = {}
-    for wall, said in ((FULL, _FIRST), (LANDLOCK, _SECOND)):
+    refused: dict[Wall, CannotIsolate] = {}
+    for wall, said in ((Wall.FULL, _FIRST), (Wall.LANDLOCK, _SECOND)):
         try:
             finding = _look_around(wall)
         except CannotIsolate as error:
@@ -94,21 +95,25 @@ def examine() -> tuple[bool, str]:
             continue
         lines = [f"✗ {finding}" if finding else said]
         if refused:
-            weaker = [f"✗ the first wall (full) cannot be built: {refused[FULL]}\n"] * (not finding)
+            weaker = [f"✗ the first wall (full) cannot be built: {refused[Wall.FULL]}\n"] * (not finding)
             lines = [*weaker, *lines, "\nFor the first wall:", *_remedies()]
         return not finding, "\n".join(lines)
-    nothing = f"✗ answers cannot be isolated: {refused[FULL]}\n✗ nor by the second wall (landlock): {refused[LANDLOCK]}"
+    nothing = (
+        f"✗ answers cannot be isolated: {refused[Wall.FULL]}\n"
+        f"✗ nor by the second wall (landlock): {refused[Wall.LANDLOCK]}"
+    )
     return False, "\n\n".join([nothing, *_remedies(), _NONE])
 
 
-def _look_around(wall: str) -> str:
+def _look_around(wall: Wall) -> str:
     """Return what is wrong inside a child behind `wall`, or an empty text.
 
     Raises CannotIsolate if the kernel refuses the wall.
     """
     try:
         with Engine(Limits(cell_seconds=10), wall=wall) as engine, engine.fork() as child:
-            said = child.ask("cell", source=_LOOK % {"hidden": _hidden(), "shown": [f"{sys.prefix}/lib", "/usr/lib"]})
+            look = _LOOK % {"hidden": _hidden(), "shown": [f"{sys.prefix}/lib", "/usr/lib"]}
+            said = child.ask(ChildRequest.CELL, source=look)
     except Ended as ended:
         return f"a process was isolated ({wall}), but did not get through a first cell: {ended.why}"
     text = "".join(str(output.get("text", output)) for output in said["outputs"]).strip()

@@ -1,12 +1,18 @@
-"""Limits on a submission's resources, and names of walls."""
+"""Limits on a submission's resources, and the kinds of walls."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-# Walls: Linux namespaces; Landlock with seccomp; nothing. AUTO stands for the strongest of the first two.
-FULL, LANDLOCK, NONE, AUTO = "full", "landlock", "none", "auto"
-ISOLATIONS = (AUTO, FULL, LANDLOCK, NONE)
+
+class Wall(StrEnum):
+    """The kinds of isolation around students' code, and the choice between them."""
+
+    AUTO = "auto"  # the stronger of FULL and LANDLOCK that a machine gives
+    FULL = "full"  # Linux namespaces
+    LANDLOCK = "landlock"  # Landlock with seccomp
+    NONE = "none"
 
 
 @dataclass(frozen=True)

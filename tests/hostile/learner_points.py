@@ -56,7 +56,7 @@ def _in_a_process(shell: Shell, cells: list[str]) -> dict[str, float]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    warmed = warm_shell(Shell)
+    warmed = warm_shell()
     exercises.load("gradient_accumulation")
     gc.freeze()
     notebooks = json.load(sys.stdin)

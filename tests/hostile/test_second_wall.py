@@ -20,7 +20,7 @@ import pytest
 
 import autograder
 from autograder.checking.exercise import Exercise
-from autograder.grading.limits import LANDLOCK, Limits
+from autograder.grading.limits import Limits, Wall
 from autograder.grading.sandbox.grader.disk_use import exceeds
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.sandbox.grader.student_process import StudentProcess
@@ -48,7 +48,7 @@ def assignment(
     lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Assignment]:
     folder = tmp_path_factory.mktemp("second")
-    with open_assignment(lesson_source, exercises, folder, LIMITS, wall=LANDLOCK) as opened:
+    with open_assignment(lesson_source, exercises, folder, LIMITS, wall=Wall.LANDLOCK) as opened:
         yield opened
 
 

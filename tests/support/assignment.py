@@ -18,7 +18,7 @@ import support
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
 from autograder.grading.gradebook.release import Released
-from autograder.grading.limits import FULL, Limits
+from autograder.grading.limits import Limits, Wall
 from autograder.grading.sandbox.grader import student_process
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
@@ -131,7 +131,7 @@ def open_assignment(
     folder: Path,
     limits: Limits,
     asked: tuple[str, ...] = EXERCISES,
-    wall: str = FULL,
+    wall: str = Wall.FULL,
 ) -> Iterator[Assignment]:
     """Start an engine for an assignment whose course lies in an empty `folder`."""
     shutil.copytree(_course(lesson, exercises), folder / "course")

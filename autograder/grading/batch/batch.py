@@ -28,6 +28,7 @@ from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_
 from ..files.locks import locked
 from ..files.notebook_file import Unreadable, read
 from ..gradebook.book import Book, BookClosed
+from ..limits import Wall
 from ..requests.found import find_requests, time_of
 from ..rules.late_penalty import describe_change
 from ..submission.folder import read_submission
@@ -54,7 +55,7 @@ def grade(
     assignment: str,
     executor: Executor,
     *,
-    isolation: str | None = None,
+    isolation: Wall | None = None,
     ahead: int,
     force: bool = False,
     students: Sequence[str] = (),
@@ -63,7 +64,7 @@ def grade(
 ) -> list[Result]:
     """Grade the submissions of one assignment on `executor`. Returns the result of every submission.
 
-    `isolation` (the name of a wall, or "auto") overrides the course's setting. At most `ahead` submissions run
+    `isolation` overrides the course's setting. At most `ahead` submissions run
     or wait to be written at a time. If `force` is False, unchanged submissions with an earlier grade are not run again.
     If `students` is not empty, only the submissions of these students are graded.
     `seen` is called for each submission, with its result and the total number of submissions. If no submission ends for
@@ -81,7 +82,7 @@ def grade(
 class Batch:
     """A run of the grader on one assignment: submissions, gradebook, remarks."""
 
-    def __init__(self, course: Course, assignment: str, isolation: str | None, book: Book) -> None:
+    def __init__(self, course: Course, assignment: str, isolation: Wall | None, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()

@@ -10,7 +10,7 @@ from ...errors import UserError
 from ..course.settings import CourseSettings
 from ..files.atomic import describe_error
 from ..gradebook.book import BookClosed
-from ..limits import AUTO, LANDLOCK
+from ..limits import Wall
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.wall.libc import CannotIsolate
 from ..sandbox.wall.walls import strongest
@@ -18,14 +18,14 @@ from ..submission.grader import close_graders, process_grader
 
 
 @contextlib.contextmanager
-def open_graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess | None) -> Iterator[None]:
+def open_graders(course: CourseSettings, isolation: Wall | None, starting: ForkServerProcess | None) -> Iterator[None]:
     """Let the grader use the fork server `starting`, if any, in the `with` block.
 
     This is a context manager. At the end of the `with` block all graders are closed. Fatal errors in the `with`
     block become UserErrors with the remedy.
     """
-    chosen = isolation or course.isolation.isolation
-    if starting and chosen == AUTO and strongest(AUTO) == LANDLOCK:
+    chosen = isolation or course.isolation.wall()
+    if starting and chosen == Wall.AUTO and strongest(Wall.AUTO) == Wall.LANDLOCK:
         print(
             "autograder: no namespaces here, so answers are isolated by Landlock (`autograder doctor`)", file=sys.stderr
         )

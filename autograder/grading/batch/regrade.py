@@ -21,6 +21,7 @@ from ..files.locks import locked
 from ..files.notebook_file import write_notebook
 from ..gradebook.book import Book
 from ..gradebook.scores import Score
+from ..limits import Wall
 from ..submission.pipeline import GradedSubmission, State
 from .batch import Batch
 
@@ -53,7 +54,7 @@ def grade_again(
     exercise: str,
     executor: Executor,
     *,
-    isolation: str | None = None,
+    isolation: Wall | None = None,
     ahead: int,
     apply: bool,
     lower: bool,
@@ -61,8 +62,7 @@ def grade_again(
     """Grade one exercise of every submission again, and return the changes, sorted by student.
 
     If `apply` is True, higher scores are written. If `lower` is also True, lower scores are written, too. `isolation`
-    (the name of a wall, or "auto") overrides the course's setting. At most `ahead` submissions run
-    or wait for the caller at a time.
+    overrides the course's setting. At most `ahead` submissions run or wait for the caller at a time.
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation, BookClosed if the
     gradebook cannot be written.
     """

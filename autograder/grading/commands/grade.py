@@ -24,6 +24,7 @@ from ..batch.regrade import grade_again
 from ..batch.rule_changes import follow_rules
 from ..batch.summary import next_commands, summary, table
 from ..course.course import Course, open_course
+from ..limits import Wall
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
@@ -37,7 +38,7 @@ def grade_course(
     interrupt: Interrupt,
     *,
     jobs: int | None,
-    isolation: str | None,
+    isolation: Wall | None,
     scheduler: str | None,
     force: bool,
     students: Sequence[str],
@@ -145,7 +146,7 @@ def judge_again(
     interrupt: Interrupt,
     *,
     jobs: int | None,
-    isolation: str | None,
+    isolation: Wall | None,
     apply: bool,
     lower: bool,
     as_json: bool,

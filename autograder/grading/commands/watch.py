@@ -12,6 +12,7 @@ from ..batch.batch import core_threads
 from ..batch.graders import open_graders
 from ..batch.rule_changes import follow_rules
 from ..course.course import open_course
+from ..limits import Wall
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..tables.roster import STUDENTS_FILE
 from ..terminal import Interrupt, printable
@@ -28,7 +29,7 @@ def watch_course(
     interrupt: Interrupt,
     *,
     jobs: int | None,
-    isolation: str | None,
+    isolation: Wall | None,
     add: bool,
 ) -> int:
     """Grade the submissions that arrive in `folders`, or in nbgrader's exchange, until Ctrl+C.

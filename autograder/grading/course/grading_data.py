@@ -14,7 +14,7 @@ from traitlets.config import Config
 from ...checking.expected import Expected
 from ..gradebook.book import Book
 from ..gradebook.release import ReleasedNotebooks
-from ..limits import Limits
+from ..limits import Limits, Wall
 from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
 
@@ -24,19 +24,19 @@ class CourseSnapshot:
     """The settings of a course that grading depends on.
 
     `ignore` holds nbgrader's patterns for files that are not copied. `output` is the config of nbgrader's preprocessor
-    `LimitOutput`. `isolation` names a wall, or is "auto": the machine that grades chooses.
+    `LimitOutput`. If `isolation` is AUTO, the machine that grades chooses the wall.
     """
 
     root: Path
     limits: Limits
-    isolation: str
+    isolation: Wall
     ignore: tuple[str, ...]
     output: Config
 
     @classmethod
-    def of(cls, course: Course, isolation: str | None = None) -> CourseSnapshot:
+    def of(cls, course: Course, isolation: Wall | None = None) -> CourseSnapshot:
         """Create a snapshot of `course`. `isolation` overrides the course's setting."""
-        chosen = isolation or course.isolation.isolation
+        chosen = isolation or course.isolation.wall()
         output = Config(LimitOutput=course.config.LimitOutput)
         return cls(course.root, course.isolation.limits(), chosen, tuple(course.ignore), output)
 

@@ -1,8 +1,6 @@
-"""Endings of a child, and their consequences: outputs and verdicts."""
+"""Consequences of a child's early end: outputs and verdicts."""
 
 from __future__ import annotations
-
-from enum import StrEnum
 
 from nbformat.notebooknode import NotebookNode
 
@@ -11,17 +9,8 @@ from ...checking.judge import unobserved
 from ...checking.verdict import Verdict, VerdictState
 from ...language import Note
 from ...messages.cards import message
+from ..sandbox.grader.student_process import Ending
 from .outputs import output
-
-
-class Ending(StrEnum):
-    """The causes for which a child ended early, as in `student_process.Ended`."""
-
-    TIME = "time"
-    MEMORY = "memory"
-    DISK = "disk"
-    DIED = "died"
-    NONSENSE = "nonsense"  # it sent an unexpected message
 
 
 def stopped_output(why: Ending, language: str | None) -> NotebookNode:

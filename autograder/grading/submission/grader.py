@@ -23,14 +23,13 @@ from ...lessons.source import Lesson
 from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
 from ..gradebook.release import ReleasedCells
-from ..limits import FULL, Limits
+from ..limits import Limits, Wall
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.grader.restarting_engine import RestartingEngine
-from ..sandbox.grader.student_process import Ended
+from ..sandbox.grader.student_process import Ended, Ending
 from ..sandbox.wall.walls import strongest
 from ..shared_lock import SharedLock
-from .dead_process import Ending
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
 from .self_test import grade_solution, warm_up
@@ -80,7 +79,7 @@ class Grader:
     `starting` is a fork server whose process has been started, for the first engine.
     """
 
-    def __init__(self, limits: Limits, *, wall: str = FULL, starting: ForkServerProcess | None = None) -> None:
+    def __init__(self, limits: Limits, *, wall: Wall = Wall.FULL, starting: ForkServerProcess | None = None) -> None:
         self._engine = RestartingEngine(limits, wall=wall, starting=starting)
         self._tested: dict[Job, Engine] = {}  # the engine that passed the self-test, by job
         self._preparing = threading.Lock()
@@ -160,15 +159,15 @@ def _warm_up(engine: Engine, job: Job) -> None:
     engine.fork().kill()  # checks that isolation works, and pays the extra cost of a first fork
 
 
-_graders: dict[tuple[Limits, str], Grader] = {}
+_graders: dict[tuple[Limits, Wall], Grader] = {}
 _lock = threading.Lock()
 
 
-def process_grader(limits: Limits, isolation: str, starting: ForkServerProcess | None = None) -> Grader:
+def process_grader(limits: Limits, isolation: Wall, starting: ForkServerProcess | None = None) -> Grader:
     """Return this process's grader for `limits` and `isolation`. The first call creates the grader.
 
-    `isolation` is the name of a wall, or "auto" for the strongest wall of this machine. `starting` is a fork server
-    whose process has been started. Only a new grader uses it.
+    `isolation` is a wall, or AUTO. `starting` is a fork server whose process has been started. Only a new
+    grader uses it.
     """
     with _lock:
         key = limits, strongest(isolation)

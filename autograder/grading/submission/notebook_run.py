@@ -19,10 +19,10 @@ from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..course.assignment_files import EncodedFiles
 from ..sandbox.grader.engine import Engine
-from ..sandbox.grader.pipelined_requests import PipelinedRequests
-from ..sandbox.grader.student_process import Ended
+from ..sandbox.grader.student_process import Ended, Ending, StudentProcess
+from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
-from .dead_process import Ending, stopped_output, unreached_verdict
+from .dead_process import stopped_output, unreached_verdict
 from .judgement import Judgement, LessonJudge, explain_import, missing_module
 from .outputs import OutputBudget, safe_outputs
 
@@ -119,23 +119,19 @@ class _Run:
         programs, last = self._judge.answers.programs if self._judge else {}, []
         cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
         try:
-            child = PipelinedRequests(self._engine.fork(), [None if name else cell.source for cell, name in cells])
+            child = self._engine.fork()
         except Ended as ended:
-            self._outcome.ended = Ending(ended.why)
+            self._outcome.ended = ended.why
             child = None
         try:
             if child:
+                self._guarded(lambda: child.ask(ChildRequest.BEGIN, lesson=self._lesson, files=self._files))
                 if self._beside:  # a separate message, after the exercises are loaded
-                    self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
-                    self._guarded(lambda: child.ask_and_go_on("take", files=self._beside))
-                else:
-                    self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
+                    self._guarded(lambda: child.ask(ChildRequest.TAKE, files=self._beside))
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = Ending.TIME
                 cell.execution_count = number
-                if name and child:
-                    child.skip()
                 if name in programs:
                     last.append((cell, name, number))
                 elif name:
@@ -149,7 +145,7 @@ class _Run:
         finally:
             if child:
                 self._outcome.waited = child.waited()
-                child.end()
+                child.kill()
         self._outcome.seconds = time.monotonic() - start
         return self._outcome
 
@@ -162,7 +158,7 @@ class _Run:
         found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
         return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
 
-    def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    def _guarded(self, ask: Callable[[], Reply]) -> Reply | None:
         """Call `ask`, which sends the child a request, and return the child's answer.
 
         Returns None if the child has ended, before the call or during the call.
@@ -176,7 +172,7 @@ class _Run:
                 self._flag(make_reason("text", text=str(answer["tampered"])[:80]))
             return answer
         except Ended as ended:
-            self._outcome.ended = Ending(ended.why)
+            self._outcome.ended = ended.why
             if self._outcome.ended is Ending.NONSENSE:
                 self._flag(make_reason("no_message"))
             return None
@@ -198,13 +194,13 @@ class _Run:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
-    def _plain(self, child: PipelinedRequests | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
+    def _plain(self, child: StudentProcess | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
         """Return the outputs of the next cell, which is not a check. `number` is the execution count.
 
         If the child has ended, returns an error as the only output, or an empty list.
         """
         before = self._outcome.ended
-        answer = self._guarded(child.run) if child else None
+        answer = self._guarded(lambda: child.ask(ChildRequest.CELL, source=cell.source)) if child else None
         if answer is None:
             # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
@@ -221,14 +217,14 @@ class _Run:
             self._note(f"{_place(cell, number)} imports a module that is not installed here: {module}")
         return outputs
 
-    def _check(self, child: PipelinedRequests | None, name: str) -> Judgement:
+    def _check(self, child: StudentProcess | None, name: str) -> Judgement:
         """Observe the current answer to the exercise `name`, and return the judgement."""
         assert self._judge is not None
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
         ask = child if withdrawn is None else None
         asked = {"exercise": name, "seed": expected.seed, "programs": self._judge.answers.programs.get(name, "")}
-        answer = self._guarded(lambda: ask.ask("observe", **asked)) if ask else None
+        answer = self._guarded(lambda: ask.ask(ChildRequest.OBSERVE, **asked)) if ask else None
         if withdrawn is not None:
             judgement = Judgement(withdrawn)
         elif answer is None:
@@ -238,7 +234,7 @@ class _Run:
             absent = judgement.verdict.state == VerdictState.NOT_ATTEMPTED
             if child and "runs" in answer and absent and expected.given_code:
                 # It behaves like the given code. Compare the code only now: reading it takes longer than many probes.
-                told = self._guarded(lambda: child.ask("code", exercise=name))
+                told = self._guarded(lambda: child.ask(ChildRequest.CODE, exercise=name))
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(child, exercise, judgement)
@@ -251,7 +247,7 @@ class _Run:
         """Return a judgement without points, because the child ended before the answer was observed."""
         return Judgement(unreached_verdict(exercise, self._outcome.ended or Ending.DIED))
 
-    def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
+    def _judged(self, exercise: Exercise, answer: Reply) -> Judgement:
         """Return the judgement on `answer`, the child's answer to the request `observe`.
 
         The data may be forged.
@@ -270,7 +266,7 @@ class _Run:
             self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
             return _held_back(exercise, "observation")
 
-    def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
+    def _unless_tampered(self, child: StudentProcess, exercise: Exercise, judgement: Judgement) -> Judgement:
         """Return `judgement` if the child was not tampered with.
 
         Otherwise return a judgement without points, and request a review.
@@ -282,13 +278,13 @@ class _Run:
             return judgement
         return _held_back(exercise, what, judgement.observed)
 
-    def _tampered(self, child: PipelinedRequests, name: str | None = None) -> str | None:
+    def _tampered(self, child: StudentProcess, name: str | None = None) -> str | None:
         """Return a text with the names of the objects that were tampered with in the child, or None.
 
         If there are any, a reason with these names is added to the outcome's `flags`. `name` is that of the exercise
         that was just checked, or None at the end of the run.
         """
-        said = self._guarded(lambda: child.ask_and_go_on("guard"))
+        said = self._guarded(lambda: child.ask(ChildRequest.GUARD))
         if said is None:
             return None  # the child has ended
         changed = said.get("changed")

@@ -19,9 +19,8 @@ from ..files.atomic import describe_error
 from ..files.notebook_file import Unreadable, parse
 from ..gradebook.release import ReleasedNotebook
 from ..gradebook.scores import NotebookScores
-from ..sandbox.server.garbage import gc_frozen
+from ..sandbox.grader.student_process import Ending
 from ..sandbox.wall.libc import CannotIsolate
-from .dead_process import Ending
 from .folder import read_submission
 from .grader import Job, process_grader
 from .outputs import LimitOutput
@@ -87,9 +86,8 @@ def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
     """
     grader = process_grader(course.limits, course.isolation)
-    with gc_frozen():  # data for the whole class is excluded from the garbage collections of each submission
-        for name in assignment.released:
-            grader.prepare(_job(course, assignment, name))
+    for name in assignment.released:
+        grader.prepare(_job(course, assignment, name))
 
 
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:

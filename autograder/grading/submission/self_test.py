@@ -19,6 +19,7 @@ from ...messages.reasons import describe_reason
 from ..course.assignment_files import EncodedFiles
 from ..gradebook.release import ReleasedCells
 from ..sandbox.grader.engine import Engine
+from ..sandbox.wire.requests import ChildRequest
 from ..sandbox.wire.run_codec import Rehearsal
 from .judgement import LessonJudge
 from .notebook_run import run_notebook
@@ -95,12 +96,12 @@ def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: Encod
     The notebook is run in a child to find out.
     """
     with engine.fork() as child:
-        child.ask("begin", lesson=lesson.name, files=files)
-        before = set(child.ask("modules")["modules"])
+        child.ask(ChildRequest.BEGIN, lesson=lesson.name, files=files)
+        before = set(child.ask(ChildRequest.MODULES)["modules"])
         for cell in solved.cells:
             if cell.cell_type == "code":
-                child.ask("cell", source=cell.source)
-        after = child.ask("modules")["modules"]
+                child.ask(ChildRequest.CELL, source=cell.source)
+        after = child.ask(ChildRequest.MODULES)["modules"]
     return [name for name in after if name not in before and not name.startswith("private_exercises")]
 
 

@@ -21,6 +21,7 @@ from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
 from ..files.atomic import describe_error, temporary_sibling
 from ..files.locks import scratch_folder
+from ..limits import Wall
 from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..terminal import printable
@@ -33,7 +34,7 @@ _RETRY = 10.0  # seconds after an error
 class Watch:
     """The steps of a submission on its way: collect, grade, feedback, release."""
 
-    def __init__(self, course: Course, executor: Executor, isolation: str | None, ahead: int, adds: bool) -> None:
+    def __init__(self, course: Course, executor: Executor, isolation: Wall | None, ahead: int, adds: bool) -> None:
         self._course, self._executor, self._adds = course, executor, adds
         self._options = {"isolation": isolation, "ahead": ahead}
         self._retry: dict[Path, float] = {}

@@ -8,7 +8,7 @@ import pytest
 
 from autograder import exercises
 from autograder.grading.course.hidden_cases import ExpectedResults
-from autograder.grading.limits import FULL, LANDLOCK, Limits
+from autograder.grading.limits import Limits, Wall
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.self_test import grade_solution, warm_up
@@ -21,7 +21,7 @@ NIGHTLY = pytest.mark.nightly(
 )
 
 
-@pytest.fixture(scope="module", params=[FULL, pytest.param(LANDLOCK, marks=NIGHTLY)])
+@pytest.fixture(scope="module", params=[Wall.FULL, pytest.param(Wall.LANDLOCK, marks=NIGHTLY)])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """An engine for one lesson after the other, as for a whole course."""
     with Engine(Limits(), wall=request.param) as engine:

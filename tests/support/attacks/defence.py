@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 
 from autograder.checking.verdict import MIME
-from autograder.grading.limits import LANDLOCK
+from autograder.grading.limits import Wall
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.scores import is_check, score_of
 from autograder.messages.reasons import describe_reason
@@ -30,7 +30,7 @@ from support.attacks.attack import HALF, Attack
 def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
     """Hand in an attack, and then an honest submission."""
     wall = assignment.engine.wall
-    if wall == LANDLOCK:
+    if wall == Wall.LANDLOCK:
         attack = replace(attack, **attack.on_landlock)
     answers = {**HALF, **attack.answers}
     without = {**HALF, **(attack.answers if attack.without is None else attack.without)}
@@ -99,7 +99,7 @@ def _nothing_is_left(notebook: Any, wall: str) -> None:
 
 
 def _suspects(process: str, wall: str) -> list[str]:
-    return [process] if wall == LANDLOCK else [each for each in os.listdir("/proc") if each.isdigit()]
+    return [process] if wall == Wall.LANDLOCK else [each for each in os.listdir("/proc") if each.isdigit()]
 
 
 def _namespace(process: str) -> str:

@@ -17,6 +17,7 @@ from traitlets.config import Config
 
 from ....messages.cards import message
 from .audit_hook import Refused
+from .compiler import Compiler
 from .shell_commands import Store, run_command
 
 
@@ -153,6 +154,7 @@ def _encoded(data: dict[str, Any]) -> dict[str, Any]:
 class Shell(InteractiveShell):
     """An IPython shell that records outputs instead of printing them."""
 
+    compiler_class = Type(Compiler)
     displayhook_class = Type(Hook)
     display_pub_class = Type(Publisher)
 

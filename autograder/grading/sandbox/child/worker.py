@@ -16,7 +16,6 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -31,6 +30,7 @@ from ....exercises.module_texts import defined_in, modules_of
 from ....messages.cards import message
 from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
+from ..wire.requests import Reply
 from ..wire.run_codec import pack_run
 from .guard import Guard, LessonModules
 from .shell import Shell, Stream
@@ -78,7 +78,7 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules:
         while True:
             asked = channel.receive()
             try:
-                answer = getattr(worker, f"do_{asked.pop('do')}")(**asked)
+                answer: Reply = getattr(worker, f"do_{asked.pop('do')}")(**asked)
             except BaseException:  # a bug of the grader, or broken by the submission: the two cannot be told apart
                 answer = {"fault": _fault()}
             if os.getpid() != me:  # a fork that the submission made of this process
@@ -128,12 +128,12 @@ class Worker:
         self._guard.focus(lesson)
         return self._known
 
-    def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
+    def do_begin(self, lesson: str, files: dict[str, str]) -> Reply:
         """Prepare an assignment as the method `begin` does. The answer is an empty dict."""
         self.begin(lesson, files)
         return {}
 
-    def do_take(self, files: dict[str, str]) -> dict[str, Any]:
+    def do_take(self, files: dict[str, str]) -> Reply:
         """Write a student's own files into the notebook's folder. The answer is an empty dict.
 
         `files` maps relative paths to contents in base64. The exercises are already loaded, so these files cannot
@@ -146,7 +146,7 @@ class Worker:
         importlib.invalidate_caches()
         return {}
 
-    def do_cell(self, source: str) -> dict[str, Any]:
+    def do_cell(self, source: str) -> Reply:
         """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.
 
         The outputs include text that C code or other programs write to the file descriptors 1 and 2.
@@ -171,7 +171,7 @@ class Worker:
             outputs.stream(name, self._descriptors.take(number, max(outputs.left, 0)).decode(errors="replace"))
         return {"outputs": outputs.cells}
 
-    def do_observe(self, exercise: str, seed: str, programs: str = "") -> dict[str, Any]:
+    def do_observe(self, exercise: str, seed: str, programs: str = "") -> Reply:
         """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
         The answer has the key `runs`: a list with the encoded observation of each case. If the learner has defined
@@ -209,11 +209,11 @@ class Worker:
         self._changed.append("another thread ran during the check")
         return runs
 
-    def do_code(self, exercise: str) -> dict[str, Any]:
+    def do_code(self, exercise: str) -> Reply:
         """Return a digest of the code of a learner's answer, under the key `code`."""
         return {"code": code_digest(self._shell.user_ns.get(self._known[exercise].asks))}
 
-    def do_guard(self) -> dict[str, Any]:
+    def do_guard(self) -> Reply:
         """Return the names of tampered objects, under the key `changed`.
 
         These objects are changed now, or were changed at the last observation. At most 20 names are returned.
@@ -222,7 +222,7 @@ class Worker:
             now = self._guard.changed()
         return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20]}
 
-    def do_modules(self) -> dict[str, Any]:
+    def do_modules(self) -> Reply:
         """Return the names of all imported modules, under the key `modules`."""
         return {"modules": sorted(sys.modules)}
 

@@ -11,26 +11,26 @@ import threading
 from dataclasses import asdict
 from types import TracebackType
 
-from ...limits import FULL, LANDLOCK, Limits
+from ...limits import Limits, Wall
 from ..wall.libc import CannotIsolate
 from ..wire.channel import LARGEST_ANSWER, Channel
+from ..wire.requests import ServerRequest
 from ..wire.run_codec import Rehearsal
 from .fork_server_process import LARGEST_REPLY, ForkServerProcess
-from .student_process import START_SECONDS, Ended, StudentProcess
+from .student_process import START_SECONDS, Ended, Ending, StudentProcess
 
 
 class Engine:
     """A fork server and its children, the students' processes.
 
     Any number of threads may use one engine. Use the engine as a context manager: at the end of the `with` block the
-    fork server is killed. `wall` is the wall around the children: "full",
-    "landlock" or "none". `starting` is a fork server whose process has been started, but may not be ready yet. If it is
-    None, the engine starts a fork server.
+    fork server is killed. `wall` is the wall around the children. `starting` is a fork server whose process has been
+    started, but may not be ready yet. If it is None, the engine starts a fork server.
     Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the fork server ends while it is starting.
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, wall: str = FULL, starting: ForkServerProcess | None = None
+        self, limits: Limits | None = None, *, wall: Wall = Wall.FULL, starting: ForkServerProcess | None = None
     ) -> None:
         self.limits, self.wall = limits or Limits(), wall
         self._lock = threading.Lock()
@@ -61,20 +61,20 @@ class Engine:
         with self._lock, theirs:
             try:
                 cores = list(os.sched_getaffinity(0))
-                asked = json.dumps({"do": "fork", "limits": asdict(self.limits), "cores": cores})
+                asked = json.dumps({"do": ServerRequest.FORK, "limits": asdict(self.limits), "cores": cores})
                 socket.send_fds(self._server.control, [asked.encode()], [theirs.fileno()])
                 reply, (handle, *_), _, _ = socket.recv_fds(self._server.control, LARGEST_REPLY, 1)
             except (OSError, ValueError) as error:
                 ours.close()
-                raise Ended("died") from error
+                raise Ended(Ending.DIED) from error
         folder = json.loads(reply)["folder"]
-        watched = folder if self.wall == LANDLOCK else None
+        watched = folder if self.wall == Wall.LANDLOCK else None
         child = StudentProcess(Channel(ours, LARGEST_ANSWER), handle, self.limits, watched)
         try:
             ready = child.receive(START_SECONDS)
         except Ended as ended:  # no line of the submission has run yet, so it is not at fault
             child.kill()
-            raise Ended("died") from ended
+            raise Ended(Ending.DIED) from ended
         if "refused" in ready:
             child.kill()
             raise CannotIsolate(str(ready["refused"]))
@@ -100,5 +100,6 @@ class Engine:
         with tempfile.TemporaryFile() as file:  # a lesson exceeds the socket's largest message
             file.write(json.dumps(asdict(asked)).encode())
             file.seek(0)
-            socket.send_fds(self._server.control, [b'{"do": "rehearse"}'], [file.fileno()])
+            request = json.dumps({"do": ServerRequest.REHEARSE})
+            socket.send_fds(self._server.control, [request.encode()], [file.fileno()])
             return bool(json.loads(self._server.control.recv(LARGEST_REPLY) or b"{}").get("single"))

@@ -13,7 +13,7 @@ import tempfile
 from types import TracebackType
 
 from ....errors import UserError
-from ...limits import FULL
+from ...limits import Wall
 from ..wall.clean_process import environment, remove
 from ..wall.libc import CannotIsolate
 from ..wall.walls import strongest
@@ -29,21 +29,21 @@ NEEDS_LINUX = (
 class ForkServerProcess:
     """A started fork server, and the socket `control` to it.
 
-    `isolation` is the name of the wall around its children, or "auto" for the strongest wall of this machine. Use the
-    object as a context manager: at the end of the `with` block the fork server is killed.
+    `isolation` is the wall around its children, or AUTO. Use the object as a context manager: at the end of the `with`
+    block the fork server is killed.
     Raises UserError if the system is not Linux.
     """
 
-    def __init__(self, isolation: str) -> None:
+    def __init__(self, isolation: Wall) -> None:
         if sys.platform != "linux":
             raise UserError(NEEDS_LINUX)
         self.wall = strongest(isolation)
-        self._folder = None if self.wall == FULL else tempfile.TemporaryDirectory(prefix="autograder-")
+        self._folder = None if self.wall == Wall.FULL else tempfile.TemporaryDirectory(prefix="autograder-")
         variables = environment()
         variables["TORCH_COMPILE_DISABLE"] = "1"  # there is no C compiler in the sandbox
         if self._folder:
             variables["TMPDIR"] = self._folder.name
-        if self.wall != FULL:
+        if self.wall != Wall.FULL:
             variables["CUDA_VISIBLE_DEVICES"] = ""  # with a GPU, backward passes would start threads
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:

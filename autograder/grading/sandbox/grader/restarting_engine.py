@@ -6,7 +6,7 @@ import threading
 import time
 
 from ....errors import UserError
-from ...limits import FULL, Limits
+from ...limits import Limits, Wall
 from .engine import Engine
 from .fork_server_process import ForkServerProcess
 
@@ -25,7 +25,7 @@ class RestartingEngine:
     fork server whose process has been started, for the first engine.
     """
 
-    def __init__(self, limits: Limits, *, wall: str = FULL, starting: ForkServerProcess | None = None) -> None:
+    def __init__(self, limits: Limits, *, wall: Wall = Wall.FULL, starting: ForkServerProcess | None = None) -> None:
         self._limits, self._wall, self._starting = limits, wall, starting
         self._left = _STARTS
         self._engine: Engine | None = None

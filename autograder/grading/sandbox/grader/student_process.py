@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ....checking.containment.deadline import Deadline, waited
 from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
+from ..wire.requests import ChildRequest, Reply
 from .disk_use import exceeds
 from .process_memory import descendants, memory, threads
 
@@ -21,16 +23,20 @@ START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to se
 _GRACE = 3.0  # seconds beyond the time limit after which a process should have stopped a cell itself
 
 
+class Ending(StrEnum):
+    """The causes for which a child ends early."""
+
+    TIME = "time"  # it exceeded a limit, as in the next two
+    MEMORY = "memory"
+    DISK = "disk"
+    NONSENSE = "nonsense"  # it sent an invalid message
+    DIED = "died"  # anything else
+
+
 class Ended(Exception):
-    """The error that a child has ended early.
+    """The error that a child has ended early, and why."""
 
-    `why` is the cause:
-    - "time", "memory" or "disk": the child exceeded a limit;
-    - "nonsense": the child sent an invalid message;
-    - "died": anything else.
-    """
-
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: Ending) -> None:
         super().__init__(why)
         self.why = why
 
@@ -60,38 +66,23 @@ class StudentProcess:
 
         Must be called before any student code runs. `key` is in hexadecimal digits. Raises Ended if the child is gone.
         """
-        try:
-            self._channel.send({"key": key}, seconds=START_SECONDS)
-        except Closed:
-            raise Ended("died") from None
+        self._send({"key": key})
         self._channel.agree(key)
 
-    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
+    def ask(self, do: ChildRequest, **arguments: Any) -> Reply:
         """Send one request to the child and return its answer.
 
-        The child calls the method of `Worker` whose name is `do_` and then `do`. `arguments` are that method's
-        arguments.
+        `arguments` are those of the method of `Worker` for the request `do`.
         Raises Ended if the child is gone, exceeds a limit or sends an invalid message.
         """
-        self.send({"do": do, **arguments})
-        return self.answer()
+        self._send({"do": do, **arguments})
+        return cast(Reply, self.receive(self._limits.cell_seconds + _GRACE))
 
-    def send(self, *questions: dict[str, Any]) -> None:
-        """Send requests without waiting for answers. The answers arrive in the same order.
-
-        Raises Ended if the child is gone.
-        """
+    def _send(self, message: dict[str, Any]) -> None:
         try:
-            self._channel.send(*questions, seconds=START_SECONDS)
+            self._channel.send(message, seconds=START_SECONDS)
         except Closed:
-            raise Ended("died") from None
-
-    def answer(self) -> dict[str, Any]:
-        """Return the answer to the oldest unanswered request.
-
-        The time limit is that of a cell, plus three seconds. Raises Ended in the same cases as `receive`.
-        """
-        return self.receive(self._limits.cell_seconds + _GRACE)
+            raise Ended(Ending.DIED) from None
 
     def receive(self, seconds: float) -> dict[str, Any]:
         """Return the child's next message, which must arrive within `seconds`.
@@ -104,12 +95,12 @@ class StudentProcess:
             try:
                 return self._channel.receive(left, self._look)
             except Closed:
-                raise Ended("died") from None
+                raise Ended(Ending.DIED) from None
             except TimedOut:
                 pass
             except Malformed:
-                raise Ended("nonsense") from None
-        raise Ended("time")
+                raise Ended(Ending.NONSENSE) from None
+        raise Ended(Ending.TIME)
 
     def waited(self) -> float:
         """Return the seconds in which the child was ready to run, but other processes had its processor."""
@@ -122,9 +113,9 @@ class StudentProcess:
         """
         most = self._limits.processes
         if sum(map(memory, descendants(self._process))) > self._limits.memory or threads(self._process) > most:
-            raise Ended("memory")
+            raise Ended(Ending.MEMORY)
         if self._folder and exceeds(self._folder, self._limits.disk_bytes):
-            raise Ended("disk")
+            raise Ended(Ending.DISK)
 
     def kill(self) -> None:
         """Kill the child. Safe to call twice.

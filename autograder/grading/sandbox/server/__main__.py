@@ -12,15 +12,15 @@ import json
 import socket
 import sys
 
-from ...limits import FULL
+from ...limits import Wall
 from ..wall.libc import CannotIsolate
 from ..wall.namespaces import isolate_fork_server
 from .garbage import gc_frozen
 
 control = socket.socket(fileno=int(sys.argv[1]))
-wall = sys.argv[2]
+wall = Wall(sys.argv[2])
 try:
-    if wall == FULL:
+    if wall == Wall.FULL:
         isolate_fork_server()
     with gc_frozen():
         from .fork_server import ForkServer  # imports torch: after isolation, with the collector off

@@ -22,8 +22,7 @@ import torch
 
 from .... import exercises
 from ....exercises.module_texts import modules_of
-from ...limits import FULL, LANDLOCK, Limits
-from ..child.cell_cache import RememberingShell
+from ...limits import Limits, Wall
 from ..child.guard import Guard
 from ..child.worker import serve
 from ..wall import landlock
@@ -43,19 +42,19 @@ class ForkServer:
     Requests and answers are JSON objects on the socket `control`. `wall` names the wall around its children.
     """
 
-    def __init__(self, control: socket.socket, wall: str) -> None:
+    def __init__(self, control: socket.socket, wall: Wall) -> None:
         self._control, self._wall = control, wall
         torch.set_num_threads(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
-        self._shell = warm_shell(RememberingShell)
+        self._shell = warm_shell()
         self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
         self._shell.builtin_trap.__enter__()  # permanently: the guard would report a change in each cell
-        if wall == FULL:
+        if wall == Wall.FULL:
             enter_root()
-        elif wall == LANDLOCK:
+        elif wall == Wall.LANDLOCK:
             landlock.isolate_fork_server()
             exercises.forget_files()
-        home, tmp = (HOME, TMP) if wall == FULL else (os.environ.get("HOME", "/"), tempfile.gettempdir())
+        home, tmp = (HOME, TMP) if wall == Wall.FULL else (os.environ.get("HOME", "/"), tempfile.gettempdir())
         os.environ.clear()
         os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", NBGRADER_EXECUTION="autograde")
         os.environ.update(TMPDIR=tmp, MPLCONFIGDIR=home)
@@ -107,9 +106,9 @@ class ForkServer:
             self._guard.focus(self._lesson)
             gc.collect()
             gc.freeze()  # freeze the objects of the rehearsal, as `gc_frozen` does
-        folder = None if self._wall == FULL else tempfile.mkdtemp()
+        folder = None if self._wall == Wall.FULL else tempfile.mkdtemp()
         os.sched_setaffinity(0, cores)
-        with new_pid_namespace() if self._wall == FULL else contextlib.nullcontext():
+        with new_pid_namespace() if self._wall == Wall.FULL else contextlib.nullcontext():
             process = os.fork()
         if process == 0:
             self._control.close()
@@ -146,7 +145,7 @@ class ForkServer:
                     isolate_child(limits)
                 else:
                     _live_in(folder)
-                    if self._wall == LANDLOCK:
+                    if self._wall == Wall.LANDLOCK:
                         landlock.isolate_child(folder, limits)
             except (CannotIsolate, OSError) as refused:
                 channel.send({"refused": str(refused)})

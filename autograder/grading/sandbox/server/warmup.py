@@ -34,12 +34,12 @@ from ..wire.run_codec import Rehearsal, pack_run
 _SEED = "rehearsal"
 
 
-def warm_shell(kind: type[Shell]) -> Shell:
-    """Return an IPython shell of the class `kind` that has already imported slow modules.
+def warm_shell() -> Shell:
+    """Return an IPython shell that has already imported slow modules.
 
     Figures are shown in the notebook.
     """
-    shell: Shell = kind.instance(colors="nocolor")
+    shell: Shell = Shell.instance(colors="nocolor")
     matplotlib.use("module://matplotlib_inline.backend_inline")
     matplotlib.interactive(True)  # a figure shows when its cell ends
     configure_inline_support(shell, "module://matplotlib_inline.backend_inline")  # type: ignore[no-untyped-call]

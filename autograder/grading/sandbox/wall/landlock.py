@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ...limits import LANDLOCK, Limits
+from ...limits import Limits, Wall
 from . import filesystem, seccomp
 from .libc import CannotIsolate, check, libc
 from .privileges import NOBODY, end_with_parent, forbid_new_privileges, limit, seal, set_dumpable
@@ -60,7 +60,7 @@ def isolate_fork_server() -> None:
     if os.geteuid() == 0:
         os.chmod(folder, 0o711)  # children of another user pass through
         _first_of_users()
-    seccomp.program(LANDLOCK)  # created once, for all children
+    seccomp.program(Wall.LANDLOCK)  # created once, for all children
     _restrict([*_readable(), (folder, _OWN), ("/proc", _READ_FILE | _READ_DIR)], _Handled(_ALL_FILES & ~_EXECUTE))
 
 
@@ -77,7 +77,7 @@ def isolate_child(folder: str, limits: Limits) -> None:
     set_dumpable(False)  # closes /proc/*/mem to the child
     rules = [*_readable(), (folder, _OWN), (f"/proc/self/fd/{kept}", _READ_FILE | _READ_DIR)]
     _restrict(rules, _Handled(_ALL_FILES, _ALL_NETWORK, _ALL_SCOPES))
-    seal(LANDLOCK)
+    seal(Wall.LANDLOCK)
 
 
 def _restrict(rules: Iterable[_Rule], handled: _Handled) -> None:

@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...limits import FULL, Limits
+from ...limits import Limits, Wall
 from . import filesystem as root
 from . import seccomp as syscalls
 from .libc import CannotIsolate, check, libc
@@ -69,7 +69,7 @@ def enter_root() -> None:
     """
     root.make(INSIDE)
     root.change()
-    syscalls.program(FULL)  # created once, for all children
+    syscalls.program(Wall.FULL)  # created once, for all children
 
 
 @contextlib.contextmanager
@@ -107,7 +107,7 @@ def isolate_child(limits: Limits) -> None:
     check("unshare(CLONE_NEWUSER)", libc.unshare(_NEW_USER))
     _map_user(user, group)
     _forbid_more_namespaces()
-    seal(FULL)
+    seal(Wall.FULL)
     limit(limits)
     if may_look:  # a grader without the capability could not measure the child's memory any more
         set_dumpable(False)  # closes /proc/*/mem to the child

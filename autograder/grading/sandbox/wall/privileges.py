@@ -10,7 +10,7 @@ import os
 import resource
 from pathlib import Path
 
-from ...limits import Limits
+from ...limits import Limits, Wall
 from . import seccomp
 from .libc import check, libc
 
@@ -58,7 +58,7 @@ class _Data(ctypes.Structure):
     _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
 
 
-def seal(wall: str) -> None:
+def seal(wall: Wall) -> None:
     """Drop every capability permanently, and install the seccomp filter of `wall`.
 
     Running another program cannot restore a capability.

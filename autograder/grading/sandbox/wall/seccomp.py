@@ -13,7 +13,7 @@ import functools
 import os
 import struct
 
-from ...limits import LANDLOCK
+from ...limits import Wall
 from . import system_calls as calls
 from .libc import libc
 
@@ -35,7 +35,7 @@ class _Program(ctypes.Structure):
 
 
 @functools.cache
-def program(wall: str) -> _Program:
+def program(wall: Wall) -> _Program:
     """Return the filter of a wall as a BPF program for this machine's processor.
 
     The fork server calls this function once. Its children inherit the result.
@@ -45,13 +45,13 @@ def program(wall: str) -> _Program:
         (_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, _OTHER_TABLE), (_RETURN, 0, 0, _REFUSE),
     ]  # fmt: skip
-    refused = calls.REFUSED | (calls.REFUSED_WITHOUT_NAMESPACES if wall == LANDLOCK else {})
+    refused = calls.REFUSED | (calls.REFUSED_WITHOUT_NAMESPACES if wall == Wall.LANDLOCK else {})
     for table, answer in ((refused, _REFUSE), (calls.IGNORED, _IGNORE)):
         for number in (each[column] for each in table.values()):
             if number is not None:
                 steps += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer)]
     steps += _when(calls.PRCTL[column], 0, (_EQUAL, 0, 1, _SET_PARENT_DEATH_SIGNAL), (_RETURN, 0, 0, _REFUSE))
-    if wall == LANDLOCK:
+    if wall == Wall.LANDLOCK:
         steps += [(_EQUAL, 0, 1, calls.CLONE3[column]), (_RETURN, 0, 0, _MISSING)]  # the C library takes `clone` then
         steps += _when(calls.CLONE[column], 0, (_ANY_BIT, 1, 0, _CLONE_THREAD), (_RETURN, 0, 0, _REFUSE))
         steps += _when(calls.PRLIMIT[column], 0, (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, _REFUSE))  # of other processes
@@ -72,7 +72,7 @@ def _when(number: int, argument: int, *steps: _Step) -> list[_Step]:
     return [(_EQUAL, 0, len(body), number), *body]
 
 
-def refuse(wall: str) -> int:
+def refuse(wall: Wall) -> int:
     """Install the filter of a wall in this process and its descendants, permanently.
 
     The process must have set no_new_privs. Returns 0, or -1 with ctypes' errno set.

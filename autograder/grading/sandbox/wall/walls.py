@@ -6,19 +6,19 @@ import functools
 import subprocess
 import sys
 
-from ...limits import AUTO, FULL, LANDLOCK
+from ...limits import Wall
 from .clean_process import environment
 
 
-def strongest(isolation: str) -> str:
+def strongest(isolation: Wall) -> Wall:
     """Return the wall that the setting `isolation` stands for on this machine.
 
-    "auto" is "full" where the kernel allows it, else "landlock". Every other setting stands for itself. A wall that
-    the kernel refuses raises an error later, when it is built.
+    AUTO is FULL where the kernel allows it, else LANDLOCK. Every other setting stands for itself. A wall that the
+    kernel refuses raises an error later, when it is built.
     """
-    if isolation != AUTO:
+    if isolation is not Wall.AUTO:
         return isolation
-    return FULL if _allows_namespaces() else LANDLOCK
+    return Wall.FULL if _allows_namespaces() else Wall.LANDLOCK
 
 
 @functools.cache

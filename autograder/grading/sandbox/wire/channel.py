@@ -11,7 +11,7 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 LARGEST = 32 << 20  # bytes of one message
@@ -72,24 +72,21 @@ class Channel:
         keyed.update(_LENGTH.pack(number) + data)
         return keyed.digest()
 
-    def send(self, *messages: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
-        """Send all messages at once. `largest` is the maximum size of one message in bytes.
+    def send(self, message: Mapping[str, object], *, largest: int = LARGEST, seconds: float | None = None) -> None:
+        """Send a message of at most `largest` bytes.
 
-        Raises Closed if the process at the other end is gone or does not take the messages within `seconds`.
-        Raises ValueError if a message is too large or is not JSON data; nothing is sent then.
+        Raises Closed if the process at the other end is gone or does not take the message within `seconds`.
+        Raises ValueError if the message is too large or is not JSON data; nothing is sent then.
         """
-        parts: list[bytes] = []
-        for number, message in enumerate(messages, self._sent):
-            data = _ENCODER.encode(message).encode()
-            if len(data) > largest:
-                raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
-            parts += _LENGTH.pack(len(data)), self._proof(number, data), data
+        data = _ENCODER.encode(message).encode()
+        if len(data) > largest:
+            raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
         self._end.settimeout(seconds)
         try:
-            self._end.sendall(b"".join(parts))
+            self._end.sendall(_LENGTH.pack(len(data)) + self._proof(self._sent, data) + data)
         except OSError as error:
             raise Closed from error
-        self._sent += len(messages)
+        self._sent += 1
 
     def receive(self, seconds: float | None = None, look: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """Return the next message, which must begin to arrive within `seconds`.

@@ -34,9 +34,6 @@ STARTS = ['from autograder import start\n\nstart("gradient_accumulation", langua
 THREAD = "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"
 
 
-DOUBLED = "numbers = [1, 2]\nawaited = 3\nnumbers"  # a cell that is rehearsed
-
-
 @pytest.fixture
 def engine(quick_fork_servers: None) -> Iterator[Engine]:
     with Engine() as engine:
@@ -107,41 +104,11 @@ def shown(engine: Engine, *cells: str) -> str:
     return str(output.get("data", output).get("text/plain", output.get("evalue")))
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ("pass", "[1, 2]"),
-        (
-            "def seven(lines):\n    return [line.replace('2', '7') for line in lines]\n"
-            "get_ipython().input_transformers_post.append(seven)",
-            "[1, 7]",
-        ),
-        (
-            "import ast\nclass Seven(ast.NodeTransformer):\n    def visit_Constant(self, node):\n"
-            "        return ast.Constant(7)\nget_ipython().ast_transformers.append(Seven())",
-            "[7, 7]",
-        ),
-        ("numbers = awaited = 5\nget_ipython().autoawait = False", "[1, 2]"),
-    ],
-)
-def test_a_rehearsed_cell_means_what_the_shell_makes_of_it(engine: Engine, change: str, expected: str) -> None:
-    cold = shown(engine, change, DOUBLED)
-    engine.rehearse(Rehearsal("", "", [["pass", DOUBLED]]))
-    assert shown(engine, change, DOUBLED) == cold == expected
-
-
 def test_a_rehearsed_future_import_changes_the_cells_after_it(engine: Engine) -> None:
     future, after = "from __future__ import annotations\nx = 1", "def f(a: nowhere): ...\nf.__annotations__"
     engine.rehearse(Rehearsal("", "", [[future, after]]))
     assert shown(engine, future, after) == "{'a': 'nowhere'}"
     assert shown(engine, "x = 1\nx", after) == "name 'nowhere' is not defined"
-
-
-def test_a_rehearsed_cell_is_read_once(engine: Engine) -> None:
-    counted = "compiler = get_ipython().compile\nread = len(compiler._trees), len(compiler._codes)\nread"
-    engine.rehearse(Rehearsal("", "", [[DOUBLED, counted]]))
-    rehearsed, other = shown(engine, DOUBLED, counted), shown(engine, "pass", counted)
-    assert shown(engine, "pass", "pass", counted) > other > rehearsed, "other cells were read, or at another place"
 
 
 def test_a_grader_in_the_background_of_a_script() -> None:

@@ -1,0 +1,42 @@
+"""Requests through the wall, and a child's replies."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, TypedDict
+
+
+class ServerRequest(StrEnum):
+    """The requests to a fork server: names of `do_` methods of `ForkServer`."""
+
+    REHEARSE = "rehearse"
+    FORK = "fork"
+
+
+class ChildRequest(StrEnum):
+    """The requests to a child: names of `do_` methods of `Worker`."""
+
+    BEGIN = "begin"
+    TAKE = "take"
+    CELL = "cell"
+    OBSERVE = "observe"
+    CODE = "code"
+    GUARD = "guard"
+    MODULES = "modules"
+
+
+class Reply(TypedDict, total=False):
+    """A child's reply to a request.
+
+    It may be forged, so the grader checks every value.
+    """
+
+    outputs: Any  # of a cell
+    runs: Any  # of an observation: a run for each case
+    absent: Any  # instead of runs, if the learner has defined nothing: a state, a sentence's id and parameters
+    code: Any  # a digest of the answer's code
+    changed: Any  # names of tampered objects
+    modules: Any  # names of imported modules
+    refused: Any  # accesses that the audit hook has refused; in each reply
+    fault: Any  # the end of a traceback, if the request has failed
+    tampered: Any  # what is wrong with the connection
