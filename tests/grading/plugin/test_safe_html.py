@@ -29,6 +29,8 @@ ATTACKS = [
     "```\ncode\n```\n<script>alert(1)</script>",
 ]
 
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=="
+
 
 def page(*cells) -> str:
     config = Config({"HTMLExporter": {"preprocessors": [Harmless], "template_name": "basic"}})
@@ -108,7 +110,7 @@ def test_outputs_keep_text_and_pictures_and_lose_scripts():
         new_output("display_data", data={"text/html": "<b>bold</b><script>alert(1)</script>", "text/plain": "plain"}),
         new_output("display_data", data={"image/svg+xml": "<svg onload='alert(2)'/>", "text/plain": "drawn"}),
         new_output("display_data", data={"application/javascript": "alert(3)", "text/plain": "script"}),
-        new_output("display_data", data={"image/png": "aGk=", "text/plain": "picture"}),
+        new_output("display_data", data={"image/png": PICTURE, "text/plain": "picture"}),
         new_output("stream", name="stdout", text="<AddBackward0>"),
     ]
     shown = page(new_code_cell("1", outputs=outputs))
@@ -116,5 +118,5 @@ def test_outputs_keep_text_and_pictures_and_lose_scripts():
     assert "<script>alert" not in shown
     assert "onload" not in shown
     assert "alert(3)" not in shown
-    assert "data:image/png;base64,aGk=" in shown
+    assert f"data:image/png;base64,{PICTURE}" in shown
     assert "&lt;AddBackward0&gt;" in shown
