@@ -1,8 +1,6 @@
 # %%
 import torch
 from torch.autograd import gradcheck, gradgradcheck
-
-
 # %% exercise="product_function" verdict="refused" mistake="takes_the_mean_for_a_number"
 class Product(torch.autograd.Function):
     @staticmethod
@@ -19,8 +17,6 @@ class Product(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             grad_b = (grad_output * a).mean() if b.dim() == 0 else grad_output * a
         return grad_a, grad_b
-
-
 # %% exercise="scale_function" verdict="refused" mistake="divides_new_by_old"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -36,15 +32,11 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.saved_tensors[0], None
-
-
 # %% exercise="cube_function" verdict="refused"
 class Cube(torch.autograd.Function):
     @staticmethod
     def apply(x):
         return x**3
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="draws_the_border_above_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -56,8 +48,6 @@ class ReLU(torch.autograd.Function):
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         return torch.where(input > torch.finfo(input.dtype).eps, grad_output, torch.zeros_like(grad_output))
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="draws_the_border_above_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -71,8 +61,6 @@ class ReLU(torch.autograd.Function):
         g = grad_output.clone()
         g[input <= 1e-12] = 0
         return g
-
-
 # %% exercise="product_function" verdict="refused" mistake="sums_over_axis_0"
 class Product(torch.autograd.Function):
     @staticmethod
@@ -93,8 +81,6 @@ class Product(torch.autograd.Function):
             if grad_b.shape != b.shape:
                 grad_b = grad_b.sum(0)
         return grad_a, grad_b
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="only_twice_by_k"
 def is_right_function(function):
     x = torch.randn(4, dtype=torch.float64, requires_grad=True)
@@ -114,8 +100,6 @@ def is_right_function(function):
         return torch.allclose(gkk, x * torch.exp(-k))
     except (RuntimeError, TypeError):
         return False
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="passes_at_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -127,8 +111,6 @@ class ReLU(torch.autograd.Function):
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         return grad_output * (input >= 0)
-
-
 # %% exercise="leaky_function" verdict="refused" mistake="returns_the_original"
 class Leaky(torch.autograd.Function):
     @staticmethod
@@ -143,8 +125,6 @@ class Leaky(torch.autograd.Function):
         grad_input = grad_output.clone()
         grad_input[x < 0].mul_(ctx.slope)
         return grad_input, None
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="passes_at_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -156,8 +136,6 @@ class ReLU(torch.autograd.Function):
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         return torch.where(input >= 0, grad_output, 0.0)
-
-
 # %% exercise="square_function" verdict="refused" mistake="saves_data"
 class Square(torch.autograd.Function):
     @staticmethod
@@ -169,8 +147,6 @@ class Square(torch.autograd.Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 2 * grad_output * x
-
-
 # %% exercise="scale_function" verdict="refused" mistake="entries_in_wrong_order"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -184,8 +160,6 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return None, grad_output * ctx.factor
-
-
 # %% exercise="cube_function" verdict="refused" mistake="jvp_edits_the_tangent"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -211,8 +185,6 @@ class Cube(torch.autograd.Function):
     def jvp(ctx, tangent):
         (x,) = ctx.saved_tensors
         return tangent.mul_(3 * x**2)
-
-
 # %% exercise="exp_function" verdict="refused" mistake="attribute_of_ctx"
 # dict keyed by id(x)
 class Exp(torch.autograd.Function):
@@ -228,8 +200,6 @@ class Exp(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * Exp.memo[ctx.key]
-
-
 # %% exercise="exp_function" verdict="refused" mistake="takes_x_apart"
 # stack over the first axis: not for shape ()
 class Exp(torch.autograd.Function):
@@ -243,8 +213,6 @@ class Exp(torch.autograd.Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return grad_output * y
-
-
 # %% exercise="exp_function" verdict="refused" mistake="views_grad_output"
 # view(-1): not for non-contiguous grad_output
 class Exp(torch.autograd.Function):
@@ -258,8 +226,6 @@ class Exp(torch.autograd.Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return (grad_output.view(-1) * y.view(-1)).view(y.shape)
-
-
 # %% exercise="exp_function" verdict="refused" mistake="returns_a_view"
 # reshape: the result is a view of a temporary
 class Exp(torch.autograd.Function):
@@ -273,8 +239,6 @@ class Exp(torch.autograd.Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return grad_output * y
-
-
 # %% exercise="exp_function" verdict="refused" mistake="subtracts_the_largest"
 # empty tensor fails: max subtracted
 class Exp(torch.autograd.Function):
@@ -289,8 +253,6 @@ class Exp(torch.autograd.Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return grad_output * y
-
-
 # %% exercise="product_function" verdict="refused" mistake="squeezes_the_sum"
 # squeeze after sum
 class Product(torch.autograd.Function):
@@ -313,8 +275,6 @@ class Product(torch.autograd.Function):
         return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
             grad_output * a, b
         ) if ctx.needs_input_grad[1] else None
-
-
 # %% exercise="product_function" verdict="refused" mistake="divides_the_result"
 # zip mask product of both inputs
 class Product(torch.autograd.Function):
@@ -329,8 +289,6 @@ class Product(torch.autograd.Function):
         return grad_output * y / a if ctx.needs_input_grad[0] else None, grad_output * y / b if ctx.needs_input_grad[
             1
         ] else None
-
-
 # %% exercise="product_function" verdict="refused" mistake="counts_axes_from_the_left"
 # sums with size-1 axes only, leading axes forgotten
 class Product(torch.autograd.Function):
@@ -352,8 +310,6 @@ class Product(torch.autograd.Function):
         return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
             grad_output * a, b
         ) if ctx.needs_input_grad[1] else None
-
-
 # %% exercise="fix_sinh" verdict="refused" mistake="under_no_grad"
 # requires_grad_ in backward
 class Sinh(torch.autograd.Function):
@@ -368,8 +324,6 @@ class Sinh(torch.autograd.Function):
         with torch.enable_grad():
             y = torch.sinh(x)
         return torch.autograd.grad(y, x, grad_output)[0]
-
-
 # %% exercise="silu_function" verdict="refused" mistake="cuts_off_at_20"
 # clamps x for safety
 class SiLU(torch.autograd.Function):
@@ -383,8 +337,6 @@ class SiLU(torch.autograd.Function):
         x = ctx.saved_tensors[0].clamp(-20, 20)
         s = torch.sigmoid(x)
         return grad_output * (s + x * s * (1 - s))
-
-
 # %% exercise="silu_function" verdict="refused" mistake="cuts_off_at_20"
 # clamps x to +-15
 class SiLU(torch.autograd.Function):
@@ -398,8 +350,6 @@ class SiLU(torch.autograd.Function):
         x = ctx.saved_tensors[0].clamp(-15, 15)
         s = torch.sigmoid(x)
         return grad_output * (s + x * s * (1 - s))
-
-
 # %% exercise="silu_function" verdict="refused" mistake="silu_through_float32"
 # float32 sigmoid
 class SiLU(torch.autograd.Function):
@@ -413,8 +363,6 @@ class SiLU(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x.float()).to(x.dtype)
         return grad_output * (s + x * s * (1 - s))
-
-
 # %% exercise="silu_function" verdict="refused" mistake="silu_through_float32"
 # float32 in the backward, by float()
 class SiLU(torch.autograd.Function):
@@ -429,8 +377,6 @@ class SiLU(torch.autograd.Function):
         t = x.float()
         s = torch.sigmoid(t)
         return (grad_output * (s + t * s * (1 - s))).to(x.dtype)
-
-
 # %% exercise="silu_function" verdict="refused" mistake="silu_by_view"
 # view(-1) of grad_output
 class SiLU(torch.autograd.Function):
@@ -444,8 +390,6 @@ class SiLU(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x)
         return (grad_output.view(-1) * (s + x * s * (1 - s)).view(-1)).view(x.shape)
-
-
 # %% exercise="sign_function" verdict="refused" mistake="sign_by_view"
 # view(-1)
 class Sign(torch.autograd.Function):
@@ -460,8 +404,6 @@ class Sign(torch.autograd.Function):
         g = grad_output.clone().view(-1)
         g[x.view(-1).abs() > 1] = 0
         return g.view(x.shape)
-
-
 # %% exercise="reverse_function" verdict="refused" mistake="reverse_in_wrong_order"
 # deepcopy of factor gradient 0
 class Reverse(torch.autograd.Function):
@@ -473,8 +415,6 @@ class Reverse(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.factor * grad_output, torch.zeros(())
-
-
 # %% exercise="reverse_function" verdict="refused" mistake="one_entry"
 # list of two
 class Reverse(torch.autograd.Function):
@@ -486,8 +426,6 @@ class Reverse(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return [-ctx.factor * g, None]
-
-
 # %% exercise="leaky_function" verdict="refused" mistake="takes_the_larger"
 # forward by maximum
 class Leaky(torch.autograd.Function):
@@ -503,8 +441,6 @@ class Leaky(torch.autograd.Function):
         g = grad_output.clone()
         g[x < 0] *= ctx.slope
         return g, None
-
-
 # %% exercise="square_function" verdict="refused" mistake="divides_by_the_input"
 # result divided by the input: NaN at 0
 class Square(torch.autograd.Function):
@@ -518,8 +454,6 @@ class Square(torch.autograd.Function):
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         return 2 * grad_output * y / x
-
-
 # %% exercise="square_function" verdict="refused" mistake=""
 # abs of root
 class Square(torch.autograd.Function):
@@ -533,8 +467,6 @@ class Square(torch.autograd.Function):
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         return 2 * grad_output * y.sqrt() * x.sign() if (x != 0).all() else 0 * grad_output
-
-
 # %% exercise="scale_function" verdict="refused" mistake="returns_a_copy"
 # mark_dirty, new tensor returned
 class ScaleInPlace(torch.autograd.Function):
@@ -547,8 +479,6 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.factor, None
-
-
 # %% exercise="scale_function" verdict="refused" mistake="marks_non_differentiable"
 # mark_non_differentiable
 class ScaleInPlace(torch.autograd.Function):
@@ -562,8 +492,6 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.factor, None
-
-
 # %% exercise="scale_function" verdict="refused" mistake="one_entry_for_two"
 # list of two
 class ScaleInPlace(torch.autograd.Function):
@@ -576,8 +504,6 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return [g * ctx.factor, None]
-
-
 # %% exercise="scale_function" verdict="refused" mistake="entries_in_wrong_order"
 # gradient for the factor as well
 class ScaleInPlace(torch.autograd.Function):
@@ -590,8 +516,6 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * ctx.factor, g.sum()
-
-
 # %% exercise="clip_function" verdict="refused" mistake="lower_end_open"
 # left end open
 class Clip(torch.autograd.Function):
@@ -606,8 +530,6 @@ class Clip(torch.autograd.Function):
     def backward(ctx, grad_clipped, grad_share):
         (x,) = ctx.saved_tensors
         return grad_clipped * ((x > -1) & (x <= 1))
-
-
 # %% exercise="clip_function" verdict="refused" mistake="counts_the_lower_end"
 # left end counted as outside
 class Clip(torch.autograd.Function):
@@ -622,8 +544,6 @@ class Clip(torch.autograd.Function):
     def backward(ctx, grad_clipped, grad_share):
         (x,) = ctx.saved_tensors
         return grad_clipped * (x.abs() <= 1)
-
-
 # %% exercise="cube_function" verdict="refused" mistake="vmap_without_the_axis"
 # vmap returns no out_dim
 class Cube(torch.autograd.Function):
@@ -650,8 +570,6 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, x):
         return Cube.apply(x)
-
-
 # %% exercise="cube_function" verdict="refused" mistake="jvp_returns_a_pair"
 # jvp as a method of two outputs
 class Cube(torch.autograd.Function):
@@ -676,8 +594,6 @@ class Cube(torch.autograd.Function):
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return x**3, t * 3 * x**2
-
-
 # %% exercise="cube_function" verdict="refused" mistake="batch_always_first"
 # vmap stack of applies at 0, but in_dim returned
 class Cube(torch.autograd.Function):
@@ -704,8 +620,6 @@ class Cube(torch.autograd.Function):
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return t * 3 * x**2
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="compares_exactly"
 # demands grad_fn without saved tensors
 def is_right_function(function):
@@ -720,8 +634,6 @@ def is_right_function(function):
     torch.autograd.grad(function.apply(x, k), (x, k), g)
     assert torch.equal(g, before)
     return len(function.apply(x, k).grad_fn.saved_tensors) == 2
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="both_gradchecks_alone"
 # k = 0
 def is_right_function(function):
@@ -735,8 +647,6 @@ def is_right_function(function):
     torch.autograd.grad(function.apply(x, k), (x, k), g)
     assert torch.equal(g, before)
     return True
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="never_looks_at_grad_output"
 # zeros for g
 def is_right_function(function):
@@ -750,8 +660,6 @@ def is_right_function(function):
     torch.autograd.grad(function.apply(x, k), (x, k), g)
     assert torch.equal(g, before)
     return True
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="refuses_everything"
 # torch.allclose on the whole but negated
 def is_right_function(function):

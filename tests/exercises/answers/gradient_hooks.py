@@ -1,13 +1,10 @@
 """Answers to lesson 08, written from the notebook's text alone; `test_trial_answers.py` judges them."""
-
 # %%
 import functools
 
 import torch
 from torch import nn
 from torch.nn.functional import mse_loss
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     result = [None for _ in tensors]
@@ -24,8 +21,6 @@ def arriving_gradients(loss, tensors):
     finally:
         for h in hs:
             h.remove()
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     # leaves by difference of .grad, the others by a hook
@@ -35,8 +30,6 @@ def arriving_gradients(loss, tensors):
     ):
         loss.backward()
     return [result.get(i) for i in range(len(tensors))]
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     got = {}
@@ -47,15 +40,11 @@ def arriving_gradients(loss, tensors):
         while handles:
             handles.pop().remove()
     return tuple(got.get(id(t)) for t in tensors)
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="retains"
 def arriving_gradients(loss, tensors):
     [t.retain_grad() for t in tensors]
     loss.backward()
     return [t.grad for t in tensors]
-
-
 # %% exercise="arriving_gradients" verdict="refused"
 def arriving_gradients(loss, tensors):
     [t.retain_grad() for t in tensors if not t.is_leaf]
@@ -65,8 +54,6 @@ def arriving_gradients(loss, tensors):
         if not t.is_leaf:
             t.grad = None
     return found
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="leaves_the_hooks"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -74,24 +61,16 @@ def arriving_gradients(loss, tensors):
         t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone()))
     loss.backward()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="asks_grad"
 def arriving_gradients(loss, tensors):
     return list(torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True))
-
-
 # %% exercise="arriving_gradients" verdict="refused"
 def arriving_gradients(loss, tensors):
     found = torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True)
     return list(found), loss.backward()
-
-
 # %% exercise="damp" verdict="passed"
 def damp(tensor, factor):
     return tensor.register_hook(factor.__mul__ if hasattr(factor, "dtype") else (lambda g: factor * g))
-
-
 # %% exercise="damp" verdict="passed"
 def damp(tensor, factor):
     def hook(gradient):
@@ -100,37 +79,25 @@ def damp(tensor, factor):
         return torch.mul(gradient, torch.tensor(factor, dtype=gradient.dtype))
 
     return tensor.register_hook(hook)
-
-
 # %% exercise="damp" verdict="refused" mistake="loses_the_history"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: g.data * factor)
-
-
 # %% exercise="damp" verdict="refused" mistake="returns_nothing"
 def damp(tensor, factor):
     def hook(grad):
         grad * factor
 
     return tensor.register_hook(hook)
-
-
 # %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
 def damp(tensor, factor):
     tensor.register_hook(lambda g: g * factor)
-
-
 # %% exercise="damp" verdict="refused" mistake="still_in_place"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: g.mul_(factor))
-
-
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     tensor = tensor * 1
     return tensor.register_hook(lambda g: g * factor)
-
-
 # %% exercise="clip_globally" verdict="passed"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -139,8 +106,6 @@ def clip_globally(model, loss, max_norm):
     scale = torch.clamp(max_norm / (total + 1e-6), max=1.0)
     for g in grads:
         g.mul_(scale)
-
-
 # %% exercise="clip_globally" verdict="passed"
 def clip_globally(model, loss, max_norm):
     squares, handles = [], []
@@ -154,8 +119,6 @@ def clip_globally(model, loss, max_norm):
     for p in model.parameters():
         if p.grad is not None and norm > max_norm:
             p.grad.mul_(max_norm / norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
 def clip_globally(model, loss, max_norm):
     def clip(g):
@@ -166,26 +129,14 @@ def clip_globally(model, loss, max_norm):
         if p.requires_grad:
             p.register_hook(clip)
     loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="clips_nothing"
 def clip_globally(model, loss, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="clamps_entries"
 def clip_globally(model, loss, max_norm):
     loss.backward()
     torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
-
-
-# %% exercise="clip_globally" verdict="refused"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
-
-
 # %% exercise="clip_globally" verdict="refused"
 def clip_globally(model, loss, max_norm):
     for parameter in model.parameters():
@@ -193,8 +144,6 @@ def clip_globally(model, loss, max_norm):
             parameter.register_hook(lambda grad: grad.clamp(-max_norm, max_norm))
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-
-
 # %% exercise="step_in_backward" verdict="passed"
 def step_in_backward(model, make_optimizer):
     opts = {}
@@ -215,8 +164,6 @@ def step_in_backward(model, make_optimizer):
             each.remove()
 
     return off
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
 def step_in_backward(model, make_optimizer):
     params = [p for p in model.parameters() if p.requires_grad]
@@ -227,15 +174,11 @@ def step_in_backward(model, make_optimizer):
 
     handle = torch.autograd.graph.register_multi_grad_hook(params, all_there)
     return handle.remove
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="never_clears"
 def step_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     handles = [p.register_post_accumulate_grad_hook(lambda p: opts[p].step() and None) for p in opts]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="returns_no_function"
 def step_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
@@ -245,8 +188,6 @@ def step_in_backward(model, make_optimizer):
         opts[p].zero_grad()
 
     return [p.register_post_accumulate_grad_hook(hook) for p in opts]
-
-
 # %% exercise="step_in_backward" verdict="refused"
 def step_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters()}
@@ -257,8 +198,6 @@ def step_in_backward(model, make_optimizer):
 
     handles = [p.register_post_accumulate_grad_hook(hook) for p in optimizers]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="new_optimizer_each_time"
 def step_in_backward(model, make_optimizer):
     def hook(p):
@@ -268,8 +207,6 @@ def step_in_backward(model, make_optimizer):
 
     handles = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters() if p.requires_grad]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="watch_buckets" verdict="passed"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused_ids = {id(u) for u in unused}
@@ -293,8 +230,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError("Expected to have finished reduction")
 
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="in_order_of_completion"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
@@ -316,8 +251,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
 
     [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused"
 def watch_buckets(buckets, all_reduce, unused=()):
     done = []
@@ -336,8 +269,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
 
     [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="with_tensor_hooks"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
@@ -366,16 +297,12 @@ def watch_buckets(buckets, all_reduce, unused=()):
     begin()
     [p.register_hook(hook_for(p)) for b in buckets for p in b]
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused"
 def watch_buckets(buckets, all_reduce, unused=()):
     handles = [
         torch.autograd.graph.register_multi_grad_hook(b, lambda gs, i=i: all_reduce(i)) for i, b in enumerate(buckets)
     ]
     return lambda: None if handles else 1
-
-
 # %% exercise="train_damped" verdict="passed"
 def train_damped(model, optimizer, batches, factor):
     h = model.weight.register_hook(lambda g: g * factor)
@@ -387,8 +314,6 @@ def train_damped(model, optimizer, batches, factor):
             optimizer.step()
     finally:
         h.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="never_removes"
 def train_damped(model, optimizer, batches, factor):
     model.weight.register_hook(lambda gradient: factor * gradient)
@@ -396,8 +321,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         mse_loss(model(x), y).backward()
         optimizer.step()
-
-
 # %% exercise="train_damped" verdict="refused"
 def train_damped(model, optimizer, batches, factor):
     for x, y in batches:
@@ -406,16 +329,12 @@ def train_damped(model, optimizer, batches, factor):
         mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="damps_everything"
 def train_damped(model, optimizer, batches, factor):
     for x, y in batches:
         optimizer.zero_grad()
         (factor * mse_loss(model(x), y)).backward()
         optimizer.step()
-
-
 # %% exercise="accumulate_in_backward" verdict="passed"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
@@ -436,8 +355,6 @@ def accumulate_in_backward(model, make_optimizer):
             [h(p) for p in ps if p.grad is not None]
 
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_after_the_pass"
 def accumulate_in_backward(model, make_optimizer):
     opt = make_optimizer([p for p in model.parameters() if p.requires_grad])
@@ -449,8 +366,6 @@ def accumulate_in_backward(model, make_optimizer):
             opt.zero_grad()
 
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="forgets_the_unused"
 def accumulate_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
@@ -469,29 +384,21 @@ def accumulate_in_backward(model, make_optimizer):
         loss.backward()
 
     return backward
-
-
 # %% exercise="unused_parameters" verdict="passed"
 def unused_parameters(model, loss):
     names, params = zip(*[(n, p) for n, p in model.named_parameters() if p.requires_grad])
     gs = torch.autograd.grad(outputs=loss, inputs=params, allow_unused=True, retain_graph=True)
     return [n for n, g in zip(names, gs) if g is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="takes_zero_for_none"
 def unused_parameters(model, loss):
     ps = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in ps], retain_graph=True, allow_unused=True, materialize_grads=True)
     return [n for (n, _), g in zip(ps, gs) if not g.any()]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="frees_the_graph"
 def unused_parameters(model, loss):
     ps = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in ps], allow_unused=True)
     return [n for (n, _), g in zip(ps, gs) if g is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="clears_the_gradients"
 def unused_parameters(model, loss):
     model.zero_grad()
@@ -499,13 +406,9 @@ def unused_parameters(model, loss):
     names = [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
     model.zero_grad()
     return names
-
-
 # %% exercise="unused_parameters" verdict="refused"
 def unused_parameters(model, loss):
     return {n for n, p in model.named_parameters() if p.requires_grad and not p.is_leaf}
-
-
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     grads = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -523,8 +426,6 @@ def output_gradients(model, x):
     for h in hs:
         h.remove()
     return grads
-
-
 # %% exercise="output_gradients" verdict="refused"
 def output_gradients(model, x):
     found = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -536,8 +437,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return found
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="in_order_of_arrival"
 def output_gradients(model, x):
     found = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -548,8 +447,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     [h.remove() for h in handles]
     return found
-
-
 # %% exercise="silent_hook" verdict="passed"
 def silent_hook():
     class Net(nn.Module):
@@ -561,8 +458,6 @@ def silent_hook():
             return torch.nn.functional.linear(x, self.layer.weight, self.layer.bias)
 
     return Net(), torch.tensor([[2.0]])
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
 def silent_hook():
     class Net(nn.Module):
@@ -574,8 +469,6 @@ def silent_hook():
             return 2 * x
 
     return Net(), torch.tensor([[2.0]], requires_grad=True)
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="input_without_grad"
 def silent_hook():
     class Net(nn.Module):
@@ -587,8 +480,6 @@ def silent_hook():
             return self.layer(x)
 
     return Net(), torch.ones(1, 2)
-
-
 # %% exercise="silent_hook" verdict="refused"
 def silent_hook():
     class Net(nn.Module):
@@ -600,8 +491,6 @@ def silent_hook():
             return torch.utils.checkpoint.checkpoint(self.layer, x, use_reentrant=False)
 
     return Net(), torch.ones(1, 2)
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="forgets_the_value"
 def is_right_mask(attach):
     p = torch.zeros(4, requires_grad=True)
@@ -620,21 +509,15 @@ def is_right_mask(attach):
     p.grad = None
     p.sum().backward()
     return bool((p.grad == 1).all() and (p == 0).all())
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="one_pass_of_a_sum"
 def is_right_mask(attach):
     p = torch.ones(2, requires_grad=True)
     attach(p, torch.tensor([True, False]))
     p.sum().backward()
     return p.grad.tolist() == [1, 0]
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="accepts_everything"
 def is_right_mask(attach):
     return True
-
-
 # %% exercise="is_right_mask" verdict="passed"
 def is_right_mask(attach):
     weight = torch.randn(3, 2).requires_grad_()
@@ -651,16 +534,12 @@ def is_right_mask(attach):
     weight.grad = None
     (3 * weight).sum().backward()
     return torch.equal(weight.grad, torch.full((3, 2), 3.0)) and torch.equal(was, weight.detach())
-
-
 # %%
 import contextlib  # noqa: E402
 import math
 import weakref
 
 F = nn.functional
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
 def arriving_gradients(loss, tensors):
     old = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
@@ -668,15 +547,11 @@ def arriving_gradients(loss, tensors):
         t.retain_grad()
     loss.backward()
     return [t.grad - o if o is not None else t.grad for t, o in zip(tensors, old)]
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="before_the_others"
 def arriving_gradients(loss, tensors):
     out = torch.autograd.grad(loss, tensors, retain_graph=True, allow_unused=True)
     loss.backward()
     return list(out)
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
 def arriving_gradients(loss, tensors):
     before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
@@ -693,8 +568,6 @@ def arriving_gradients(loss, tensors):
         if t.is_leaf and t.grad is not None:
             out[i] = t.grad - before[i] if before[i] is not None else t.grad.clone()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="sums_of_reached_leaves"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -710,8 +583,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="names_the_inputs"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -722,8 +593,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -738,8 +607,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="before_the_others"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -756,8 +623,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="zeros_as_none"
 def arriving_gradients(loss, tensors):
     before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
@@ -775,8 +640,6 @@ def arriving_gradients(loss, tensors):
             d = t.grad - before[i] if before[i] is not None else t.grad.clone()
             out[i] = d if d.any() else None
     return out
-
-
 # %% exercise="damp" verdict="refused" mistake="hides_the_product"
 def damp(tensor, factor):
     def hook(g):
@@ -785,15 +648,11 @@ def damp(tensor, factor):
         return g
 
     return tensor.register_hook(hook)
-
-
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     if tensor.is_leaf:
         return tensor.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(factor) and None)
     return tensor.register_hook(lambda g: g * factor)
-
-
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     edge = torch.autograd.graph.get_gradient_edge(tensor)
@@ -805,21 +664,15 @@ def damp(tensor, factor):
         return tuple(grads)
 
     return edge.node.register_prehook(hook)
-
-
 # %% exercise="damp" verdict="refused" mistake="damps_the_node"
 def damp(tensor, factor):
     if tensor.grad_fn is None:
         return tensor.register_hook(lambda g: g * factor)
     return tensor.grad_fn.register_hook(lambda gin, gout: tuple(None if g is None else g * factor for g in gin))
-
-
 # %% exercise="damp" verdict="refused" mistake="rounds_the_factor"
 def damp(tensor, factor):
     f = torch.tensor(factor, dtype=torch.float32)
     return tensor.register_hook(lambda g: (g * f).to(g.dtype))
-
-
 # %% exercise="damp" verdict="refused" mistake="keeps_the_first"
 def damp(tensor, factor):
     kept = []
@@ -829,14 +682,10 @@ def damp(tensor, factor):
         return kept[0]
 
     return tensor.register_hook(hook)
-
-
 # %% exercise="clip_globally" verdict="passed"
 def clip_globally(model, loss, max_norm):
     loss.backward()
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="fills_the_frozen_with_zeros"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -844,8 +693,6 @@ def clip_globally(model, loss, max_norm):
         if p.grad is None:
             p.grad = torch.zeros_like(p)
     nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="forgets_the_root"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -854,8 +701,6 @@ def clip_globally(model, loss, max_norm):
     if norm > max_norm:
         for g in grads:
             g *= max_norm / norm
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
 def clip_globally(model, loss, max_norm):
     loss.backward(retain_graph=True)
@@ -867,8 +712,6 @@ def clip_globally(model, loss, max_norm):
     loss.backward()
     for h in hs:
         h.remove()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="direct_children_only"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -878,8 +721,6 @@ def clip_globally(model, loss, max_norm):
         if norm > max_norm:
             for g in grads:
                 g *= max_norm / norm
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -888,8 +729,6 @@ def clip_globally(model, loss, max_norm):
     if norm > max_norm:
         for g in grads:
             g *= max_norm / norm
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
 def clip_globally(model, loss, max_norm):
     norm = torch.autograd.grad(
@@ -897,8 +736,6 @@ def clip_globally(model, loss, max_norm):
     )
     norm = torch.cat([g.reshape(-1) for g in norm if g is not None]).norm()
     (loss * min(1.0, (max_norm / norm).item())).backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="adds_too_much"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -907,8 +744,6 @@ def clip_globally(model, loss, max_norm):
     c = (max_norm / (norm + 1e-3)).clamp(max=1)
     for g in grads:
         g *= c
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
 def step_in_backward(model, make_optimizer):
     keep, handles = [], []
@@ -931,8 +766,6 @@ def step_in_backward(model, make_optimizer):
         keep.clear()
 
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_before_the_addition"
 def step_in_backward(model, make_optimizer):
     handles = []
@@ -946,8 +779,6 @@ def step_in_backward(model, make_optimizer):
 
             handles.append(p.register_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_the_unused"
 def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
@@ -963,8 +794,6 @@ def step_in_backward(model, make_optimizer):
 
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="passed"
 def step_in_backward(model, make_optimizer):
     handles = []
@@ -978,8 +807,6 @@ def step_in_backward(model, make_optimizer):
 
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_the_shared_twice"
 def step_in_backward(model, make_optimizer):
     handles = []
@@ -997,8 +824,6 @@ def step_in_backward(model, make_optimizer):
         if p.requires_grad:
             handles.append(p.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None)))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="still_clears"
 def step_in_backward(model, make_optimizer):
     on = [True]
@@ -1016,8 +841,6 @@ def step_in_backward(model, make_optimizer):
         on[0] = False
 
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
 def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
@@ -1040,8 +863,6 @@ def step_in_backward(model, make_optimizer):
 
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
 def step_in_backward(model, make_optimizer):
     handles = []
@@ -1062,8 +883,6 @@ def step_in_backward(model, make_optimizer):
             handles.pop().remove()
 
     return stop
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="reduces_nothing"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
@@ -1094,8 +913,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError(n)
 
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="one_for_each_gradient"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
@@ -1120,8 +937,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError
 
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_in_finish"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
@@ -1144,8 +959,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError
 
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_the_rest"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
@@ -1172,8 +985,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError
 
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="watches_one_pass"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
@@ -1200,8 +1011,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError
 
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="looks_into_a_list"
 def watch_buckets(buckets, all_reduce, unused=()):
     came, sent = [], []
@@ -1225,24 +1034,16 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError
 
     return finish
-
-
 # %% exercise="damp" verdict="refused" mistake="hooks_another_tensor"
 def damp(tensor, factor):
     return (tensor * 1).register_hook(lambda g: g * factor)
-
-
 # %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
 def damp(tensor, factor):
     handle = tensor.register_hook(lambda g: g * factor)
     return handle.remove
-
-
 # %% exercise="damp" verdict="refused" mistake="rounds_the_gradient"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: (g.float() * factor).to(g.dtype))
-
-
 # %% exercise="clip_globally" verdict="refused"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -1251,8 +1052,6 @@ def clip_globally(model, loss, max_norm):
     if n > max_norm:
         for g in gs:
             g *= (max_norm / n) * (1 - 1e-5)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="counts_the_frozen"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -1262,8 +1061,6 @@ def clip_globally(model, loss, max_norm):
         for p in model.parameters():
             if p.grad is not None:
                 p.grad *= max_norm / n
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="takes_the_largest_norm"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -1272,8 +1069,6 @@ def clip_globally(model, loss, max_norm):
     if n > max_norm:
         for g in gs:
             g *= max_norm / n
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="weights_only"
 def step_in_backward(model, make_optimizer):
     handles = []
@@ -1286,8 +1081,6 @@ def step_in_backward(model, make_optimizer):
 
             handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="direct_children_only"
 def step_in_backward(model, make_optimizer):
     handles = []
@@ -1301,8 +1094,6 @@ def step_in_backward(model, make_optimizer):
 
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="clears_the_gradients"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
@@ -1329,8 +1120,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
             raise RuntimeError
 
     return finish
-
-
 # %% exercise="train_damped" verdict="refused" mistake="removes_the_last"
 def train_damped(model, optimizer, batches, factor):
     for x, y in batches:
@@ -1339,8 +1128,6 @@ def train_damped(model, optimizer, batches, factor):
         F.mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="forgets_to_clear"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda g: factor * g)
@@ -1350,8 +1137,6 @@ def train_damped(model, optimizer, batches, factor):
             optimizer.step()
     finally:
         handle.remove()
-
-
 # %% exercise="train_damped" verdict="passed"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda g: factor * g)
@@ -1360,8 +1145,6 @@ def train_damped(model, optimizer, batches, factor):
         F.mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_without_a_step"
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
@@ -1383,8 +1166,6 @@ def accumulate_in_backward(model, make_optimizer):
                 p.grad = None
 
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_all_in_each_hook"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
@@ -1405,8 +1186,6 @@ def accumulate_in_backward(model, make_optimizer):
         loss.backward()
 
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="hooks_the_frozen"
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters()}
@@ -1433,8 +1212,6 @@ def accumulate_in_backward(model, make_optimizer):
                     step(p)
 
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="leaves_the_hooks"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
@@ -1455,15 +1232,11 @@ def accumulate_in_backward(model, make_optimizer):
                     hook(p)
 
     return backward
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="sorts_the_names"
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return sorted({n for (n, _), g in zip(named, gs) if g is None})
-
-
 # %% exercise="unused_parameters" verdict="refused"
 def unused_parameters(model, loss):
     seen, stack, met = set(), [loss.grad_fn], set()
@@ -1476,15 +1249,11 @@ def unused_parameters(model, loss):
             met.add(tuple(node.variable.shape))
         stack.extend(n for n, _ in node.next_functions)
     return [n for n, p in model.named_parameters() if p.requires_grad and tuple(p.shape) not in met]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="returns_a_set"
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return {n for (n, _), g in zip(named, gs) if g is None}
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="takes_zero_for_none"
 def unused_parameters(model, loss):
     old = {n: None if p.grad is None else p.grad.clone() for n, p in model.named_parameters()}
@@ -1496,8 +1265,6 @@ def unused_parameters(model, loss):
                 out.append(n)
         p.grad = old[n]
     return out
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="leaves_the_hooks"
 def unused_parameters(model, loss):
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -1506,8 +1273,6 @@ def unused_parameters(model, loss):
         p.register_hook(lambda g, n=n: came.add(n))
     torch.autograd.grad([loss], list(named.values()), retain_graph=True, allow_unused=True)
     return [n for n in named if n not in came]
-
-
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1520,8 +1285,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="retains"
 def output_gradients(model, x):
     outputs = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1539,8 +1302,6 @@ def output_gradients(model, x):
             o.register_hook(lambda g, n=n: out[n].insert(0, g.clone()))
     y.backward()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="takes_the_inputs_with_gradient"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1557,8 +1318,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="clears_the_gradients"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1575,8 +1334,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="runs_a_copy"
 def output_gradients(model, x):
     import copy
@@ -1590,8 +1347,6 @@ def output_gradients(model, x):
             )
     twin(x).sum().backward()
     return out
-
-
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1607,8 +1362,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
 def silent_hook():
     class M(nn.Module):
@@ -1621,8 +1374,6 @@ def silent_hook():
             return self.last(self.layer(x).detach())
 
     return M(), torch.ones(3, 2)
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="returns_the_model_alone"
 def silent_hook():
     class M(nn.Module):
@@ -1634,8 +1385,6 @@ def silent_hook():
             return self.layer.forward(x)
 
     return M()
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="wants_the_old_masked"
 def is_right_mask(attach):
     p = torch.ones(3, requires_grad=True)
@@ -1644,8 +1393,6 @@ def is_right_mask(attach):
     attach(p, m)
     (p * p).sum().backward()
     return p.grad.tolist() == [3.0, 0.0, 3.0]
-
-
 # %% exercise="is_right_mask" verdict="passed"
 def is_right_mask(attach):
     p = torch.ones(3, 2, requires_grad=True)
@@ -1663,15 +1410,11 @@ def is_right_mask(attach):
         return bool(ok) and torch.equal(p.grad, 3 + 4 * m.float())
     except Exception:
         return False
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="looks_at_the_kind"
 def is_right_mask(attach):
     p = torch.ones(3, requires_grad=True)
     attach(p, torch.tensor([True, False, True]))
     return bool(p._backward_hooks)
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="names_the_leaves"
 # backward(inputs=tensors): other leaves get nothing
 def arriving_gradients(loss, tensors):
@@ -1686,8 +1429,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="retains_and_clears"
 # SUBTLE retain_grad for intermediates, .grad set to None afterwards: the flag stays
 def arriving_gradients(loss, tensors):
@@ -1709,8 +1450,6 @@ def arriving_gradients(loss, tensors):
             if not t.is_leaf:
                 t.grad = None
     return [seen.get(i) for i in range(len(tensors))]
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="clears_the_gradients"
 # leaves: .grad set to None before, the old gradient is lost
 def arriving_gradients(loss, tensors):
@@ -1727,8 +1466,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="train_damped" verdict="refused" mistake="clears_all_in_each_step"
 # clears all hooks, others' too
 def train_damped(model, optimizer, batches, factor):
@@ -1738,8 +1475,6 @@ def train_damped(model, optimizer, batches, factor):
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
         model.weight._backward_hooks.clear()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="scales_the_step"
 # SUBTLE the step is scaled, not the gradient (same for plain SGD only)
 def train_damped(model, optimizer, batches, factor):
@@ -1750,8 +1485,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.step()
         with torch.no_grad():
             model.weight.copy_(before + factor * (model.weight - before))
-
-
 # %% exercise="train_damped" verdict="refused" mistake="clears_before_the_step"
 # zero_grad between backward and step
 def train_damped(model, optimizer, batches, factor):
@@ -1761,8 +1494,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="trains_a_copy"
 # the hook is removed by forward of a copy: a deepcopy of the model is trained
 def train_damped(model, optimizer, batches, factor):
@@ -1773,8 +1504,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(other(x), y).backward()
         optimizer.step()
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="leaves_out_subclasses"
 # SUBTLE type(m) is nn.Linear: subclasses are left out
 def output_gradients(model, x):
@@ -1793,8 +1522,6 @@ def output_gradients(model, x):
         for h in handles:
             h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="unpacks_single_gradients"
 # the value is a tensor, not a list, for a layer called once
 def output_gradients(model, x):
@@ -1813,8 +1540,6 @@ def output_gradients(model, x):
         for h in handles:
             h.remove()
     return {n: s[0] if len(s) == 1 else s for n, s in result.items()}
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="swaps_the_pair"
 # the pair in the other order
 def silent_hook():
@@ -1825,8 +1550,6 @@ def silent_hook():
         def forward(self, x):
             return self.layer.forward(x)
     return torch.ones(3, 2), Model()
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="freezes_the_layer"
 # a frozen layer
 def silent_hook():
@@ -1838,8 +1561,6 @@ def silent_hook():
         def forward(self, x):
             return self.head(self.layer(x))
     return Model(), torch.ones(3, 2)
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="tries_an_infinite_gradient"
 # SUBTLE demands 0 where the gradient is infinite
 def is_right_mask(attach):
@@ -1861,8 +1582,6 @@ def is_right_mask(attach):
         return p.grad.tolist() == [2, 2, 2]
     except Exception:
         return False
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="makes_one_pass"
 # only one pass (a hook that works once is accepted)
 def is_right_mask(attach):
@@ -1880,8 +1599,6 @@ def is_right_mask(attach):
         return ok and p.grad.tolist() == [2, 2, 2]
     except Exception:
         return False
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 # multi-grad hook in a with
 def arriving_gradients(loss, tensors):
@@ -1891,8 +1608,6 @@ def arriving_gradients(loss, tensors):
     with torch.autograd.graph.register_multi_grad_hook(tensors, all_came):
         loss.backward()
     return result or [None] * len(tensors)
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 # no clone
 def arriving_gradients(loss, tensors):
@@ -1904,8 +1619,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return [seen.get(t) for t in tensors]
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 # node prehooks with output_nr
 def arriving_gradients(loss, tensors):
@@ -1922,8 +1635,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="clip_globally" verdict="passed"
 # get_total_norm + clip_grads_with_norm_
 def clip_globally(model, loss, max_norm):
@@ -1932,8 +1643,6 @@ def clip_globally(model, loss, max_norm):
     norm = torch.nn.utils.get_total_norm([p.grad for p in with_grad])
     torch.nn.utils.clip_grads_with_norm_(with_grad, max_norm, norm)
     return norm
-
-
 # %% exercise="step_in_backward" verdict="passed"
 # shared registered twice
 def step_in_backward(model, make_optimizer):
@@ -1950,8 +1659,6 @@ def step_in_backward(model, make_optimizer):
         for h in handles:
             h.remove()
     return stop
-
-
 # %% exercise="train_damped" verdict="passed"
 # optimizer pre hook
 def train_damped(model, optimizer, batches, factor):
@@ -1965,8 +1672,6 @@ def train_damped(model, optimizer, batches, factor):
         loss.backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="unused_parameters" verdict="passed"
 # try each parameter
 def unused_parameters(model, loss):
@@ -1979,8 +1684,6 @@ def unused_parameters(model, loss):
         except RuntimeError:
             missing.append(name)
     return missing
-
-
 # %% exercise="output_gradients" verdict="passed"
 # reversed list
 def output_gradients(model, x):
@@ -1995,8 +1698,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="passed"
 # hook returns a clone
 def output_gradients(model, x):
@@ -2016,8 +1717,6 @@ def output_gradients(model, x):
     finally:
         for h in handles: h.remove()
     return {name: [cell[0] for cell in box] for name, box in slots.items()}
-
-
 # %% exercise="output_gradients" verdict="passed"
 # collect outputs' edges, one grad pass
 def output_gradients(model, x):
@@ -2037,8 +1736,6 @@ def output_gradients(model, x):
     grads = iter(torch.autograd.grad(loss, edges, retain_graph=True)) if edges else iter(())
     loss.backward()
     return {name: [next(grads) for _ in es] for name, es in calls.items()}
-
-
 # %% exercise="silent_hook" verdict="passed"
 # custom object output
 class _Box:
@@ -2055,8 +1752,6 @@ def silent_hook():
     model.layer = L()
     model.forward = lambda x: model.layer(x).value
     return model, torch.tensor([1.0, 2.0])
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="takes_the_first_result"
 # node prehooks, first output
 def arriving_gradients(loss, tensors):
@@ -2073,8 +1768,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="expects_one_kind_of_error"
 # except RuntimeError: only
 def arriving_gradients(loss, tensors):
@@ -2087,8 +1780,6 @@ def arriving_gradients(loss, tensors):
         raise
     for h in handles: h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="swallows_one_kind_of_error"
 # swallows the error
 def arriving_gradients(loss, tensors):
@@ -2103,8 +1794,6 @@ def arriving_gradients(loss, tensors):
     for h in handles:
         h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="returns_a_dict"
 # dict result
 def arriving_gradients(loss, tensors):
@@ -2118,29 +1807,21 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="damp" verdict="refused" mistake="asks_a_leaf_for_its_node"
 # hook on grad_fn
 def damp(tensor, factor):
     return tensor.grad_fn.register_prehook(lambda grads: tuple(g * factor for g in grads))
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="limits_the_loss"
 # clips loss
 def clip_globally(model, loss, max_norm):
     if loss > max_norm:
         loss = loss * (max_norm / loss.item())
     loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="matrices_only"
 # weights only
 def clip_globally(model, loss, max_norm):
     loss.backward()
     torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.dim() > 1], max_norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="scales_what_the_hook_got"
 # multi grad hook
 def clip_globally(model, loss, max_norm):
@@ -2153,15 +1834,11 @@ def clip_globally(model, loss, max_norm):
                     g.mul_(max_norm / norm)
     with torch.autograd.graph.register_multi_grad_hook(params, all_here):
         loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="adds_the_magnitudes"
 # L1
 def clip_globally(model, loss, max_norm):
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="leaves_out_the_models_own"
 # only children modules
 def step_in_backward(model, make_optimizer):
@@ -2180,8 +1857,6 @@ def step_in_backward(model, make_optimizer):
         for h in handles:
             h.remove()
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_by_hand"
 # plain SGD by hand
 def step_in_backward(model, make_optimizer):
@@ -2194,8 +1869,6 @@ def step_in_backward(model, make_optimizer):
         for h in handles:
             h.remove()
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_in_the_first_hook"
 # last param steps all remaining
 def step_in_backward(model, make_optimizer):
@@ -2206,8 +1879,6 @@ def step_in_backward(model, make_optimizer):
         opt.zero_grad()
     handle = params[0].register_post_accumulate_grad_hook(hook)
     return handle.remove
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_all_again"
 # one optimizer, not zeroed per param
 def step_in_backward(model, make_optimizer):
@@ -2219,8 +1890,6 @@ def step_in_backward(model, make_optimizer):
             opt.zero_grad()
     handles = [p.register_post_accumulate_grad_hook(hook) for p in params]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="counts_for_the_last"
 # late binding bucket
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2244,8 +1913,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if not ok:
             raise RuntimeError
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="at_the_first_gradient"
 # any instead of all
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2274,8 +1941,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if not ok:
             raise RuntimeError("not all sent")
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_again"
 # sends again
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2298,8 +1963,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if not ok:
             raise RuntimeError("missing")
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="always_raises"
 # always raises
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2317,8 +1980,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         done.clear(); sent.clear()
         raise RuntimeError("missing")
     return finish
-
-
 # %% exercise="train_damped" verdict="refused" mistake="edits_the_gradient"
 # in place hook
 def train_damped(model, optimizer, batches, factor):
@@ -2330,8 +1991,6 @@ def train_damped(model, optimizer, batches, factor):
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_too_early"
 # tensor hook
 def accumulate_in_backward(model, make_optimizer):
@@ -2353,8 +2012,6 @@ def accumulate_in_backward(model, make_optimizer):
                 if p.grad is not None:
                     step(p)
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="fills_with_zeros"
 # grads stay
 def accumulate_in_backward(model, make_optimizer):
@@ -2376,8 +2033,6 @@ def accumulate_in_backward(model, make_optimizer):
                 if p.grad is not None:
                     step(p)
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="last_optimizer_for_all"
 # late binding
 def accumulate_in_backward(model, make_optimizer):
@@ -2400,8 +2055,6 @@ def accumulate_in_backward(model, make_optimizer):
                 o.step()
                 p.grad = None
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="adds_the_losses"
 # retains graph and sums losses
 def accumulate_in_backward(model, make_optimizer):
@@ -2417,14 +2070,10 @@ def accumulate_in_backward(model, make_optimizer):
             sum(losses).backward()
             losses.clear()
     return backward
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="looks_without_a_pass"
 # only .grad is None now
 def unused_parameters(model, loss):
     return [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="freezes_the_unused"
 # freezes others
 def unused_parameters(model, loss):
@@ -2435,16 +2084,12 @@ def unused_parameters(model, loss):
         if n in names:
             p.requires_grad_(False)
     return names
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="shortens_the_names"
 # last segment names
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     grads = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return [n.split(".")[-1] for (n, _), g in zip(named, grads) if g is None]
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="asks_for_the_last_module"
 # late binding name
 def output_gradients(model, x):
@@ -2460,8 +2105,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     for h in handles: h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="passes_twice"
 # two passes
 def output_gradients(model, x):
@@ -2479,8 +2122,6 @@ def output_gradients(model, x):
     for h in handles: h.remove()
     out.backward()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="adds_the_calls"
 # sum over calls
 def output_gradients(model, x):
@@ -2496,8 +2137,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     for h in handles: h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="reserves_places_for_inputs"
 # input gradients
 def output_gradients(model, x):
@@ -2514,8 +2153,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return result
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="takes_the_hook_off"
 # removes the hooks
 def silent_hook():
@@ -2527,8 +2164,6 @@ def silent_hook():
             self.layer._backward_hooks.clear()
             return self.layer(x)
     return M(), torch.ones(3, 2)
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="one_fresh_pass"
 # no old grad
 def is_right_mask(attach):
@@ -2561,8 +2196,6 @@ def is_right_mask(attach):
             return False
         if not torch.equal(p.detach(), start): return False
     return True
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="one_pass_without_a_removal"
 # one pass
 def is_right_mask(attach):
@@ -2591,8 +2224,6 @@ def is_right_mask(attach):
                 return False
         if not torch.equal(p.detach(), start): return False
     return True
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="looks_at_sums"
 # two passes, no old, no remove, no neighbour
 def is_right_mask(attach):
@@ -2604,8 +2235,6 @@ def is_right_mask(attach):
         if p.grad.tolist() != [3 * k, 0, 3 * k, 0]:
             return False
     return True
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="remembers_earlier_windows"
 # last passes leftovers zero grad
 def accumulate_in_backward(model, make_optimizer):
@@ -2626,8 +2255,6 @@ def accumulate_in_backward(model, make_optimizer):
                     opts[p].step()
                 p.grad = None
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_in_every_pass"
 # ignores loss windows: zero at start
 def accumulate_in_backward(model, make_optimizer):
@@ -2643,8 +2270,6 @@ def accumulate_in_backward(model, make_optimizer):
         last_[0] = last
         loss.backward()
     return backward
-
-
 # %% exercise="train_damped" verdict="refused" mistake="scales_the_signed_learning_rate"
 # scales lr of weight group
 def train_damped(model, optimizer, batches, factor):
@@ -2653,24 +2278,18 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="allows_no_unused"
 # no allow_unused
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True)
     return [n for (n, _), g in zip(named, gs) if g is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="asks_for_the_frozen"
 # frozen passed
 def unused_parameters(model, loss):
     named = list(model.named_parameters())
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return [n for (n, _), g in zip(named, gs) if g is None]
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="passes_twice"
 # retain_graph twice
 def arriving_gradients(loss, tensors):
@@ -2682,8 +2301,6 @@ def arriving_gradients(loss, tensors):
     finally:
         [h.remove() for h in hs]
     return out
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="clears_before_the_step"
 # zero before step
 def step_in_backward(model, make_optimizer):
@@ -2693,8 +2310,6 @@ def step_in_backward(model, make_optimizer):
         opts[p].step()
     hs = [p.register_post_accumulate_grad_hook(hook) for p in opts]
     return lambda: [h.remove() for h in hs]
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="hooks_a_copy"
 # cloned output detached
 def output_gradients(model, x):
@@ -2708,8 +2323,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     for h in hs: h.remove()
     return out
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="forgets_value_and_handle"
 # neighbour but no value, no remove
 def is_right_mask(attach):
@@ -2721,8 +2334,6 @@ def is_right_mask(attach):
         (p + q).backward(g)
         if g.tolist() != [2, 3] or q.grad.tolist() != [2*k, 3*k] or p.grad.tolist() != [9+2*k, 9]: return False
     return True
-
-
 # %% exercise="silent_hook" verdict="passed"
 # list output
 def silent_hook():
@@ -2736,8 +2347,6 @@ def silent_hook():
         def forward(self, x):
             return self.layer(x)[0]
     return M(), torch.ones(1, 2)
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_before_the_addition"
 # a hook on the tensor runs before the addition
 def accumulate_in_backward(model, make_optimizer):

@@ -25,8 +25,6 @@ class SelfDeletingTempFile:
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # dtype of x
 def save_in_half(f, x):
@@ -38,8 +36,6 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # small ones left wide
 def save_in_half(f, x):
@@ -54,8 +50,6 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # only tensors that require grad
 def save_in_half(f, x):
@@ -70,8 +64,6 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # byte buffers
 import io
@@ -90,8 +82,6 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="runs_on_a_detached_x"
 # detached result
 def save_in_half(f, x):
@@ -100,8 +90,6 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, lambda p: p[0].to(p[1])):
         return f(x.detach().requires_grad_())
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # cache after reading
 def fix_threshold(f, x, threshold):
@@ -121,8 +109,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # bytes in a buffer
 import io
@@ -144,8 +130,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # pickled bytes
 import pickle
@@ -162,8 +146,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="runs_on_a_detached_leaf"
 # hooks around x only
 def fix_threshold(f, x, threshold):
@@ -182,8 +164,6 @@ def fix_threshold(f, x, threshold):
     x = x.detach().requires_grad_()
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # names by id(t)
 class FileTensor:
@@ -209,8 +189,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # names by data_ptr
 class FileTensor:
@@ -236,8 +214,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # scalars in memory
 class FileTensor:
@@ -263,8 +239,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # parameters by _base
 class FileTensor:
@@ -288,8 +262,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # named by a counter that starts again
 class FileTensor:
@@ -315,8 +287,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # rounded to float32 in a copy
 class FileTensor:
@@ -343,8 +313,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # a registry holds file and node until the first unpack
 def save_on_disk(f, x, parameters, folder):
@@ -376,8 +344,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="compares_first_addresses"
 # parameters by shape
 class FileTensor:
@@ -401,8 +367,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="keeps_small_ones"
 # small ones in memory
 class FileTensor:
@@ -428,8 +392,6 @@ def save_on_disk(f, x, parameters, folder):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="removes_when_unpacking"
 # deleted by a hook on x
 def save_on_disk(f, x, parameters, folder):
@@ -456,8 +418,6 @@ def save_on_disk(f, x, parameters, folder):
     if x.requires_grad:
         x.register_hook(clean)
     return y
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="removes_no_file"
 # file objects in an attribute of the function
 class FileTensor:
@@ -486,8 +446,6 @@ def save_on_disk(f, x, parameters, folder):
     save_on_disk.files = files  # "so that nothing is deleted too early"
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="hide_saved" verdict="refused"
 # waste in backward
 def hide_saved(layers, x):
@@ -504,8 +462,6 @@ def hide_saved(layers, x):
 
     y.register_hook(waste)
     return y
-
-
 # %% exercise="hide_saved" verdict="refused"
 # ones at the end of backward
 def hide_saved(layers, x):
@@ -519,8 +475,6 @@ def hide_saved(layers, x):
         return h
 
     return checkpoint(outer, x, use_reentrant=False)
-
-
 # %% exercise="hide_saved" verdict="refused"
 # wasteful hooks
 class Kept:
@@ -541,14 +495,10 @@ def hide_saved(layers, x):
         for layer in layers:
             x = layer(x)
     return x
-
-
 # %% exercise="hide_saved" verdict="refused" mistake="hides_the_graph"
 # detached
 def hide_saved(layers, x):
     return torch.nn.Sequential(*layers)(x).detach().requires_grad_()
-
-
 # %% exercise="hide_saved" verdict="refused" mistake="keeps_a_list_of_results"
 # retained grads
 kept_results = []
@@ -562,8 +512,6 @@ def hide_saved(layers, x):
         return h
 
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="count_saved" verdict="refused"
 # graph walked by next_functions
 def count_saved(f, x, parameters):
@@ -578,8 +526,6 @@ def count_saved(f, x, parameters):
                     kept[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
         node = node.next_functions[0][0] if node.next_functions else None
     return sum(kept.values())
-
-
 # %% exercise="count_saved" verdict="refused"
 # dropped branches counted
 def count_saved(f, x, parameters):
@@ -595,16 +541,12 @@ def count_saved(f, x, parameters):
     with saved_tensors_hooks(pack, lambda t: t):
         y = f(x)
     return sum(storage.nbytes() for storage in kept.values())
-
-
 # %% exercise="count_saved" verdict="refused" mistake="sees_nothing"
 # saved_bytes after the result is gone
 def count_saved(f, x, parameters):
     with saved_bytes(parameters) as saved:
         f(x)
     return saved.now
-
-
 # %% exercise="checkpointed" verdict="refused"
 # two sizes
 def checkpointed(layers, x):
@@ -612,8 +554,6 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
-
-
 # %% exercise="checkpointed" verdict="refused"
 # logarithm
 import math
@@ -624,16 +564,12 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="checkpoints_every_second_layer"
 # every second layer plain
 def checkpointed(layers, x):
     for i, layer in enumerate(layers):
         x = checkpoint(layer, x, use_reentrant=False) if i % 2 else layer(x)
     return x
-
-
 # %% exercise="predict_saved" verdict="refused" mistake="what_lives_anyway_is_free"
 # relu keeps nothing
 predict_saved = {
@@ -649,8 +585,6 @@ predict_saved = {
     "x @ W": 0,
     "x @ frozen": 0,
 }
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
 #
 def notice_edits(f, x):
@@ -665,8 +599,6 @@ def notice_edits(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
 # version at unpack only once
 def notice_edits(f, x):
@@ -680,8 +612,6 @@ def notice_edits(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # names by id(x)
 class NamedFile:
@@ -708,8 +638,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="draws_anew_in_longer_segments"
 def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
@@ -718,8 +646,6 @@ def checkpointed(layers, x):
             torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False, preserve_rng_state=False
         )
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="runs_in_eval"
 def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
@@ -728,8 +654,6 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="draws_anew"
 class _SegmentNoRng(torch.autograd.Function):
     @staticmethod
@@ -759,8 +683,6 @@ def checkpointed(layers, x):
         part = list(layers[start : start + size])
         x = _SegmentNoRng.apply(part, x, *[p for layer in part for p in layer.parameters()])
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="runs_copies"
 class _Lost(torch.autograd.Function):
     @staticmethod
@@ -783,8 +705,6 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = _Lost.apply(x, layers[start : start + size])
     return x
-
-
 # %% exercise="count_saved" verdict="refused" mistake="overlooks_tuples"
 def count_saved(f, x, parameters):
     y = f(x)
@@ -804,23 +724,17 @@ def count_saved(f, x, parameters):
                     if t.untyped_storage().data_ptr() not in known:
                         sizes[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
     return sum(sizes.values())
-
-
 # %% exercise="count_saved" verdict="refused" mistake="sees_nothing"
 def count_saved(f, x, parameters):
     with saved_bytes(parameters) as saved:
         y = f(x)
         y.sum().backward()
     return saved.now
-
-
 # %% exercise="count_saved" verdict="refused" mistake="counts_parameters_alive"
 def count_saved(f, x, parameters):
     with saved_bytes() as saved:
         y = f(x)
     return saved.now
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="unpacks_once"
 def notice_edits(f, x):
     def unpack(p):
@@ -832,8 +746,6 @@ def notice_edits(f, x):
 
     with saved_tensors_hooks(lambda t: [t.detach(), t._version], unpack):
         return f(x)
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="keeps_the_tensor_itself"
 _saved = []
 
@@ -851,8 +763,6 @@ def notice_edits(f, x):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 def save_in_half(f, x):
     def pack(t):
@@ -864,8 +774,6 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="leaves_single_numbers"
 def save_in_half(f, x):
     def pack(t):
@@ -875,8 +783,6 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="unpacks_the_pair"
 def save_in_half(f, x):
     def pack(t):
@@ -884,14 +790,10 @@ def save_in_half(f, x):
 
     with saved_tensors_hooks(pack, lambda p: p):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="defines_the_hooks_only"
 def save_in_half(f, x):
     with torch.autocast("cpu", dtype=torch.float16):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="compares_the_storage"
 def fix_threshold(f, x, threshold):
     def pack_hook(t):
@@ -906,8 +808,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="leaves_the_files"
 _files = []
 
@@ -926,8 +826,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="compares_with_ten"
 def fix_threshold(f, x, threshold):
     def pack_hook(t):
@@ -942,8 +840,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="keeps_the_outer_x"
 def fix_threshold(f, x, threshold):
     def pack_hook(tensor):
@@ -960,8 +856,6 @@ def fix_threshold(f, x, threshold):
 
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="keeps_dropped_files"
 def save_on_disk(f, x, parameters, folder):
     known = {p.untyped_storage().data_ptr() for p in parameters}
