@@ -18,7 +18,10 @@ from autograder.grading.batch import core_threads, grade
 from autograder.grading.course import gradebook
 from autograder.grading.course.course import open_course
 from autograder.grading.submission.pipeline import Result
-from support.regrading import AGAIN, COUNT, EARLIER, NAME, Place
+from support.course import run_autograder
+from support.regrading import AGAIN, COUNT, EARLIER, NAME, PATIENCE, Place
+
+pytestmark = pytest.mark.long(35)
 
 
 def test_who_hands_in_again_is_graded_again_and_nobody_else(place: Place, tmp_path: Path) -> None:
@@ -175,8 +178,11 @@ def test_a_gradebook_locked_for_too_long_fails_what_waits(
 
 def test_two_graders_at_once_give_one_result(place: Place, tmp_path: Path) -> None:
     here = place.copy(tmp_path / "course")
-    ends = [here.finish(grader) for grader in (here.start("--force"), here.start("--force"))]
-    refused = [said for status, _, said in ends if status]
+    command = ["grade", here.folder, "--json", "--jobs=2", "--force"]
+    with ThreadPoolExecutor(2) as pool:
+        ends = [*pool.map(lambda _: run_autograder(*command, timeout=PATIENCE), range(2))]
+    refused = [end.stderr for end in ends if end.returncode]
     assert len(refused) < 2
     assert all("another grader is at work" in said for said in refused)
+    assert not any("Traceback" in end.stderr for end in ends)
     here.check_right()
