@@ -52,7 +52,7 @@ def test_every_nightly_test_has_a_twin() -> None:
 @pytest.mark.parametrize("arguments", ["", "()", "(twin='tests/test_none.py::test_a')", f"({sorted(TWINS)[0]!r})"])
 def test_a_mark_without_a_twin_is_found(arguments: str) -> None:
     assert without_twin(ast.parse(f"@pytest.mark.nightly{arguments}\ndef test_a(): ...")) != []
-    assert without_twin(ast.parse(f"pytestmark = [pytest.mark.long, pytest.mark.nightly{arguments}]")) != []
+    assert without_twin(ast.parse(f"pytestmark = [pytest.mark.long(9), pytest.mark.nightly{arguments}]")) != []
 
 
 SLOW = """

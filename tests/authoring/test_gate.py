@@ -21,7 +21,7 @@ from autograder.lessons.source import Lesson
 from support.blocked import BEYOND_TORCH, run_without
 from support.exercises import write_exercises
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(120)
 
 
 def test_other_packages_are_blocked(tmp_path):

@@ -26,7 +26,7 @@ from support.image import Image
 from support.machine import Machine, machine
 from support.people import ADDRESS, Person
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 RECIPE = REPOSITORY / "deploy" / "jupyterhub"
 COURSE = "/srv/autograd"

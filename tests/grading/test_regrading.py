@@ -16,6 +16,8 @@ from support.course import Course
 from support.first_gradient import CHECK, EXERCISES, FIRST, LESSON, SOLVED, TOTAL, WRONG
 from support.submissions import Submission
 
+pytestmark = pytest.mark.long(10)
+
 
 @pytest.fixture
 def course(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Course:

@@ -26,6 +26,8 @@ from autograder.lessons.source import Lesson
 from autograder.messages.cards import message
 from support.assignment import Assignment, open_assignment, points
 
+pytestmark = pytest.mark.long(15)
+
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 
 

@@ -20,6 +20,8 @@ from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder
 from support.submissions import all_of, read
 
+pytestmark = pytest.mark.long(20)
+
 COUNT, GRADED = 300, 60
 NAME = "00_first_gradient"
 
