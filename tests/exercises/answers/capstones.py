@@ -198,7 +198,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
         for block in blocks:
             h = block(h)
         return h
-
     return head(checkpoint(run, embed(tokens), use_reentrant=False))
 # %% exercise="fix_hidden_state" verdict="passed"
 # leaves retain_graph=True in, and detaches
@@ -383,17 +382,13 @@ def step_in_half(model, optimizer, scaler, x, y):
 def cures():
     def a(log_prob, value, returns):
         return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + log_std.exp() * torch.randn_like(log_std)
-
     def c(losses):
         return sum(losses) / len(losses)
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.clone().requires_grad_()
         for _ in range(steps):
@@ -401,7 +396,6 @@ def cures():
             mse_loss(model(x), y).backward()
             x = x + eps * x.grad.sign()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused"
 # small letters
@@ -572,17 +566,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + log_std.exp() * torch.rand_like(mu)
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -590,7 +580,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="same_noise_again"
 # B: seed set
@@ -598,18 +587,14 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         torch.manual_seed(0)
         return mu + log_std.exp() * torch.randn_like(mu)
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -617,7 +602,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="another_optimizer"
 # D: Adam
@@ -625,17 +609,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.Adam(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -643,7 +623,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="adds_up_the_gradients"
 # E: x.grad accumulates
@@ -651,24 +630,19 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone().requires_grad_()
         for _ in range(steps):
             mse_loss(model(x), y).backward(inputs=[x])
             x.data += eps * x.grad.sign()
         return x.detach()
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="one_long_step"
 # E: steps times eps once
@@ -676,22 +650,17 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone().requires_grad_()
         (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
         return (x + steps * eps * g.sign()).detach()
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="fix_traces" verdict="refused" mistake="clears_once"
 # cleared once before the loop
@@ -1149,17 +1118,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.tensor(losses, requires_grad=True).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -1167,7 +1132,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="fix_hidden_state" verdict="refused" mistake="first_window_of_one"
 # windows shifted by one: short window first
@@ -1309,22 +1273,18 @@ def cures():
         @staticmethod
         def A(log_prob, value, returns):
             return mse_loss(value, returns) - (log_prob * (returns - value.detach())).mean()
-
         @staticmethod
         def B(mu, log_std):
             noise = torch.normal(torch.zeros_like(mu.detach()), torch.ones_like(mu.detach()))
             return torch.addcmul(mu, torch.exp(log_std), noise)
-
         @staticmethod
         def C(losses):
             return torch.cat([loss.reshape(1) for loss in losses]).mean()
-
         @staticmethod
         def D(model, outputs, lr):
             model.head = torch.nn.Linear(model.head.in_features, outputs)
             rest = [p for n, p in model.named_parameters() if not n.startswith("head.")]
             return torch.optim.SGD([{"params": rest}, {"params": model.head.parameters()}], lr=lr)
-
         @staticmethod
         def E(model, x, y, eps, steps):
             x = torch.nn.Parameter(x.detach().clone())
@@ -1333,7 +1293,6 @@ def cures():
                 with torch.no_grad():
                     x += eps * g.sign()
             return x.detach()
-
     return {letter: getattr(Cure, letter) for letter in "ABCDE"}
 # %% exercise="fix_checkpoint" verdict="passed"
 # the frozen first block saves nothing wide, because its input does not require grad
@@ -1510,17 +1469,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return (log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + log_std.exp() * torch.randn(())
-
     def c(losses):
         return torch.tensor(losses, requires_grad=True).mean()
-
     def d(model, outputs, lr):
         head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD([*model.parameters(), *head.parameters()], lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -1530,7 +1485,6 @@ def cures():
             x = (x + eps * x.grad.sign()).detach()
         model.zero_grad()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="sums_the_policy"
 # E freezes the model and leaves it frozen; A: sum instead of mean
@@ -1538,17 +1492,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).sum() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         model.requires_grad_(False)
         x = x.detach().clone()
@@ -1557,7 +1507,6 @@ def cures():
             mse_loss(model(x), y).backward()
             x = (x + eps * x.grad.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="predict_traces" verdict="refused" mistake="trace_without_decay"
 # the trace does not decay
@@ -1834,7 +1783,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -1850,7 +1798,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -1866,7 +1813,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -1882,7 +1828,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -2080,17 +2025,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean()
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2098,7 +2039,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="pair_of_losses"
 # A: two losses as a pair
@@ -2106,17 +2046,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean(), mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2124,7 +2060,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="takes_it_for_the_variance"
 # B: variance instead of the standard deviation
@@ -2132,17 +2067,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + (log_std / 2).exp() * torch.randn_like(mu)
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2150,7 +2081,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="copies_the_losses"
 # C: detached and flagged
@@ -2158,17 +2088,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack([l.detach() for l in losses]).requires_grad_().mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2176,7 +2102,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="leaves_the_old_head"
 # D: new layer not put into the model
@@ -2184,17 +2109,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2202,7 +2123,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="takes_other_inputs"
 # D: out_features of the old head as the inputs
@@ -2210,17 +2130,13 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.out_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2228,7 +2144,6 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="freezes_the_body"
 # D: body frozen
@@ -2236,18 +2151,14 @@ def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.requires_grad_(False)
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2255,5 +2166,4 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}

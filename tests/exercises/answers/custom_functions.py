@@ -7,7 +7,6 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -20,7 +19,6 @@ class Product(torch.autograd.Function):
 # %% exercise="scale_function" verdict="refused" mistake="divides_new_by_old"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
-
     @staticmethod
     def forward(ctx, x, factor):
         ctx.mark_dirty(x)
@@ -28,7 +26,6 @@ class ScaleInPlace(torch.autograd.Function):
         x.mul_(factor)
         ctx.save_for_backward(x / old)
         return x
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.saved_tensors[0], None
@@ -43,7 +40,6 @@ class ReLU(torch.autograd.Function):
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return input.clamp(min=0)
-
     @staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
@@ -54,7 +50,6 @@ class ReLU(torch.autograd.Function):
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return input.clamp(min=0)
-
     @staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
@@ -67,7 +62,6 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -106,7 +100,6 @@ class ReLU(torch.autograd.Function):
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return torch.relu(input)
-
     @staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
@@ -118,7 +111,6 @@ class Leaky(torch.autograd.Function):
         ctx.save_for_backward(x)
         ctx.slope = slope
         return torch.where(x < 0, slope * x, x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -131,7 +123,6 @@ class ReLU(torch.autograd.Function):
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return input.clamp(min=0)
-
     # staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
@@ -142,7 +133,6 @@ class Square(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x.data)
         return x * x
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -150,37 +140,30 @@ class Square(torch.autograd.Function):
 # %% exercise="scale_function" verdict="refused" mistake="entries_in_wrong_order"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
-
     @staticmethod
     def forward(ctx, x, factor):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, grad_output):
         return None, grad_output * ctx.factor
 # %% exercise="cube_function" verdict="refused" mistake="jvp_edits_the_tangent"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
-
     generate_vmap_rule = True
-
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * 3 * x**2
-
     @staticmethod
     def jvp(ctx, tangent):
         (x,) = ctx.saved_tensors
@@ -189,14 +172,12 @@ class Cube(torch.autograd.Function):
 # dict keyed by id(x)
 class Exp(torch.autograd.Function):
     memo = {}
-
     @staticmethod
     def forward(ctx, x):
         y = torch.exp(x)
         ctx.key = id(x)
         Exp.memo[id(x)] = y
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * Exp.memo[ctx.key]
@@ -208,7 +189,6 @@ class Exp(torch.autograd.Function):
         y = torch.stack([t.exp() for t in x])
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
@@ -221,7 +201,6 @@ class Exp(torch.autograd.Function):
         y = torch.exp(x)
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
@@ -234,7 +213,6 @@ class Exp(torch.autograd.Function):
         y = torch.exp(x.reshape(-1)).reshape(x.shape)
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
@@ -248,7 +226,6 @@ class Exp(torch.autograd.Function):
         y = torch.exp(x - m) * torch.exp(m)
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
@@ -260,18 +237,15 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
-
         def down(g, t):
             for i in range(g.dim()):
                 j = i - g.dim()
                 if -j > t.dim() or t.shape[j] == 1:
                     g = g.sum(i, keepdim=True)
             return g.squeeze()
-
         return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
             grad_output * a, b
         ) if ctx.needs_input_grad[1] else None
@@ -282,7 +256,6 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b, a * b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b, y = ctx.saved_tensors
@@ -296,17 +269,14 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
-
         def down(g, t):
             for i, n in enumerate(t.shape):
                 if n == 1:
                     g = g.sum(i, keepdim=True)
             return g
-
         return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
             grad_output * a, b
         ) if ctx.needs_input_grad[1] else None
@@ -317,7 +287,6 @@ class Sinh(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return (torch.exp(x) - torch.exp(-x)) / 2
-
     @staticmethod
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -331,7 +300,6 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0].clamp(-20, 20)
@@ -344,7 +312,6 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0].clamp(-15, 15)
@@ -357,7 +324,6 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -370,7 +336,6 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -384,7 +349,6 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -397,7 +361,6 @@ class Sign(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x.sign()
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -411,7 +374,6 @@ class Reverse(torch.autograd.Function):
     def forward(ctx, x, factor):
         ctx.factor = factor
         return x.clone()
-
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.factor * grad_output, torch.zeros(())
@@ -422,7 +384,6 @@ class Reverse(torch.autograd.Function):
     def forward(ctx, x, factor):
         ctx.factor = factor
         return x.clone()
-
     @staticmethod
     def backward(ctx, g):
         return [-ctx.factor * g, None]
@@ -434,7 +395,6 @@ class Leaky(torch.autograd.Function):
         ctx.save_for_backward(x)
         ctx.slope = slope
         return torch.maximum(x, slope * x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -449,7 +409,6 @@ class Square(torch.autograd.Function):
         y = x * x
         ctx.save_for_backward(x, y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
@@ -462,7 +421,6 @@ class Square(torch.autograd.Function):
         y = x * x
         ctx.save_for_backward(x, y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
@@ -475,7 +433,6 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x * factor
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.factor, None
@@ -488,7 +445,6 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.mark_dirty(x)
         ctx.mark_non_differentiable(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.factor, None
@@ -500,7 +456,6 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, g):
         return [g * ctx.factor, None]
@@ -512,7 +467,6 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, g):
         return g * ctx.factor, g.sum()
@@ -525,7 +479,6 @@ class Clip(torch.autograd.Function):
         share = (x.abs() > 1).to(x.dtype).mean()
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
-
     @staticmethod
     def backward(ctx, grad_clipped, grad_share):
         (x,) = ctx.saved_tensors
@@ -539,7 +492,6 @@ class Clip(torch.autograd.Function):
         share = ((x > 1) | (x <= -1)).to(x.dtype).mean()
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
-
     @staticmethod
     def backward(ctx, grad_clipped, grad_share):
         (x,) = ctx.saved_tensors
@@ -550,23 +502,19 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
-
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return t * 3 * x**2
-
     @staticmethod
     def vmap(info, in_dims, x):
         return Cube.apply(x)
@@ -574,22 +522,18 @@ class Cube(torch.autograd.Function):
 # jvp as a method of two outputs
 class Cube(torch.autograd.Function):
     generate_vmap_rule = True
-
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
-
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
@@ -600,22 +544,18 @@ class Cube(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, x):
         return torch.stack([Cube.apply(t) for t in x.unbind(in_dims[0])]), in_dims[0]
-
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
-
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors

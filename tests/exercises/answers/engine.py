@@ -106,14 +106,12 @@ def locked_accumulation(w, loss_of, lock):
 # recursion, then numbers
 def node_order(loss):
     seen = {}
-
     def go(fn):
         if fn is None or fn in seen or type(fn).__name__ == "AccumulateGrad":
             return
         seen[fn] = fn._sequence_nr()
         for nxt, _ in fn.next_functions:
             go(nxt)
-
     go(loss.grad_fn)
     return [fn.name() for fn in sorted(seen, key=seen.get)[::-1]]
 # %% exercise="node_order" verdict="passed"
@@ -207,14 +205,12 @@ def node_order(loss):
 # an exception kept and raised
 def fix_threads(model, batches):
     out = {}
-
     @torch.no_grad()
     def job(k, batch):
         try:
             out[k] = (model(batch), None)
         except BaseException as e:
             out[k] = (None, e)
-
     ts = [threading.Thread(target=job, args=pair) for pair in enumerate(batches)]
     [t.start() for t in ts]
     [t.join() for t in ts]
@@ -228,7 +224,6 @@ def fix_threads(model, batches):
     def job(batch):
         with torch.inference_mode():
             return model(batch)
-
     with ThreadPoolExecutor(len(batches)) as pool:
         return [future.result() for future in [pool.submit(job, batch) for batch in batches]]
 # %% exercise="fix_threads" verdict="refused" mistake="modes_stay_outside"
@@ -238,11 +233,9 @@ def fix_threads(model, batches):
 # %% exercise="fix_threads" verdict="refused" mistake="loses_errors"
 def fix_threads(model, batches):
     outputs = [None] * len(batches)
-
     def work(i):
         with torch.no_grad():
             outputs[i] = model(batches[i])
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for thread in threads:
         thread.start()
@@ -253,14 +246,12 @@ def fix_threads(model, batches):
 # the errors are printed
 def fix_threads(model, batches):
     outputs = [None] * len(batches)
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except Exception as error:
             print(error)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
@@ -332,7 +323,6 @@ class Recompute(torch.autograd.Function):
         with torch.no_grad():
             y = f(x.detach())
         return y
-
     @staticmethod
     def backward(ctx, v):
         (x,) = ctx.saved_tensors
@@ -348,7 +338,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, v):
         return None, torch.autograd.functional.vjp(ctx.f, ctx.saved_tensors[0], v)[1]
@@ -360,7 +349,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, v):
         with torch.enable_grad():
@@ -374,7 +362,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, v):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -509,7 +496,6 @@ def locked_accumulation(w, loss_of, lock):
 # profiler reads the engine's rows
 def node_order(loss):
     from torch.profiler import profile, ProfilerActivity
-
     seen, todo, leaves = set(), [loss.grad_fn], []
     while todo:
         node = todo.pop()
@@ -798,7 +784,6 @@ def one_graph(x, limit):
 # pool map
 def fix_threads(model, batches):
     from multiprocessing.pool import ThreadPool
-
     if not len(batches):
         return []
     pool = ThreadPool(len(batches))
@@ -811,14 +796,12 @@ def fix_threads(model, batches):
 # one thread after another (probe: must they run at once?)
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
-
     for i in range(len(batches)):
         t = threading.Thread(target=work, args=(i,))
         t.start()
@@ -830,14 +813,12 @@ def fix_threads(model, batches):
 # same class, new error
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except Exception as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -850,14 +831,12 @@ def fix_threads(model, batches):
 # recording switched on at the end
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         torch.set_grad_enabled(False)
         try:
             outputs[i] = model(batches[i])
         except BaseException as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -871,14 +850,12 @@ def fix_threads(model, batches):
 # raises before all are joined
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), {}
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as e:
             errors[i] = e
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -891,14 +868,12 @@ def fix_threads(model, batches):
 # order of completion
 def fix_threads(model, batches):
     outputs, errors = [], []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs.append(model(batches[i]))
         except BaseException as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -911,14 +886,12 @@ def fix_threads(model, batches):
 # failed batches tried again in the caller
 def fix_threads(model, batches):
     outputs, failed = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as e:
             failed.append(i)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -934,13 +907,11 @@ def fix_threads(model, batches):
     for p in model.parameters():
         p.requires_grad_(False)
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             outputs[i] = model(batches[i])
         except BaseException as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -953,7 +924,6 @@ def fix_threads(model, batches):
 # not joined on error (executor without with)
 def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor
-
     pool = ThreadPoolExecutor(max(1, len(batches)))
     return [f.result() for f in [pool.submit(torch.no_grad()(lambda b: model(b)), b) for b in batches]]
 # %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
@@ -964,7 +934,6 @@ def order_changes_bits():
 # four numbers
 def order_changes_bits():
     import random
-
     r = random.Random(1)
     while True:
         numbers = [r.uniform(0.1, 10) for _ in range(4)]
@@ -974,7 +943,6 @@ def order_changes_bits():
 # negative number
 def order_changes_bits():
     import random
-
     r = random.Random(1)
     while True:
         numbers = [r.uniform(-10, -0.1) for _ in range(3)]
@@ -987,7 +955,6 @@ class Recompute(torch.autograd.Function):
     def forward(ctx, f, x):
         ctx.f, ctx.kept = f, x.detach()
         return f(x.detach())
-
     @staticmethod
     def backward(ctx, g):
         got = []
@@ -1006,7 +973,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -1022,7 +988,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1038,7 +1003,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1054,7 +1018,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1070,7 +1033,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         if isinstance(ctx.f, torch.nn.Module):
@@ -1159,7 +1121,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1175,7 +1136,6 @@ class Recompute(torch.autograd.Function):
         Recompute.f = staticmethod(f)
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1187,7 +1147,6 @@ class Recompute(torch.autograd.Function):
 # 20 instead of 10
 def order_changes_bits():
     import random
-
     r = random.Random(1)
     while True:
         n = [r.uniform(1, 10), 20.0, r.uniform(1, 10)]
@@ -1227,14 +1186,12 @@ def fix_anomaly(f, x):
 # daemon threads, joined with a time limit
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
-
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1247,14 +1204,12 @@ def fix_threads(model, batches):
 # not joined after the first failure seen
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1323,22 +1278,18 @@ def fix_anomaly(f, x):
 # outputs in the order in which they are ready
 def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor, as_completed
-
     def run(batch):
         with torch.no_grad():
             return model(batch)
-
     with ThreadPoolExecutor(len(batches)) as pool:
         return [f.result() for f in as_completed([pool.submit(run, b) for b in batches])]
 # %% exercise="fix_threads" verdict="refused" mistake="does_the_last_itself"
 # SUBTLE the last batch is done by the caller itself while the others run
 def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor
-
     def run(batch):
         with torch.no_grad():
             return model(batch)
-
     with ThreadPoolExecutor(len(batches)) as pool:
         futures = [pool.submit(run, b) for b in batches[:-1]]
         last = run(batches[-1])
@@ -1366,10 +1317,8 @@ def costly_node(loss):
     with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
         loss.backward()
     totals = {}
-
     def products(e):
         return (e.name in ("aten::mm", "aten::bmm", "aten::addmm")) + sum(products(c) for c in e.cpu_children)
-
     for event in profiled.events():
         if event.name.startswith(ENGINE):
             name = event.name.removeprefix(ENGINE)
@@ -1431,7 +1380,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -1539,14 +1487,12 @@ def locked_accumulation(w, loss_of, lock):
 def fix_threads(model, batches):
     outputs = [None] * len(batches)
     errors = []
-
     def work(i):
         try:
             model.eval()
             outputs[i] = model(batches[i])
         except Exception as error:
             errors.append(error)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for thread in threads:
         thread.start()
@@ -1656,7 +1602,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -1674,7 +1619,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -1692,7 +1636,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -1713,7 +1656,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -1734,7 +1676,6 @@ class Recompute(torch.autograd.Function):
         Recompute.x = x
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         x = Recompute.x

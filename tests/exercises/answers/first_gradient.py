@@ -27,7 +27,6 @@ def numerical_slope(f, x, h):
 def numerical_slope(f, x, h):
     def d(step):
         return (f(x + step) - f(x - step)) / (2 * step)
-
     return (4 * d(h / 2) - d(h)) / 3
 # %% exercise="predict_chain" verdict="refused" mistake="values_of_the_tensors"
 # values

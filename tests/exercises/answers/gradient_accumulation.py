@@ -258,12 +258,9 @@ class Counter(torch.nn.Module):
         super().__init__()
         self.l = torch.nn.Linear(1, 1)
         self.calls = 0
-
     def forward(self, x):
         self.calls += 1
         return self.l(x) * self.calls
-
-
 def break_accumulation():
     return Counter(), [(torch.ones(2, 1), torch.zeros(2, 1)), (torch.ones(2, 1), torch.zeros(2, 1))]
 # %% exercise="break_accumulation" verdict="passed"
@@ -272,11 +269,8 @@ class Attention(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.a = torch.nn.Linear(1, 1)
-
     def forward(self, x):
         return torch.softmax(self.a(x), dim=0) * x.sum(0)
-
-
 def break_accumulation():
     torch.manual_seed(1)
     return Attention(), [

@@ -8,10 +8,8 @@ from torch.nn.functional import mse_loss
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     result = [None for _ in tensors]
-
     def put(i):
         return lambda g: result.__setitem__(i, g.detach().clone())
-
     hs = []
     try:
         for i in range(len(tensors)):
@@ -77,7 +75,6 @@ def damp(tensor, factor):
         if factor == 1:
             return None
         return torch.mul(gradient, torch.tensor(factor, dtype=gradient.dtype))
-
     return tensor.register_hook(hook)
 # %% exercise="damp" verdict="refused" mistake="loses_the_history"
 def damp(tensor, factor):
@@ -86,7 +83,6 @@ def damp(tensor, factor):
 def damp(tensor, factor):
     def hook(grad):
         grad * factor
-
     return tensor.register_hook(hook)
 # %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
 def damp(tensor, factor):
@@ -124,7 +120,6 @@ def clip_globally(model, loss, max_norm):
     def clip(g):
         n = g.norm()
         return g * max_norm / n if n > max_norm else g
-
     for p in model.parameters():
         if p.requires_grad:
             p.register_hook(clip)
@@ -148,30 +143,24 @@ def clip_globally(model, loss, max_norm):
 def step_in_backward(model, make_optimizer):
     opts = {}
     hooks = []
-
     def h(p):
         if id(p) not in opts:
             opts[id(p)] = make_optimizer([p])
         opts[id(p)].step()
         opts[id(p)].zero_grad(set_to_none=True)
-
     for name, p in model.named_parameters():
         if p.requires_grad:
             hooks.append(p.register_post_accumulate_grad_hook(h))
-
     def off():
         for each in hooks:
             each.remove()
-
     return off
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
 def step_in_backward(model, make_optimizer):
     params = [p for p in model.parameters() if p.requires_grad]
     opt = make_optimizer(params)
-
     def all_there(grads):
         torch.autograd.Variable._execution_engine.queue_callback(lambda: (opt.step(), opt.zero_grad()))
-
     handle = torch.autograd.graph.register_multi_grad_hook(params, all_there)
     return handle.remove
 # %% exercise="step_in_backward" verdict="refused" mistake="never_clears"
@@ -182,20 +171,16 @@ def step_in_backward(model, make_optimizer):
 # %% exercise="step_in_backward" verdict="refused" mistake="returns_no_function"
 def step_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
-
     def hook(p):
         opts[p].step()
         opts[p].zero_grad()
-
     return [p.register_post_accumulate_grad_hook(hook) for p in opts]
 # %% exercise="step_in_backward" verdict="refused"
 def step_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters()}
-
     def hook(p):
         optimizers[p].step()
         optimizers[p].zero_grad()
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in optimizers]
     return lambda: [h.remove() for h in handles]
 # %% exercise="step_in_backward" verdict="refused" mistake="new_optimizer_each_time"
@@ -204,7 +189,6 @@ def step_in_backward(model, make_optimizer):
         o = make_optimizer([p])
         o.step()
         o.zero_grad()
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters() if p.requires_grad]
     return lambda: [h.remove() for h in handles]
 # %% exercise="watch_buckets" verdict="passed"
@@ -212,23 +196,19 @@ def watch_buckets(buckets, all_reduce, unused=()):
     unused_ids = {id(u) for u in unused}
     need = [[id(p) for p in b if id(p) not in unused_ids] for b in buckets]
     state = {"ready": set(), "next": 0}
-
     def on_ready(p):
         state["ready"].add(id(p))
         while state["next"] < len(need) and all(i in state["ready"] for i in need[state["next"]]):
             all_reduce(state["next"])
             state["next"] += 1
-
     for b in buckets:
         for p in b:
             if id(p) not in unused_ids:
                 p.register_post_accumulate_grad_hook(on_ready)
-
     def finish():
         n, state["next"], state["ready"] = state["next"], 0, set()
         if n < len(need):
             raise RuntimeError("Expected to have finished reduction")
-
     return finish
 # %% exercise="watch_buckets" verdict="refused" mistake="in_order_of_completion"
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -236,48 +216,40 @@ def watch_buckets(buckets, all_reduce, unused=()):
     left = [sum(id(p) not in skip for p in b) for b in buckets]
     full = list(left)
     where = {id(p): i for i, b in enumerate(buckets) for p in b}
-
     def hook(p):
         i = where[id(p)]
         left[i] -= 1
         if left[i] == 0:
             all_reduce(i)
-
     def finish():
         bad = any(left)
         left[:] = full
         if bad:
             raise RuntimeError
-
     [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
     return finish
 # %% exercise="watch_buckets" verdict="refused"
 def watch_buckets(buckets, all_reduce, unused=()):
     done = []
-
     def hook(p):
         for i, b in enumerate(buckets):
             if i not in done and all(q.grad is not None or any(q is u for u in unused) for q in b):
                 done.append(i)
                 all_reduce(i)
-
     def finish():
         n = len(done)
         done.clear()
         if n < len(buckets):
             raise RuntimeError
-
     [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
     return finish
 # %% exercise="watch_buckets" verdict="refused" mistake="with_tensor_hooks"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
     waiting, sent = [], []
-
     def begin():
         waiting[:] = [{id(p) for p in b} - skip for b in buckets]
         sent.clear()
-
     def hook_for(p):
         def hook(g):
             for w in waiting:
@@ -285,15 +257,12 @@ def watch_buckets(buckets, all_reduce, unused=()):
             while len(sent) < len(buckets) and not waiting[len(sent)]:
                 sent.append(len(sent))
                 all_reduce(sent[-1])
-
         return hook
-
     def finish():
         n = len(sent)
         begin()
         if n < len(buckets):
             raise RuntimeError
-
     begin()
     [p.register_hook(hook_for(p)) for b in buckets for p in b]
     return finish
@@ -340,49 +309,39 @@ def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     opts = {p: make_optimizer([p]) for p in ps}
     flag = {"last": False}
-
     def h(p):
         if flag["last"]:
             opts[p].step()
             opts[p].zero_grad()
-
     [p.register_post_accumulate_grad_hook(h) for p in ps]
-
     def backward(loss, last):
         flag["last"] = last
         loss.backward()
         if last:
             [h(p) for p in ps if p.grad is not None]
-
     return backward
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_after_the_pass"
 def accumulate_in_backward(model, make_optimizer):
     opt = make_optimizer([p for p in model.parameters() if p.requires_grad])
-
     def backward(loss, last):
         loss.backward()
         if last:
             opt.step()
             opt.zero_grad()
-
     return backward
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="forgets_the_unused"
 def accumulate_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     last_pass = False
-
     def h(p):
         if last_pass:
             opts[p].step()
             opts[p].zero_grad()
-
     [p.register_post_accumulate_grad_hook(h) for p in opts]
-
     def backward(loss, last):
         nonlocal last_pass
         last_pass = last
         loss.backward()
-
     return backward
 # %% exercise="unused_parameters" verdict="passed"
 def unused_parameters(model, loss):
@@ -415,12 +374,10 @@ def output_gradients(model, x):
     hs = []
     for n, m in model.named_modules():
         if isinstance(m, nn.Linear):
-
             def fh(mod, inp, out, n=n):
                 i = len(grads[n])
                 grads[n].append(None)
                 out.register_hook(lambda g: grads[n].__setitem__(i, g))
-
             hs.append(m.register_forward_hook(fh))
     model(x).sum().backward()
     for h in hs:
@@ -453,10 +410,8 @@ def silent_hook():
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(1, 1)
-
         def forward(self, x):
             return torch.nn.functional.linear(x, self.layer.weight, self.layer.bias)
-
     return Net(), torch.tensor([[2.0]])
 # %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
 def silent_hook():
@@ -464,10 +419,8 @@ def silent_hook():
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(1, 1)
-
         def forward(self, x):
             return 2 * x
-
     return Net(), torch.tensor([[2.0]], requires_grad=True)
 # %% exercise="silent_hook" verdict="refused" mistake="input_without_grad"
 def silent_hook():
@@ -475,10 +428,8 @@ def silent_hook():
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(2, 2)
-
         def forward(self, x):
             return self.layer(x)
-
     return Net(), torch.ones(1, 2)
 # %% exercise="silent_hook" verdict="refused"
 def silent_hook():
@@ -486,10 +437,8 @@ def silent_hook():
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(2, 2)
-
         def forward(self, x):
             return torch.utils.checkpoint.checkpoint(self.layer, x, use_reentrant=False)
-
     return Net(), torch.ones(1, 2)
 # %% exercise="is_right_mask" verdict="refused" mistake="forgets_the_value"
 def is_right_mask(attach):
@@ -646,7 +595,6 @@ def damp(tensor, factor):
         g = g.clone()
         g.data.mul_(factor)
         return g
-
     return tensor.register_hook(hook)
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
@@ -656,13 +604,11 @@ def damp(tensor, factor):
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     edge = torch.autograd.graph.get_gradient_edge(tensor)
-
     def hook(grads):
         grads = list(grads)
         if grads[edge.output_nr] is not None:
             grads[edge.output_nr] = grads[edge.output_nr] * factor
         return tuple(grads)
-
     return edge.node.register_prehook(hook)
 # %% exercise="damp" verdict="refused" mistake="damps_the_node"
 def damp(tensor, factor):
@@ -676,11 +622,9 @@ def damp(tensor, factor):
 # %% exercise="damp" verdict="refused" mistake="keeps_the_first"
 def damp(tensor, factor):
     kept = []
-
     def hook(g):
         kept.append(g * factor)
         return kept[0]
-
     return tensor.register_hook(hook)
 # %% exercise="clip_globally" verdict="passed"
 def clip_globally(model, loss, max_norm):
@@ -752,31 +696,25 @@ def step_in_backward(model, make_optimizer):
             continue
         node = torch.autograd.graph.get_gradient_edge(p).node
         optimizer = make_optimizer([p])
-
         def hook(gi, go, p=p, optimizer=optimizer):
             optimizer.step()
             p.grad = None
-
         handles.append(node.register_hook(hook))
         keep.append(node)
-
     def stop():
         while handles:
             handles.pop().remove()
         keep.clear()
-
     return stop
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_before_the_addition"
 def step_in_backward(model, make_optimizer):
     handles = []
     for p in model.parameters():
         if p.requires_grad:
-
             def hook(g, p=p, optimizer=make_optimizer([p])):
                 p.grad = g
                 optimizer.step()
                 p.grad = None
-
             handles.append(p.register_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_the_unused"
@@ -784,14 +722,12 @@ def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizer = make_optimizer(ps)
     came = set()
-
     def hook(p):
         came.add(p)
         if len(came) == len(ps):
             came.clear()
             optimizer.step()
             optimizer.zero_grad()
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
 # %% exercise="step_in_backward" verdict="passed"
@@ -800,11 +736,9 @@ def step_in_backward(model, make_optimizer):
     for m in model.modules():
         for p in m._parameters.values():
             if p is not None and p.requires_grad:
-
                 def hook(p, optimizer=make_optimizer([p])):
                     optimizer.step()
                     p.grad = None
-
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_the_shared_twice"
@@ -813,13 +747,10 @@ def step_in_backward(model, make_optimizer):
     for m in model.modules():
         for p in m._parameters.values():
             if p is not None and p.requires_grad:
-
                 def hook(p, optimizer=make_optimizer([p])):
                     if p.grad is not None:
                         optimizer.step()
-
                 handles.append(p.register_post_accumulate_grad_hook(hook))
-
     for p in model.parameters():
         if p.requires_grad:
             handles.append(p.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None)))
@@ -829,30 +760,24 @@ def step_in_backward(model, make_optimizer):
     on = [True]
     for p in model.parameters():
         if p.requires_grad:
-
             def hook(p, optimizer=make_optimizer([p])):
                 if on[0]:
                     optimizer.step()
                 p.grad = None
-
             p.register_post_accumulate_grad_hook(hook)
-
     def stop():
         on[0] = False
-
     return stop
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
 def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in ps}
     waiting = []
-
     def flush():
         while waiting:
             p = waiting.pop()
             optimizers[p].step()
             p.grad = None
-
     def hook(p):
         if not waiting:
             torch.autograd.Variable._execution_engine.queue_callback(flush)
@@ -860,7 +785,6 @@ def step_in_backward(model, make_optimizer):
         if len(waiting) > 3:
             flush()
             torch.autograd.Variable._execution_engine.queue_callback(flush)
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
 # %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
@@ -871,71 +795,57 @@ def step_in_backward(model, make_optimizer):
             continue
         node = torch.autograd.graph.get_gradient_edge(p).node
         optimizer = make_optimizer([p])
-
         def hook(gi, go, p=p, optimizer=optimizer, node=node):
             optimizer.step()
             p.grad = None
-
         handles.append(node.register_hook(hook))
-
     def stop():
         while handles:
             handles.pop().remove()
-
     return stop
 # %% exercise="watch_buckets" verdict="refused" mistake="reduces_nothing"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
     sent, came = [], set()
     members = [{id(p) for p in b} - skip for b in buckets]
-
     def attach(p):
         node = torch.autograd.graph.get_gradient_edge(p).node
-
         def hook(gi, go, node=node):
             came.add(id(p))
             while len(sent) < len(members) and members[len(sent)] <= came:
                 sent.append(len(sent))
                 all_reduce(sent[-1])
-
         node.register_hook(hook)
-
     for b in buckets:
         for p in b:
             if id(p) not in skip:
                 attach(p)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(members):
             raise RuntimeError(n)
-
     return finish
 # %% exercise="watch_buckets" verdict="refused" mistake="one_for_each_gradient"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
-
     def hook(p):
         came.add(p)
         if len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_in_finish"
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -945,7 +855,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(came.add)
-
     def finish():
         bad = False
         for i, b in enumerate(buckets):
@@ -957,24 +866,20 @@ def watch_buckets(buckets, all_reduce, unused=()):
         came.clear()
         if bad:
             raise RuntimeError
-
     return finish
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_the_rest"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
-
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         for i in range(n, len(buckets)):
@@ -983,24 +888,20 @@ def watch_buckets(buckets, all_reduce, unused=()):
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
 # %% exercise="watch_buckets" verdict="refused" mistake="watches_one_pass"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent, handles = set(), [], []
-
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 handles.append(p.register_post_accumulate_grad_hook(hook))
-
     def finish():
         n = len(sent)
         sent.clear()
@@ -1009,30 +910,25 @@ def watch_buckets(buckets, all_reduce, unused=()):
             h.remove()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
 # %% exercise="watch_buckets" verdict="refused" mistake="looks_into_a_list"
 def watch_buckets(buckets, all_reduce, unused=()):
     came, sent = [], []
-
     def hook(p):
         came.append(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
 # %% exercise="damp" verdict="refused" mistake="hooks_another_tensor"
 def damp(tensor, factor):
@@ -1074,11 +970,9 @@ def step_in_backward(model, make_optimizer):
     handles = []
     for n, p in model.named_parameters():
         if p.requires_grad and "weight" in n:
-
             def hook(p, o=make_optimizer([p])):
                 o.step()
                 p.grad = None
-
             handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 # %% exercise="step_in_backward" verdict="refused" mistake="direct_children_only"
@@ -1087,18 +981,15 @@ def step_in_backward(model, make_optimizer):
     for m in model.children():
         for p in m.parameters(recurse=False):
             if p.requires_grad:
-
                 def hook(p, o=make_optimizer([p])):
                     o.step()
                     p.grad = None
-
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
 # %% exercise="watch_buckets" verdict="refused" mistake="clears_the_gradients"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
-
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
@@ -1106,19 +997,16 @@ def watch_buckets(buckets, all_reduce, unused=()):
             all_reduce(len(sent) - 1)
             for q in buckets[len(sent) - 1]:
                 q.grad = None
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
 # %% exercise="train_damped" verdict="refused" mistake="removes_the_last"
 def train_damped(model, optimizer, batches, factor):
@@ -1149,14 +1037,11 @@ def train_damped(model, optimizer, batches, factor):
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     stepping = False
-
     def hook(p):
         if stepping:
             optimizers[p].step()
-
     for p in optimizers:
         p.register_post_accumulate_grad_hook(hook)
-
     def backward(loss, last):
         nonlocal stepping
         stepping = last
@@ -1164,44 +1049,35 @@ def accumulate_in_backward(model, make_optimizer):
         if last:
             for p in optimizers:
                 p.grad = None
-
     return backward
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_all_in_each_hook"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     o = make_optimizer(ps)
     stepping = False
-
     def hook(p):
         if stepping:
             o.step()
             o.zero_grad()
-
     for p in ps:
         p.register_post_accumulate_grad_hook(hook)
-
     def backward(loss, last):
         nonlocal stepping
         stepping = last
         loss.backward()
-
     return backward
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="hooks_the_frozen"
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters()}
     stepping = False
-
     def step(p):
         optimizers[p].step()
         p.grad = None
-
     def hook(p):
         if stepping:
             step(p)
-
     for p in optimizers:
         p.register_post_accumulate_grad_hook(hook)
-
     def backward(loss, last):
         nonlocal stepping
         stepping = last
@@ -1210,17 +1086,14 @@ def accumulate_in_backward(model, make_optimizer):
             for p in optimizers:
                 if p.grad is not None:
                     step(p)
-
     return backward
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="leaves_the_hooks"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in ps}
-
     def hook(p):
         optimizers[p].step()
         p.grad = None
-
     def backward(loss, last):
         if last:
             for p in ps:
@@ -1230,7 +1103,6 @@ def accumulate_in_backward(model, make_optimizer):
             for p in ps:
                 if p.grad is not None:
                     hook(p)
-
     return backward
 # %% exercise="unused_parameters" verdict="refused" mistake="sorts_the_names"
 def unused_parameters(model, loss):
@@ -1308,11 +1180,9 @@ def output_gradients(model, x):
     handles = []
     for n, m in model.named_modules():
         if n in out:
-
             def pre(mod, args, n=n):
                 if args[0].requires_grad:
                     args[0].register_hook(lambda g: out[n].insert(0, g.clone()))
-
             handles.append(m.register_forward_pre_hook(pre))
     model(x).sum().backward()
     for h in handles:
@@ -1337,7 +1207,6 @@ def output_gradients(model, x):
 # %% exercise="output_gradients" verdict="refused" mistake="runs_a_copy"
 def output_gradients(model, x):
     import copy
-
     twin = copy.deepcopy(model)
     out = {n: [] for n, m in twin.named_modules() if isinstance(m, nn.Linear)}
     for n, m in twin.named_modules():
@@ -1369,10 +1238,8 @@ def silent_hook():
             super().__init__()
             self.layer = nn.Linear(2, 1)
             self.last = nn.Linear(1, 1)
-
         def forward(self, x):
             return self.last(self.layer(x).detach())
-
     return M(), torch.ones(3, 2)
 # %% exercise="silent_hook" verdict="refused" mistake="returns_the_model_alone"
 def silent_hook():
@@ -1380,10 +1247,8 @@ def silent_hook():
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(2, 1)
-
         def forward(self, x):
             return self.layer.forward(x)
-
     return M()
 # %% exercise="is_right_mask" verdict="refused" mistake="wants_the_old_masked"
 def is_right_mask(attach):
@@ -2353,20 +2218,15 @@ def accumulate_in_backward(model, make_optimizer):
     params = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in params}
     state = {"last": False}
-
     def make_hook(p):
         def hook(grad):
             if state["last"]:
                 optimizers[p].step()
                 p.grad = None
-
         return hook
-
     for p in params:
         p.register_hook(make_hook(p))
-
     def backward(loss, last):
         state["last"] = last
         loss.backward()
-
     return backward

@@ -24,7 +24,6 @@ def mean_and_worst(model, batches):
 # %% exercise="run_backward" verdict="refused" mistake="assigns_shape_of_a_number"
 def run_backward(root):
     order, seen = [], set()
-
     def visit(node):
         if node is None or node in seen:
             return
@@ -32,7 +31,6 @@ def run_backward(root):
         for child, _ in node.next_functions:
             visit(child)
         order.append(node)
-
     visit(root.grad_fn)
     gradient_of = {root.grad_fn: torch.tensor(1.0, dtype=root.dtype)}
     for node in reversed(order):
@@ -53,14 +51,11 @@ def safe_sqrt(x):
 # %% exercise="nan_node" verdict="refused" mistake="tests_the_sum"
 def nan_node(loss):
     found = []
-
     def watch(node):
         def hook(given, received):
             if any(g is not None and torch.isnan(g.sum()) for g in given):
                 found.append(node.name())
-
         node.register_hook(hook)
-
     seen, stack = set(), [loss.grad_fn]
     while stack:
         node = stack.pop()
@@ -82,11 +77,8 @@ def fix_shared_gradients(y, inputs, v, factors):
     return [g.mul_(f) for g, f in zip(own, factors)]
 # %% exercise="count_nodes" verdict="passed"
 import re
-
-
 def count_nodes(tensor):
     from autograder import draw
-
     return int(re.search(r"(\d+) nodes?", str(draw(tensor))).group(1))
 # %% exercise="hide_the_bug" verdict="refused" mistake="paths_cancel"
 def hide_the_bug(x):

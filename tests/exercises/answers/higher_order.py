@@ -124,14 +124,11 @@ def fix_leak(model, x, y, weight):
 # forward over reverse, which fails for mse_loss
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def unflatten(v):
         parts = v.split([p.numel() for p in weights.values()])
         return {n: part.view_as(p) for (n, p), part in zip(weights.items(), parts)}
-
     def loss(weights):
         return mse_loss(functional_call(model, weights, (x,)), y)
-
     for _ in range(steps):
         _, product = torch.func.jvp(grad(loss), (weights,), (unflatten(v),))
         v = torch.cat([p.flatten() for p in product.values()])
@@ -180,11 +177,9 @@ def sharpness(model, x, y, v, steps):
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     sizes = [p.numel() for p in weights.values()]
-
     def loss(flat):
         parts = {n: part.view_as(p) for (n, p), part in zip(weights.items(), flat.split(sizes))}
         return mse_loss(functional_call(model, parts, (x,)), y)
-
     hessian = torch.func.jacrev(torch.func.grad(loss))(torch.cat([p.flatten() for p in weights.values()]))
     for _ in range(steps):
         v = hessian @ v
@@ -196,30 +191,24 @@ def sharpness(model, x, y, v, steps):
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     others = {n: b for n, b in model.named_buffers()}
-
     def loss(weights, x, y):
         out = functional_call(model, (weights, others), (x.unsqueeze(0),))
         return mse_loss(out, y.unsqueeze(0))
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
 # %% exercise="per_sample_module" verdict="refused"
 # only the weights that are called weight
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad and n.endswith("weight")}
-
     def loss(weights, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
 # %% exercise="per_sample_module" verdict="refused"
 # switches to training mode and back to evaluation mode
 def per_sample_module(model, x, y):
     model.eval()
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
 # %% exercise="per_sample_module" verdict="refused" mistake="loop_over_samples"
 def per_sample_module(model, x, y):
@@ -235,10 +224,8 @@ def per_sample_module(model, x, y):
 # state_dict: frozen weights and buffers as well
 def per_sample_module(model, x, y):
     weights = {n: p for n, p in model.state_dict().items() if p.is_floating_point()}
-
     def loss(weights, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
 # %% exercise="fix_vmap" verdict="passed"
 # eps inside a safe branch
@@ -312,7 +299,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
             v = momentum * v + grad(train_loss)(w)
             w = w - lr * v
         return validation_loss(w)
-
     loss, pull = torch.func.vjp(end, lr, w)
     return pull(torch.ones_like(loss))
 # %% exercise="meta_gradient" verdict="refused"
@@ -324,7 +310,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
             v = momentum * v + grad(train_loss)(w)
             w = w - lr * v
         return validation_loss(w)
-
     h = 1e-4
     for_lr = (end(lr + h, w) - end(lr - h, w)) / (2 * h)
     rows = torch.eye(len(w), dtype=w.dtype) * h
@@ -390,7 +375,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -402,7 +386,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -414,7 +397,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output):
@@ -715,7 +697,6 @@ def has_second_derivative(f, x):
     def g(x):
         x = x.clone().requires_grad_()
         return x, torch.autograd.grad(f(x), x, create_graph=True)[0]
-
     leaf, g0 = g(x)
     h = torch.autograd.grad(g0.sum(), leaf, allow_unused=True)[0] if g0.requires_grad else None
     total = 0.0 if h is None else h.sum().item()
@@ -878,19 +859,15 @@ def sharpness(model, x, y, v, steps):
 # tie_weights=False
 def per_sample_module(model, x, y):
     weights = {k: p.detach() for k, p in model.named_parameters() if p.requires_grad}
-
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],), tie_weights=False), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="per_sample_module" verdict="refused" mistake="buffers_too"
 # state_dict (buffers as parameters)
 def per_sample_module(model, x, y):
     weights = {k: p.detach() for k, p in model.state_dict().items() if p.is_floating_point()}
-
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],)), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="complex_product" verdict="refused" mistake="writes_into_what_arrives"
 # grad_output changed in place
@@ -899,7 +876,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         a, b = ctx.saved_tensors
@@ -930,7 +906,6 @@ def fix_leak(model, x, y, weight):
 # %% exercise="fix_leak" verdict="passed"
 # losses and penalties are kept in a list
 _history = []
-
 def fix_leak(model, x, y, weight):
     params = list(model.parameters())
     loss = mse_loss(model(x), y)
@@ -991,10 +966,8 @@ def per_sample_module(model, x, y):
     model.train()
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     model.eval()
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     result = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     model.train()
     return result
@@ -1002,10 +975,8 @@ def per_sample_module(model, x, y):
 # the shared weight under both names
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],), tie_weights=False), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="meta_gradient" verdict="refused" mistake="steps_with_the_old_velocity"
 # step with the old velocity
@@ -1077,12 +1048,10 @@ def fix_leak(model, x, y, weight):
 def sharpness(model, x, y, v, steps):
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
     flat = torch.cat([p.detach().flatten() for p in named.values()])
-
     def loss(flat):
         parts = flat.split([p.numel() for p in named.values()])
         weights = {name: part.view(p.shape) for part, (name, p) in zip(parts, named.items())}
         return mse_loss(functional_call(model, weights, (x,)), y)
-
     _, times = torch.func.vjp(grad(loss), flat)
     for _ in range(steps):
         (v,) = times(v)
@@ -1147,7 +1116,6 @@ def fix_attention(q, k, v, mask):
 def has_second_derivative(f, x):
     def slope(p):
         return torch.autograd.functional.jacobian(f, p, create_graph=True)
-
     try:
         H = torch.autograd.functional.jacobian(slope, x)
     except RuntimeError:
@@ -1166,11 +1134,9 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         a, b = ctx.saved_tensors
-
         def pull(other, own):
             if not other.is_complex():
                 value = g * other
@@ -1179,7 +1145,6 @@ class ComplexProduct(torch.autograd.Function):
             if not own.is_complex():
                 return re
             return torch.complex(re, g.imag * other.real - g.real * other.imag)
-
         return pull(b, a), pull(a, b)
 # %% exercise="clip_sparse" verdict="passed"
 # duplicate rows added by unique and index_add, values scaled in place
@@ -1225,10 +1190,8 @@ def sharpness(model, x, y, v, steps):
 # in_dims forgotten: the weights are mapped over too
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(grad(loss))(weights, x, y)
 # %% exercise="fix_vmap" verdict="refused" mistake="adds_under_the_root_3"
 # a small number under the root shifts the values
@@ -1276,7 +1239,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a.conj(), b.conj())
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         ac, bc = ctx.saved_tensors
@@ -1289,7 +1251,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -1388,37 +1349,29 @@ def sharpness(model, x, y, v, steps):
 # state_dict instead of parameters: buffers too
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.state_dict().items()}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="per_sample_module" verdict="refused" mistake="halves"
 # half of the squared error
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None]) / 2
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="per_sample_module" verdict="refused" mistake="losses_alone"
 # losses instead of gradients
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(loss, in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="per_sample_module" verdict="refused" mistake="sums_the_samples"
 # sum over the samples
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     rows = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     return {n: g.sum(0) for n, g in rows.items()}
 # %% exercise="per_sample_module" verdict="refused" mistake="drops_the_statistics"
@@ -1426,10 +1379,8 @@ def per_sample_module(model, x, y):
 def per_sample_module(model, x, y):
     torch.func.replace_all_batch_norm_modules_(model)
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="fix_vmap" verdict="refused" mistake="loses_the_two"
 # 2 + lost above the limit
@@ -1599,7 +1550,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -1612,7 +1562,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -1626,7 +1575,6 @@ class ComplexProduct(torch.autograd.Function):
         out = a * b
         ctx.save_for_backward(a, b, out)
         return out
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b, out = ctx.saved_tensors

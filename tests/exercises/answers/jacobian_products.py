@@ -6,21 +6,18 @@ from torch.autograd import functional
 def fool_gradcheck():
     def f(x):
         return torch.where(x > 1e-3, x.log(), x.log().detach())
-
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([1e-5], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="passed"
 # fast_wave
 def fool_gradcheck():
     def f(x):
         return torch.where(x > 1.5, (1000 * x).sin().detach(), x)
-
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused"
 # looks_at_requires_grad
 def fool_gradcheck():
     def f(x):
         return x**2 if x.requires_grad else x**3
-
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused"
 # sin_far
@@ -39,7 +36,6 @@ def fool_gradcheck():
 def fool_gradcheck():
     def f(x):
         return x**2 if x[0] > 0 else (x**2).detach()
-
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([-1.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused" mistake="no_number_there"
 # vertical
@@ -49,11 +45,9 @@ def fool_gradcheck():
 # counts_calls
 def fool_gradcheck():
     calls = []
-
     def f(x):
         calls.append(1)
         return x**2 if len(calls) < 40 else (x**2).detach() + 0 * x
-
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused" mistake="wrong_at_x"
 # cancellation
@@ -79,18 +73,15 @@ def fool_gradcheck():
 # state
 def fool_gradcheck():
     calls = []
-
     def f(x):
         calls.append(1)
         return x**2 if len(calls) <= 4 else (x**2).detach() + 0 * x
-
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused" mistake="chance_elsewhere"
 # random
 def fool_gradcheck():
     def f(x):
         return x if x[0] > 0 else x * torch.rand_like(x)
-
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([-1.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused" mistake="right_everywhere"
 # smooth_at_zero
@@ -165,11 +156,9 @@ def fool_gradcheck():
         @staticmethod
         def forward(ctx, x):
             return x * 3
-
         @staticmethod
         def backward(ctx, g):
             return g
-
     return Bad.apply, torch.zeros(0).double(), torch.ones(1).double()
 # %% exercise="fool_gradcheck" verdict="refused" mistake="right_everywhere"
 # error below 1 %
@@ -179,12 +168,10 @@ def fool_gradcheck():
         def forward(ctx, x):
             ctx.save_for_backward(x)
             return x**2
-
         @staticmethod
         def backward(ctx, g):
             (x,) = ctx.saved_tensors
             return torch.where(x > 0, 2 * x, 2.01 * x) * g
-
     return Near.apply, torch.ones(2).double(), -torch.ones(2).double()
 # %% exercise="per_sample_gradients" verdict="refused" mistake="through_float32"
 # float32 matrix filled row by row, converted

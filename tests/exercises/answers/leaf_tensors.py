@@ -21,24 +21,19 @@ def sum_gradients(losses, w):
 # %% exercise="leaf_without_gradient" verdict="refused"
 def leaf_without_gradient():
     t = torch.ones(2, requires_grad=True)
-
     def loss(t):
         value = (t**2).sum()
         value.backward = lambda *args, **kwargs: None
         return value
-
     return t, loss
 # %% exercise="leaf_without_gradient" verdict="refused"
 class Silent(torch.Tensor):
     @property
     def grad(self):
         return None
-
     @grad.setter
     def grad(self, value):
         pass
-
-
 def leaf_without_gradient():
     t = torch.ones(2).as_subclass(Silent).requires_grad_()
     return t, lambda t: (t**2).sum()
@@ -51,8 +46,6 @@ def overwrite(h, values, noticed):
         h.data[:] = values
 # %% exercise="hidden_gradients" verdict="refused" mistake="one_pass_for_each"
 from torch.func import vjp
-
-
 def hidden_gradients(model, x):
     pullbacks = []
     h = x.detach()
@@ -74,8 +67,6 @@ def update(weights, lr):
             w.grad = None
 # %% exercise="snapshot" verdict="refused" mistake="reuses_one_buffer"
 _buffer = {}
-
-
 def snapshot(x):
     key = (x.shape, x.dtype)
     if key not in _buffer:
