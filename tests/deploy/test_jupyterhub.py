@@ -40,10 +40,7 @@ class Student(NamedTuple):
     answers: dict[str, str]
 
 
-STUDENTS = {
-    "ann": Student("en", SOLVED),
-    "boris": Student("ru", {**SOLVED, FIRST.name: typed(FIRST, MISTAKE)}),
-}
+STUDENTS = {"ann": Student("en", SOLVED), "boris": Student("ru", {**SOLVED, FIRST.name: typed(FIRST, MISTAKE)})}
 
 
 @dataclass

@@ -112,9 +112,7 @@ EXPRESSIONS = {
         "post_accumulate_hook_on_a_non_leaf": lambda: (leaf() * 2).register_post_accumulate_grad_hook(print),
         "parameter_that_is_ready_twice": lambda: alone(SharedUnderCheckpoints(), passes=1),
     },
-    "10_higher_order": {
-        "selection_under_vmap": lambda: torch.func.vmap(lambda x: x[x > 0].sum())(torch.rand(3, 2)),
-    },
+    "10_higher_order": {"selection_under_vmap": lambda: torch.func.vmap(lambda x: x[x > 0].sum())(torch.rand(3, 2))},
 }
 RAISERS = {name: (raiser, lesson) for lesson, each in EXPRESSIONS.items() for name, raiser in each.items()}
 

@@ -21,12 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
 import autograder
-from autograder import (
-    plot_differences,
-    plot_jacobian,
-    plot_memory,
-    plot_saved,
-)
+from autograder import plot_differences, plot_jacobian, plot_memory, plot_saved
 from autograder.authoring.lint import refused_stems
 from autograder.language import LANGUAGES
 from autograder.messages.plots import WORDS
