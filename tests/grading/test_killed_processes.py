@@ -60,7 +60,7 @@ def kill_grader(place: Place, chance: random.Random, kills: int) -> int:
     below = psutil.Process(grader.pid).children(recursive=True)
     grader.kill()
     grader.communicate()
-    _, alive = psutil.wait_procs(below, timeout=20)
+    _, alive = psutil.wait_procs(below, timeout=PATIENCE)
     assert alive == []
     return 1
 

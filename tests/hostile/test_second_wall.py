@@ -125,7 +125,7 @@ def test_no_submission_sees_another(engine: Engine) -> None:
         looks = f"import os\nos.listdir({folder!r})", f"open('{folder}/answer')", f"os.kill({process}, 0)"
         assert [said(other, look) for look in looks] == ["PermissionError"] * 3
         assert said(other, f"print(open('/proc/{process}/stat').read())") == "PermissionError"
-    until = time.monotonic() + 10
+    until = time.monotonic() + 100
     while Path(folder).exists():
         assert time.monotonic() < until
         with engine.fork():  # the fork server collects those that have ended
