@@ -1543,7 +1543,7 @@ def fix_threads(model, batches):
     threads = []
     for i in range(len(batches)):
         def work():
-            import time; time.sleep(0.01)
+            import time; time.sleep(0.3)  # until all threads have started
             try:
                 with torch.no_grad():
                     outputs[i] = model(batches[i])
