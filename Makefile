@@ -6,8 +6,8 @@ BIN := .venv/bin
 # Tests that need no browser, no kernel and no nbgrader.
 QUICK := checking messages pictures learner/test_check.py test_architecture.py test_docstrings.py test_measure.py
 
-# Whole files, so that their courses and engines are made once; the files marked as long begin first.
-WORKERS := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+# Whole files, so that their courses and engines are made once; the longest begin first.
+WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # Nightly tests are slow, and each has a faster twin here: see CONTRIBUTING.md.
 EVERY_COMMIT := -m "not nightly"

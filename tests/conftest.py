@@ -23,8 +23,13 @@ LESSON = "gradient_accumulation"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take long first, as workers get whole files."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Put the files that take longest first, as workers get whole files."""
+
+    def seconds(item: pytest.Item) -> int:
+        mark = item.get_closest_marker("long")
+        return mark.args[0] if mark else 0
+
+    items.sort(key=seconds, reverse=True)
 
 
 def pytest_collection_finish() -> None:

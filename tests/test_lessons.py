@@ -14,7 +14,7 @@ from autograder.checking.verdict import MIME, Verdict
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
+pytestmark = [pytest.mark.long(10), pytest.mark.usefixtures("quick_kernels")]
 
 TWO = ("first_gradient", "gradient_accumulation")  # the gate runs the answers and the given code of all
 NIGHTLY = pytest.mark.nightly(

@@ -10,9 +10,11 @@ import pytest
 
 from autograder.authoring import lint
 from autograder.authoring.build import accept, stale
+from autograder.checking.exercise import PUBLIC_SEED
 from autograder.cli import main
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE, Collection
+from autograder.lessons.keys import build_key
 from autograder.lessons.source import read
 from autograder.messages.cards import MESSAGES
 
@@ -142,19 +144,17 @@ def test_the_key_on_disk_is_kept_when_it_agrees_to_the_tolerance(tmp_path):
         (lambda limit, used: max(used, limit + 1), False),
     ],
 )
-def test_a_budget_in_the_key_on_disk_may_be_used_more_or_less(tmp_path, now_used, agrees):
-    collection = copy_of(COURSE.lessons / "03_gradient_accumulation.py", tmp_path)
-    (lesson,) = collection.read()
-    keys = collection.keys(lesson)
-    path = next(path for path, text in keys.items() if '"at_most":' in text)
+def test_a_budget_in_the_key_on_disk_may_be_used_more_or_less(tmp_path, exercises, ran, now_used, agrees):
+    exercise, path = exercises["train_epoch"], tmp_path / "train_epoch.json"
+    expected = ran.expect(exercise, PUBLIC_SEED)
 
     def changed(budget: re.Match[str]) -> str:
         return f'"at_most":{budget[1]},"used":{now_used(int(budget[1]), int(budget[2]))}'
 
-    path.parent.mkdir()
-    path.write_text(re.sub(r'"at_most":(\d+),"used":(\d+)', changed, keys[path]), encoding="utf-8")
-    assert path in stale(keys)
-    assert (path not in stale(collection.keys(lesson))) == agrees
+    text = build_key(exercise, expected, path)
+    path.write_text(re.sub(r'"at_most":(\d+),"used":(\d+)', changed, text), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != text
+    assert (build_key(exercise, expected, path) == path.read_text(encoding="utf-8")) == agrees
 
 
 def test_unknown_lessons_and_broken_sources_fail_with_a_remedy(capsys):

@@ -12,6 +12,7 @@ import torch
 import autograder
 from autograder.authoring.build import accept
 from autograder.authoring.gate import verify
+from autograder.authoring.trials import PER_PROCESS, TRIALS
 from autograder.cells import BrokenSource
 from autograder.cli import main
 from autograder.exercises import load_path
@@ -21,7 +22,7 @@ from autograder.lessons.source import Lesson
 from support.blocked import BEYOND_TORCH, run_without
 from support.exercises import write_exercises
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(120)
 
 
 def test_other_packages_are_blocked(tmp_path):
@@ -156,15 +157,17 @@ check("double")
 """
 
 
-def gate(folder: Path, lesson: str = LESSON, exercises: str = EXERCISES, mistakes: str = MISTAKES) -> list[str]:
-    """Everything the gate complains about in a private lesson with one exercise."""
+def gate(
+    folder: Path, lesson: str = LESSON, exercises: str = EXERCISES, mistakes: str = MISTAKES, trials: int = PER_PROCESS
+) -> list[str]:
+    """Return everything the gate complains about in a private lesson with one exercise."""
     (folder / "lessons").mkdir()
     (folder / "lessons" / "20_twice.py").write_text(lesson)
     write_exercises(folder, "twice", {"double": exercises}, {"double": mistakes})
     collection = private(folder)
     accept(collection.read(["twice"])[0])
     (read,) = collection.read(["twice"])
-    reports, whole = verify(read, collection.exercises(read))
+    reports, whole = verify(read, collection.exercises(read), number=trials)
     return [*whole, *(problem for report in reports for problem in report.problems)]
 
 
@@ -226,13 +229,13 @@ def test_prose_that_states_another_title_or_other_points_than_the_module_is_told
 
 
 def test_two_mistakes_that_look_alike_do_not_pass(tmp_path):
-    found = gate(tmp_path, mistakes=MISTAKES + MISTAKES.replace("squares", "squares_too"))
+    found = gate(tmp_path, mistakes=MISTAKES + MISTAKES.replace("squares", "squares_too"), trials=TRIALS)
     assert found == ["the mistake squares_too is recognised as {'squares': 20}"]
 
 
 def test_a_verdict_that_depends_on_addresses_is_told(tmp_path):
     by_address = "a, b = [1], [2]; return 2 * x if id(a) < id(b) else 3 * x"
-    (found,) = gate(tmp_path, lesson=LESSON.replace("return x - -x", by_address))
+    (found,) = gate(tmp_path, lesson=LESSON.replace("return x - -x", by_address), trials=TRIALS)
     assert re.search(r"the alternative double.3 does not pass in \d+ of 20 trials", found), found
 
 

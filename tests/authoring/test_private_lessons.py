@@ -19,7 +19,7 @@ from support.course import Course, files_below, make_folder
 from support.exercises import write_exercises
 from support.submissions import Submission, read
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 LESSON = '''\
 # %% [markdown] tags=["en"] reading=1

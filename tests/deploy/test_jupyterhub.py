@@ -26,7 +26,7 @@ from support.image import Image
 from support.machine import Machine, machine
 from support.people import ADDRESS, Person
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 RECIPE = REPOSITORY / "deploy" / "jupyterhub"
 COURSE = "/srv/autograd"
@@ -40,10 +40,7 @@ class Student(NamedTuple):
     answers: dict[str, str]
 
 
-STUDENTS = {
-    "ann": Student("en", SOLVED),
-    "boris": Student("ru", {**SOLVED, FIRST.name: typed(FIRST, MISTAKE)}),
-}
+STUDENTS = {"ann": Student("en", SOLVED), "boris": Student("ru", {**SOLVED, FIRST.name: typed(FIRST, MISTAKE)})}
 
 
 @dataclass

@@ -20,6 +20,8 @@ from autograder.lessons.collection import COURSE
 from autograder.lessons.execute import Ran, run
 from autograder.lessons.source import read
 
+pytestmark = pytest.mark.long(25)
+
 ANSWERS = Path(__file__).parent / "answers"
 SEED = os.environ.get("TRIAL_SEED", PUBLIC_SEED)
 FOUND = [answer for path in sorted(ANSWERS.glob("*.py")) for answer in recorded_answers(path)]

@@ -12,6 +12,8 @@ from autograder.cli import main
 from support.course import Course, files_below, run_autograder
 from support.first_gradient import NAME, SOLVED, TOTAL
 
+pytestmark = pytest.mark.long(10)
+
 
 def test_a_lost_gradebook_is_filled_again(course: Course) -> None:
     """This is also where a teacher gets who has only made the Russian release, with --no-db."""

@@ -21,7 +21,7 @@ from support.course import Course
 from support.first_gradient import FIRST, NAME, SOLVED, TAMPERS, TOTAL, WRONG
 from support.submissions import Submission
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 SUBMISSIONS = [
     Submission("ann", "en", SOLVED),
@@ -30,6 +30,7 @@ SUBMISSIONS = [
     Submission("dina", "ru", {**SOLVED, FIRST.name: TAMPERS}),
     Submission("eve", "ru", {}),
 ]
+CLICKED = ("boris", "dina")  # late and flagged; formgrader starts a grader for each, which takes 4 s
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +114,14 @@ def test_all_entry_points_give_the_same_grades(courses: dict[str, Course], capsy
     with jupyter_server(courses["formgrader"].folder) as address, browser_page() as page:
         _visit(page, f"{address}/login?token=t")  # the token becomes a cookie
         page.goto(f"{address}/formgrader/manage_submissions/{NAME}")
-        for submission in SUBMISSIONS:
-            row = page.locator("tr", has=page.get_by_text(submission.student, exact=True))
+        for student in CLICKED:
+            row = page.locator("tr", has=page.get_by_text(student, exact=True))
             row.locator(".autograde a").click()
             expect(page.get_by_text("Successfully autograded")).to_be_visible()
             page.locator(".modal-footer button", has_text="OK").click()
             expect(page.locator(".modal.in")).to_have_count(0)
-    assert grades(courses["formgrader"]) == by_grade
+    clicked = {key: value for key, value in by_grade.items() if key[0] in CLICKED}
+    assert grades(courses["formgrader"]) == clicked
 
 
 def _visit(page, address: str) -> None:

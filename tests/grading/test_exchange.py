@@ -12,7 +12,7 @@ from autograder.cli import main
 from support.course import Course, files_below
 from support.first_gradient import CHECK, FIRST, LESSON, NAME, SOLVED, TOTAL
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 TABLE = {"table.csv": "ours"}  # a file of the assignment's own
 BY_HELPER = f"""\

@@ -14,6 +14,8 @@ from autograder.cli import main
 from support.course import BIN, Course
 from support.first_gradient import FIRST, LESSON, NAME, REPLACED, SOLVED, TOTAL
 
+pytestmark = pytest.mark.long(20)
+
 
 def test_flags_are_shown_again_and_in_the_report(flagged: Course, capsys: pytest.CaptureFixture[str]) -> None:
     results = flagged.grade()

@@ -12,8 +12,10 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from support.course import BIN, Course
+from support.course import BIN, Course, run_autograder
 from support.first_gradient import FIRST, NAME, SOLVED
+
+pytestmark = pytest.mark.long(15)
 
 LOOPS = {**SOLVED, FIRST.name: f"{SOLVED[FIRST.name]}\n\nwhile True:\n    pass"}
 PATIENCE = 120  # seconds for anything to happen on a busy machine; a cell may run for longer
@@ -113,6 +115,6 @@ def test_an_interrupt_before_anything_is_graded_says_so(course: Course) -> None:
 
 
 def test_an_interrupt_stops_regrading(course: Course) -> None:
-    subprocess.run([BIN / "autograder", "grade", course.folder, "--student", "ann"], check=True)
+    assert run_autograder("grade", course.folder, "--student", "ann").returncode == 0
     said = interrupted(course, NAME, "--again", FIRST.name, when=lambda process: process.children(), group=True)
     assert "stopped: " in said

@@ -13,6 +13,8 @@ from support.first_gradient import LESSON
 from support.forbidden import LANDLOCK, NAMESPACES, forbid
 from support.submissions import all_of, expected_scores, read
 
+pytestmark = pytest.mark.long(20)
+
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
@@ -36,10 +38,10 @@ def test_a_course_for_the_first_wall_is_not_graded_behind_another(course: Course
 
 
 NIGHTLY = pytest.mark.nightly(twin="tests/grading/test_isolation.py::test_grading_behind_the_second_wall_is_right")
-AUTO = pytest.param("--isolation=auto", marks=NIGHTLY)  # in the config it is the same
+OPTIONS = [pytest.param(f"--isolation={wall}", marks=NIGHTLY) for wall in ("auto", "landlock")]
 
 
-@pytest.mark.parametrize("option", [AUTO, "--isolation=landlock", "in the config"])
+@pytest.mark.parametrize("option", [*OPTIONS, "in the config"])
 def test_grading_behind_the_second_wall_is_right(option: str, course: Course, tmp_path: Path) -> None:
     if not option.startswith("--"):
         course = course.copy(tmp_path / "course")

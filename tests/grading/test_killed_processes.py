@@ -19,7 +19,7 @@ import pytest
 from support.killing import run, run_killed
 from support.regrading import COUNT, NAME, PATIENCE, Place
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 SEED = 20261121
 GRADER_KILLS, SERVER_KILLS, CHILD_KILLS = 2, 2, 10
@@ -60,7 +60,7 @@ def kill_grader(place: Place, chance: random.Random, kills: int) -> int:
     below = psutil.Process(grader.pid).children(recursive=True)
     grader.kill()
     grader.communicate()
-    _, alive = psutil.wait_procs(below, timeout=20)
+    _, alive = psutil.wait_procs(below, timeout=PATIENCE)
     assert alive == []
     return 1
 

@@ -23,7 +23,7 @@ from support.needs import lack
 from support.postgres import Postgres
 from support.regrading import Place, make_place
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 _numbers = itertools.count()
 

@@ -16,6 +16,8 @@ from support.course import Course
 from support.first_gradient import CHECK, EXERCISES, FIRST, LESSON, SOLVED, TOTAL, WRONG
 from support.submissions import Submission
 
+pytestmark = pytest.mark.long(10)
+
 
 @pytest.fixture
 def course(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Course:
@@ -49,10 +51,7 @@ _ONE = """from grade join base_cell on base_cell.id = grade.cell_id
 
 def _set(course: Course, student: str, column: str, value: float) -> None:
     with _book(course) as book:
-        book.execute(
-            f"update grade set {column} = ? where id in (select grade.id {_ONE})",
-            (value, CHECK, student),
-        )
+        book.execute(f"update grade set {column} = ? where id in (select grade.id {_ONE})", (value, CHECK, student))
 
 
 def scores(course: Course) -> dict[str, tuple[float, float | None]]:

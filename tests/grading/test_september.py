@@ -18,7 +18,7 @@ from support.september.model import Model
 from support.september.people import make_people, make_teams
 from support.september.schedule import plan
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 STUDENTS = int(os.environ.get("SEPTEMBER_STUDENTS", 40))
 SEED = 20240901

@@ -17,7 +17,7 @@ from autograder.lessons.collection import COURSE
 from autograder.lessons.source import REPOSITORY
 from support.course import BIN
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(10)
 
 NAME = "00_first_gradient"
 # Names of the files that hold solutions, mistakes or expected results, as the submission finds them.

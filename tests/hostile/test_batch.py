@@ -17,7 +17,7 @@ from support.attacks.attack import HALF, Attack
 from support.course import BIN, Course
 from support.submissions import Submission, all_of, expected_scores, read
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 ATTACKS = {
     attack.name: attack

@@ -25,7 +25,7 @@ from support.assignment import Assignment, code_cell, open_assignment, points
 from support.course import Course, forked_fork_servers
 from support.submissions import Submission, read
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(45)
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 

@@ -16,6 +16,8 @@ from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.self_test import warm_up
 from autograder.lessons.collection import COURSE
 
+pytestmark = pytest.mark.long(20)
+
 LESSONS = exercises.lessons()
 
 

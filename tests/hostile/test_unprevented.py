@@ -33,7 +33,7 @@ nothing = lambda self: 0
 code_of(LiveBytes.peak.fget)[0] = code_of(nothing)[0]
 """
         + HALF["train_epoch"],
-    ),
+    )
 }
 
 

@@ -17,7 +17,7 @@ from support.exercises import typed
 from support.first_gradient import EXERCISES, FIRST, LESSON
 from support.solved import built_notebook
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_kernels")]
+pytestmark = [pytest.mark.long(30), pytest.mark.usefixtures("quick_kernels")]
 
 (CONTENTS,) = COURSE.read(["index"])
 MISTAKE, TOLD = next(iter(misconceptions_of(FIRST).items()))

@@ -13,7 +13,7 @@ from support.blocked import BEYOND_TORCH, block
 from support.kernel import Kernel
 from support.solved import as_colab_gives_it, as_vs_code_saves_it, grade_id, solved_notebook
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)

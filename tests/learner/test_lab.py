@@ -62,9 +62,9 @@ def test_open_lab_prints_an_address_that_answers(work, notebooks, ending):
         address = re.search(r"http://\S+", lab.stdout.readline())[0]
         assert "/lab/tree/ru/index.ipynb?token=" in address
         assert "нажмите Ctrl+C" in lab.stdout.readline()
-        page = urlopen(address, timeout=30).read().decode()
+        page = urlopen(address, timeout=200).read().decode()
         assert "JupyterLab" in page
-        with urlopen(re.sub(r"lab/tree/ru/index.ipynb", "api/contents/ru", address), timeout=30) as answer:
+        with urlopen(re.sub(r"lab/tree/ru/index.ipynb", "api/contents/ru", address), timeout=200) as answer:
             assert NAME in answer.read().decode()
     finally:
         lab.send_signal(ending)

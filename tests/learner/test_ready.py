@@ -16,7 +16,7 @@ from autograder.session import SESSION
 from support.kernel import Kernel
 from support.solved import built_notebook
 
-pytestmark = pytest.mark.usefixtures("quick_kernels")
+pytestmark = [pytest.mark.long(40), pytest.mark.usefixtures("quick_kernels")]
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)

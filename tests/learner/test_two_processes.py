@@ -14,7 +14,7 @@ from autograder.learner import two_processes as module
 from autograder.learner.replies import Reply, Table
 from autograder.lessons.collection import COURSE
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 (LESSON,) = COURSE.read(["gradient_hooks"])
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from autograder import (
-    plot_differences,
-    plot_jacobian,
-    plot_memory,
-    plot_saved,
-)
+from autograder import plot_differences, plot_jacobian, plot_memory, plot_saved
 from autograder.measure import live_bytes
 from support.pictures import shown
 from support.plots import DATA, NET, every_layer, everything, half, plain, written

@@ -10,12 +10,7 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from autograder import (
-    exercises,
-    plot_accumulation,
-    plot_differences,
-    plot_jacobian,
-)
+from autograder import exercises, plot_accumulation, plot_differences, plot_jacobian
 from autograder.measure import counting_backward_runs
 from autograder.pictures.plots import base as plot
 from support.pictures import shown

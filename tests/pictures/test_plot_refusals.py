@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder import (
-    plot_accumulation,
-    plot_differences,
-    plot_jacobian,
-    plot_memory,
-    plot_progress,
-    plot_saved,
-)
+from autograder import plot_accumulation, plot_differences, plot_jacobian, plot_memory, plot_progress, plot_saved
 from autograder.session import SESSION
 from support.plots import DATA, LEFT, NET, RIGHT, J, plain
 

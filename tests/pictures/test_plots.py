@@ -21,12 +21,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
 import autograder
-from autograder import (
-    plot_differences,
-    plot_jacobian,
-    plot_memory,
-    plot_saved,
-)
+from autograder import plot_differences, plot_jacobian, plot_memory, plot_saved
 from autograder.authoring.lint import refused_stems
 from autograder.language import LANGUAGES
 from autograder.messages.plots import WORDS
@@ -34,6 +29,8 @@ from autograder.pictures.plots import base as plot
 from autograder.session import SESSION
 from support.pictures import shown
 from support.plots import DATA, LEFT, NET, RIGHT, J, every_layer, everything, half, loop, plain, progressed, written
+
+pytestmark = pytest.mark.long(25)
 
 PLOTS: dict[str, Callable[[], Any]] = {
     "jacobian": lambda: plot_jacobian(J, left=LEFT, right=RIGHT),
@@ -83,16 +80,20 @@ def test_every_plot_is_a_picture_and_a_text(kind: str, language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", PLOTS)
 def test_nothing_that_is_written_is_cut_or_covered(kind: str, language: str) -> None:
+    """Texts are apart from each other, and titles and legends from the axes, too."""
     SESSION.language = language
     made = PLOTS[kind]()
     with plot._styled():
         figure = made.figure()
-        figure.draw_without_rendering()
+        FigureCanvasAgg(figure).draw()
         renderer = figure._get_renderer()
         texts = [t for t in figure.findobj(matplotlib.text.Text) if t.get_visible() and t.get_text().strip()]
         boxes = {t: t.get_window_extent(renderer) for t in texts}
         page = figure.bbox
         ticks = [label for axes in figure.findobj(matplotlib.axes.Axes) for label in _hidden_ticks(axes)]
+        words = [text for part in (figure, *figure.subfigs) for text in part.texts if text.get_text()]
+        free = {repr(each): each.get_window_extent() for each in [*words, *figure.legends]}
+        parts = free | {f"axes {i}": axes.get_tightbbox() for i, axes in enumerate(figure.axes)}
     drawn = [(t.get_text(), box) for t, box in boxes.items() if t not in ticks]
     assert drawn
     for said, box in drawn:
@@ -101,6 +102,7 @@ def test_nothing_that_is_written_is_cut_or_covered(kind: str, language: str) -> 
     for (one, a), (other, b) in itertools.combinations(drawn, 2):
         across, up = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
         assert not (across > 2 and up > 2), (one, other)
+    assert not [(one, other) for one in free for other in parts if one != other and free[one].overlaps(parts[other])]
 
 
 def _hidden_ticks(axes: Any) -> list[Any]:
@@ -191,22 +193,6 @@ def test_the_learners_settings_neither_change_nor_matter() -> None:
         before = dict(matplotlib.rcParams)
         assert shown(made)[0] == usual
         assert dict(matplotlib.rcParams) == before
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("kind", PLOTS)
-def test_titles_and_legends_cover_nothing(kind: str, language: str) -> None:
-    SESSION.language = language
-    made = PLOTS[kind]()
-    with plot._styled():
-        figure = made.figure()
-        FigureCanvasAgg(figure).draw()
-        parts = [figure, *figure.subfigs]
-        words = [text for part in parts for text in part.texts if text.get_text()]
-        free = {repr(each): each.get_window_extent() for each in [*words, *figure.legends]}
-        boxes = free | {f"axes {i}": axes.get_tightbbox() for i, axes in enumerate(figure.axes)}
-    covered = [(one, other) for one in free for other in boxes if one != other and free[one].overlaps(boxes[other])]
-    assert not covered
 
 
 @pytest.mark.parametrize("id", WORDS)

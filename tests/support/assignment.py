@@ -27,7 +27,7 @@ from autograder.grading.submission.sanitize import sanitize
 from autograder.grading.submission.self_test import warm_up
 from autograder.lessons.notebooks import source_notebook, student_notebook
 from autograder.lessons.source import Lesson, solutions
-from support.course import once
+from support.once import once
 from support.submissions import Submission
 
 EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")

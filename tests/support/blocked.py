@@ -53,11 +53,7 @@ def block(packages: Collection[str], folder: Path, first: str = "", more: Collec
 
 
 def run_without(
-    packages: Collection[str],
-    folder: Path,
-    code: str,
-    environment: Mapping[str, str] = os.environ,
-    first: str = "",
+    packages: Collection[str], folder: Path, code: str, environment: Mapping[str, str] = os.environ, first: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run Python code in a new process in which `packages` cannot be imported. `folder` must be new.
 

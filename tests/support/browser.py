@@ -102,7 +102,8 @@ class Notebook:
     def __init__(self, page: Page) -> None:
         self.page = page
         page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-        page.wait_for_function(_CONNECTED)  # before, the indicator says idle, but cells that are run are forgotten
+        # Before, the indicator says idle, but cells that are run are forgotten.
+        page.wait_for_function(_CONNECTED, polling=200)
         self.wait_until_idle()
 
     @classmethod

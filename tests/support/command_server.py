@@ -4,8 +4,9 @@ The imports take 3.7 of the 4.7 s that a short `nbgrader` command takes, 2.5 of 
 and 1.9 of the 2.1 s in which a kernel starts and imports torch. A fork has the arguments, folder, environment, files
 and exit status of a process of its own. In nbgrader and in a kernel our package is imported by the fork.
 
-The program's arguments are its kind and the address of its Unix socket; for commands also the address of the process
-that forks their sandbox's fork servers. It ends with its standard input, and all forks with it.
+All workers of a run of the tests share it. The program's arguments are its kind, the address of its Unix socket and
+the process that it ends with; for commands also the address of the process that forks their sandbox's fork servers.
+All forks end with their clients.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -29,8 +31,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO, NoReturn
 
+import support
 from support.fork_client import Fork
 from support.forked_sandbox import subprocess_with_forks
+from support.once import once
 
 _BIN = Path(sys.executable).parent
 # What a fork server's process has from its start.
@@ -41,17 +45,27 @@ class CommandServer:
     """The process, from outside. `program` is "nbgrader", "autograder", "kernel" or "sandbox"."""
 
     def __init__(self, program: str, *more: str) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="forks-")
-        self.address = str(Path(self._folder.name, "socket"))
-        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-        environment |= _SANDBOX if program == "sandbox" else {}
-        environment |= {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
-        command = [sys.executable, "-m", __name__, program, self.address, *more]
-        tests, pipe = Path(__file__).parents[1], subprocess.PIPE
-        self._process = subprocess.Popen(command, cwd=tests, env=environment, stdin=pipe, stdout=pipe, text=True)
-        atexit.register(self.close)
-        assert self._process.stdout
-        self._process.stdout.readline()  # says that it listens
+        place = support.made_courses / f"server-{program}"
+
+        def start() -> None:
+            address = str(Path(tempfile.mkdtemp(prefix="forks-"), "socket"))
+            environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+            environment |= _SANDBOX if program == "sandbox" else {}
+            environment |= {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
+            whole_run = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+            command = [sys.executable, "-m", __name__, program, address, str(whole_run), *more]
+            tests, nothing = Path(__file__).parents[1], subprocess.DEVNULL
+            process = subprocess.Popen(
+                command, cwd=tests, env=environment, stdin=nothing, stdout=subprocess.PIPE, start_new_session=True
+            )
+            process.returncode = 0  # nobody waits for it, and the object shall not warn that it runs
+            assert process.stdout
+            with process.stdout as said:
+                said.readline()  # says that it listens
+            (place / "address").write_text(address)
+
+        once(place, start)
+        self.address = (place / "address").read_text()
 
     def run(
         self,
@@ -82,14 +96,10 @@ class CommandServer:
             files = [nothing.fileno(), out, err]
             return Fork(self.address, arguments, str(folder.resolve()), environment, files, first)
 
-    def close(self) -> None:
-        with self._process:  # closes its standard input, at whose end it ends
-            pass
-        self._folder.cleanup()
 
-
-def _serve(program: str, address: str, sandbox: str = "") -> None:
-    """Fork a handler for every connection, until standard input ends."""
+def _serve(program: str, address: str, whole_run: str, sandbox: str = "") -> None:
+    """Fork a handler for every connection, until the process `whole_run` has ended."""
+    end = os.pidfd_open(int(whole_run))
     if sandbox:
         fork_server_process = importlib.import_module("autograder.grading.sandbox.grader.fork_server_process")
         fork_server_process.subprocess = subprocess_with_forks(sandbox)
@@ -101,12 +111,13 @@ def _serve(program: str, address: str, sandbox: str = "") -> None:
         listener.bind(address)
         listener.listen()
         print("listening", flush=True)
-        while listener in select.select([sys.stdin, listener], [], [])[0]:
+        while end not in select.select([end, listener], [], [])[0]:
             connection, _ = listener.accept()
             if not os.fork():
                 _handle(connection, program, main)
                 os._exit(0)
             connection.close()
+    shutil.rmtree(Path(address).parent)
 
 
 def _handle(connection: socket.socket, program: str, main: Callable[[], object]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import io
 import json
@@ -12,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -34,6 +33,7 @@ from autograder.lessons.source import Lesson
 from support.command_server import CommandServer
 from support.fork_client import Fork
 from support.forked_sandbox import subprocess_with_forks
+from support.once import once
 from support.submissions import Submission, read
 
 BIN = Path(sys.executable).parent
@@ -292,19 +292,6 @@ def make_folder(folder: Path) -> None:
     """Make a course folder in which nothing is released: a copy of what `autograder course` made once."""
     (lesson,) = COURSE.read(["first_gradient"])
     shutil.copytree(_made(folder.name, lesson, (), {}).folder, folder)
-
-
-def once(place: Path, make: Callable[[], None]) -> None:
-    """Make something in a folder, unless this worker or another has made it before."""
-    place.parent.mkdir(exist_ok=True)
-    done = place.with_suffix(".done")
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
-            make()
-            done.touch()
 
 
 def _made(name: str, lesson: Lesson, languages: tuple[str, ...], beside: dict[str, str]) -> Course:

@@ -13,8 +13,10 @@ from typing import Any
 from jupyter_client.manager import start_new_kernel
 from nbformat.notebooknode import NotebookNode
 
+import support
 from support import fork_client
 from support.command_server import CommandServer
+from support.once import once
 
 
 class Kernel:
@@ -69,14 +71,18 @@ def forked_kernels() -> Path:
 
     Such a kernel has imported ipykernel and torch when it starts.
     """
-    server = CommandServer("kernel")
+    address = CommandServer("kernel").address
     spec = {
-        "argv": [sys.executable, "-I", "-S", fork_client.__file__, server.address, "-f", "{connection_file}"],
+        "argv": [sys.executable, "-I", "-S", fork_client.__file__, address, "-f", "{connection_file}"],
         "display_name": "Python 3 (ipykernel)",
         "language": "python",
     }
-    folder = Path(server.address).with_name("jupyter")
+    folder: Path = support.made_courses / "jupyter"
     path = folder / "kernels" / "python3" / "kernel.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(spec), encoding="utf-8")
+
+    def write() -> None:
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(spec), encoding="utf-8")
+
+    once(folder, write)
     return folder

@@ -12,11 +12,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.functional import mse_loss
 from torch.utils.checkpoint import checkpoint
 
-from autograder import (
-    exercises,
-    plot_accumulation,
-    plot_progress,
-)
+from autograder import exercises, plot_accumulation, plot_progress
 from autograder.checking.verdict import AspectResult, Verdict
 from autograder.history import record
 

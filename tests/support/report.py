@@ -18,7 +18,8 @@ from autograder import exercises
 from autograder.cli import main
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
-from support.course import Course, once, run_autograder
+from support.course import Course, run_autograder
+from support.once import once
 from support.submissions import Edit, Submission, read
 
 EXERCISE = "accumulate_equal"

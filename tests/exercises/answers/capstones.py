@@ -2,8 +2,6 @@
 import torch
 from torch.nn.functional import mse_loss
 from torch.utils.checkpoint import checkpoint
-
-
 # %% exercise="fix_traces" verdict="passed"
 # divides the second step size out again
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -19,8 +17,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -(alpha * delta * trace) / alpha
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="forgets_the_traces"
 # half of the squared error, without traces
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -30,8 +26,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             target = reward + (gamma * model(states[t + 1]) if t + 1 < len(rewards) else 0.0)
         (0.5 * (target - model(states[t])) ** 2).backward()
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="steps_by_hand"
 # no optimizer
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -47,8 +41,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             for trace, p in zip(traces, model.parameters()):
                 trace.mul_(gamma * lam).add_(p.grad)
                 p += alpha * delta * trace
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="looks_beyond_the_end"
 # bootstraps from the last state again
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -63,8 +55,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -delta * trace
         optimizer.step()
-
-
 # %% exercise="td_lambda" verdict="refused"
 # errors as tensors in a tuple
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -85,8 +75,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
             z = [torch.zeros_like(p) for p in params]
         deltas.append(delta)
     return tuple(deltas)
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="resets_when_terminated"
 def td_lambda(model, steps, gamma, lam, alpha):
     params = [p for p in model.parameters() if p.requires_grad]
@@ -104,8 +92,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
             z = [torch.zeros_like(p) for p in params]
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="through_grad"
 # clears .grad in the end
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -125,8 +111,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
         deltas.append(delta)
     model.zero_grad()
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="both_sides"
 # differentiates -delta
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -146,8 +130,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                     a.zero_()
         deltas.append(delta.item())
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="stale_trace"
 def td_lambda(model, steps, gamma, lam, alpha):
     params = [p for p in model.parameters() if p.requires_grad]
@@ -165,47 +147,33 @@ def td_lambda(model, steps, gamma, lam, alpha):
             z = [torch.zeros_like(a) for a in z]
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="hide_the_fault" verdict="passed"
 # tensors, and a negative reward
 def hide_the_fault():
     return torch.zeros(4), torch.tensor([0, 0, 0, -3])
-
-
 # %% exercise="hide_the_fault" verdict="refused" mistake="errors_on_the_way"
 def hide_the_fault():
     return [1.0, 1.0, 1.0], [0.0, 0.0, 5.0]
-
-
 # %% exercise="hide_the_fault" verdict="refused" mistake="lengths_differ"
 # one reward too many
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="starts_at_zero"
 def is_right_td(td):
     w = torch.zeros(3, requires_grad=True)
     td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
     return torch.allclose(w, torch.tensor([0.2592, 0.36, 0.5]))
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="one_terminated_episode"
 # the episode of the lesson alone
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
     td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
     return torch.allclose(w, torch.tensor([0.34664, 0.487, 0.65]))
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="judges_the_result"
 # a right program returns nothing
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2], requires_grad=True)
     return bool(td(w, [(0, 0.0, 1, False, False), (1, 1.0, 0, True, False)], 0.9, 0.8, 0.5))
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="silences_the_warning"
 # the default
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -213,13 +181,9 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for block in blocks:
         h = checkpoint(block, h)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="drops_the_checkpoints"
 def fix_checkpoint(embed, blocks, head, tokens):
     return head(torch.nn.Sequential(*blocks)(embed(tokens)))
-
-
 # %% exercise="fix_checkpoint" verdict="passed"
 # adds a zero that requires grad
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -228,18 +192,13 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for block in blocks:
         h = checkpoint(block, h, use_reentrant=True)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="one_for_all"
 def fix_checkpoint(embed, blocks, head, tokens):
     def run(h):
         for block in blocks:
             h = block(h)
         return h
-
     return head(checkpoint(run, embed(tokens), use_reentrant=False))
-
-
 # %% exercise="fix_hidden_state" verdict="passed"
 # leaves retain_graph=True in, and detaches
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -253,8 +212,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         loss.backward(retain_graph=True)
         optimizer.step()
     return (state[0].detach(), state[1].detach()) if type(state) is tuple else state.detach()
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="detaches_the_tuple"
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     for start in range(0, len(x), k):
@@ -267,8 +224,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         loss.backward()
         optimizer.step()
     return state.detach()
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="only_frees"
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     for start in range(0, len(x), k):
@@ -280,8 +235,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         loss.backward()
         optimizer.step()
     return state
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="returns_a_graph"
 # cuts at the beginning of a window, returns the last graph
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -295,8 +248,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         loss.backward()
         optimizer.step()
     return state
-
-
 # %% exercise="train_windows" verdict="refused" mistake="without_checkpoints"
 def train_windows(cell, optimizer, x, y, h, steps, rows):
     states, total = list(h.split(rows)), 0.0
@@ -313,8 +264,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
             states[i] = state.detach()
         optimizer.step()
     return torch.cat(states), total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="whole_batches"
 # no micro-batches
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -330,8 +279,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = h.detach()
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="weighs_them_alike"
 # divides by the number of micro-batches
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -350,8 +297,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
             states[i] = state.detach()
         optimizer.step()
     return torch.cat(states), total / y.numel()
-
-
 # %% exercise="train_windows" verdict="passed"
 # a clear after each step, states in a dict, sum then mean
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -376,8 +321,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         optimizer.zero_grad()
     return torch.cat([now[i] for i in sorted(now)]), (squares / y.numel()).item()
-
-
 # %% exercise="train_windows" verdict="passed"
 # one backward pass for all micro-batches, but only hidden states are kept until then
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -394,8 +337,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         total += loss.item() * ys.numel()
         optimizer.step()
     return torch.cat(states), total / y.numel()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="half_weights"
 def step_in_half(model, optimizer, scaler, x, y):
     model = model.half()
@@ -406,8 +347,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="all_in_float32"
 # autocast for a device that is not there
 def step_in_half(model, optimizer, scaler, x, y):
@@ -418,8 +357,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="in_bfloat16"
 # the default dtype of autocast on the CPU
 def step_in_half(model, optimizer, scaler, x, y):
@@ -430,8 +367,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="passed"
 # backward inside autocast
 def step_in_half(model, optimizer, scaler, x, y):
@@ -442,24 +377,18 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="cures" verdict="refused" mistake="retains_the_gradient"
 # right but for E
 def cures():
     def a(log_prob, value, returns):
         return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + log_std.exp() * torch.randn_like(log_std)
-
     def c(losses):
         return sum(losses) / len(losses)
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.clone().requires_grad_()
         for _ in range(steps):
@@ -467,22 +396,15 @@ def cures():
             mse_loss(model(x), y).backward()
             x = x + eps * x.grad.sign()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused"
 # small letters
 def cures():
     return {"a": lambda log_prob, value, returns: value.mean()}
-
-
 # %% exercise="cures" verdict="refused"
 # a list
 def cures():
     return [len, len, len, len, len]
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="side_by_side"
 def sliding_gradient(cell, x, y, h, k):
     weights = [p for p in cell.parameters() if p.requires_grad]
@@ -494,8 +416,6 @@ def sliding_gradient(cell, x, y, h, k):
             loss = loss + mse_loss(prediction, y_t)
         sums = [a + b for a, b in zip(sums, torch.autograd.grad(loss, weights))]
     return sums
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="goes_all_the_way"
 def sliding_gradient(cell, x, y, h, k):
     loss = 0.0
@@ -503,8 +423,6 @@ def sliding_gradient(cell, x, y, h, k):
         prediction, h = cell(x_t, h)
         loss = loss + mse_loss(prediction, y_t)
     return torch.autograd.grad(loss, [p for p in cell.parameters() if p.requires_grad])
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="runs_anew"
 def sliding_gradient(cell, x, y, h, k):
     weights = [p for p in cell.parameters() if p.requires_grad]
@@ -519,8 +437,6 @@ def sliding_gradient(cell, x, y, h, k):
             prediction, state = cell(x[s], state)
         total = total + mse_loss(prediction, y[t])
     return list(torch.autograd.grad(total, weights))
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="spares_the_frozen"
 # checkpoints only for blocks that are trained
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -531,8 +447,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
         else:
             h = block(h)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="cuts_at_a_frozen_block"
 # frozen blocks under no_grad
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -544,8 +458,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
             with torch.no_grad():
                 h = block(h)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="two_to_a_checkpoint"
 # two blocks per checkpoint
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -553,8 +465,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for i in range(0, len(blocks), 2):
         h = checkpoint(torch.nn.Sequential(*blocks[i : i + 2]), h, use_reentrant=False)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="recomputes_the_last"
 # lambda bound late
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -562,8 +472,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for block in blocks:
         h = checkpoint(lambda x: block(x), h, use_reentrant=False)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="trusts_the_first"
 # first block without a checkpoint
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -571,8 +479,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for i, block in enumerate(blocks):
         h = block(h) if i == 0 else checkpoint(block, h, use_reentrant=True)
     return head(h)
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="returns_tensors"
 # returns tensors
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -593,8 +499,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="returns_a_list"
 # a list comes back
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -609,8 +513,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="one_cut"
 # a hook that stays: stop at the first state beyond k of the last loss
 def sliding_gradient(cell, x, y, h, k):
@@ -622,8 +524,6 @@ def sliding_gradient(cell, x, y, h, k):
         prediction, h = cell(x_t, h)
         loss = loss + mse_loss(prediction, y_t)
     return list(torch.autograd.grad(loss, params, allow_unused=True))
-
-
 # %% exercise="train_windows" verdict="refused" mistake="thaws_the_base"
 # optimizer step, frozen weights thawed
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -645,8 +545,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = torch.cat(parts)
     return h, total / y.numel()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="steps_by_hand"
 # optimizer replaced by a new SGD
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -662,25 +560,19 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -delta * trace
         optimizer.step()
-
-
 # %% exercise="cures" verdict="refused" mistake="another_noise"
 # B: uniform noise
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + log_std.exp() * torch.rand_like(mu)
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -688,28 +580,21 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="same_noise_again"
 # B: seed set
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         torch.manual_seed(0)
         return mu + log_std.exp() * torch.randn_like(mu)
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -717,27 +602,20 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="another_optimizer"
 # D: Adam
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.Adam(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -745,62 +623,45 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="adds_up_the_gradients"
 # E: x.grad accumulates
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone().requires_grad_()
         for _ in range(steps):
             mse_loss(model(x), y).backward(inputs=[x])
             x.data += eps * x.grad.sign()
         return x.detach()
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="one_long_step"
 # E: steps times eps once
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone().requires_grad_()
         (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
         return (x + steps * eps * g.sign()).detach()
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="clears_once"
 # cleared once before the loop
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -815,8 +676,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -delta * trace
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="through_the_target"
 # gradient through the target
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -831,8 +690,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -delta.item() * trace
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="scales_the_trace"
 # trace aliased with p.grad and scaled
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -847,8 +704,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             traces[i] = gamma * lam * traces[i] + p.grad
             p.grad = traces[i].mul_(-delta)
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="one_step"
 # one step at the end of the episode
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -866,8 +721,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
     for s, p in zip(total, model.parameters()):
         p.grad = s
     optimizer.step()
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="carries_the_value"
 # v(s) reused from the step before (stale)
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -892,8 +745,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="clears_too_early"
 # trace reset before the last update of the episode
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -914,8 +765,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 p.add_(alpha * delta * z)
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="trains_the_frozen"
 # frozen weights thawed
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -937,8 +786,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="asks_for_the_frozen"
 # all model parameters, autograd.grad without allow for frozen
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -959,8 +806,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="errors_afterwards"
 # delta after the update
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -982,28 +827,20 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(error())
     return deltas
-
-
 # %% exercise="hide_the_fault" verdict="refused" mistake="hardly_moves"
 # the reward too small for the first weight
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 0.0, 0.03]
-
-
 # %% exercise="hide_the_fault" verdict="refused" mistake="more_than_two"
 # one list of pairs
 def hide_the_fault():
     return [(0.0, 0.0), (0.0, 0.0), (0.0, 1.0)]
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="judges_the_result"
 # looks at the return value
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
     out = td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
     return out is not None and abs(out[0] - 0.08) < 1e-4 and abs(out[2] - 0.7) < 1e-4
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="states_as_tensors"
 # states one-hot
 def is_right_td(td):
@@ -1011,8 +848,6 @@ def is_right_td(td):
     e = torch.eye(3)
     td(w, [(e[0], 0.0, e[1], False, False), (e[1], 0.0, e[2], False, False), (e[2], 1.0, e[0], True, False)], 0.9, 0.8, 0.5)
     return torch.allclose(w.detach(), torch.tensor([0.34664, 0.487, 0.65]), atol=1e-4)
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="expects_truncation_to_end"
 # reference treats truncated as terminal
 def is_right_td(td):
@@ -1031,8 +866,6 @@ def is_right_td(td):
         if done:
             z = torch.zeros(4)
     return torch.allclose(w.detach(), want, atol=1e-5)
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="gamma_of_one"
 # terminal reward only, random start, one episode, gamma=1
 def is_right_td(td):
@@ -1048,16 +881,12 @@ def is_right_td(td):
         if term or trunc:
             z = torch.zeros(3)
     return torch.allclose(w.detach(), want, atol=1e-5)
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="returns_a_number"
 # assert and then nothing returned but False on failure
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
     td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
     return (w.detach() - torch.tensor([0.34664, 0.487, 0.65])).abs().max()
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="drops_the_last_window"
 # last short window dropped
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -1072,8 +901,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="always_a_tuple"
 # always a tuple
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -1087,8 +914,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = tuple(s.detach() for s in state)
     return state
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="clears_too_late"
 # zero_grad between backward and step
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -1103,8 +928,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="zeros_for_the_frozen"
 # all parameters, frozen with zeros
 def sliding_gradient(cell, x, y, h, k):
@@ -1122,8 +945,6 @@ def sliding_gradient(cell, x, y, h, k):
             out, cot = calls[j - 1][1], grads[-1]
     rest = iter(total)
     return [next(rest) if p.requires_grad else torch.zeros_like(p) for p in cell.parameters()]
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="windows_that_overlap"
 # every window's all losses: overlapping windows counted k times
 def sliding_gradient(cell, x, y, h, k):
@@ -1141,8 +962,6 @@ def sliding_gradient(cell, x, y, h, k):
             total = [a + b for a, b in zip(total, grads)]
             cot = grads[-1]
     return total
-
-
 # %% exercise="train_windows" verdict="refused" mistake="clears_for_each_part"
 # zero_grad for each micro-batch
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1163,8 +982,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = torch.cat(parts)
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="keeps_the_history"
 # history kept across windows
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1185,8 +1002,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = torch.cat(parts)
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="drops_the_last_part"
 # last short micro-batch dropped
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1207,8 +1022,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = torch.cat(parts)
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="measures_all_rows"
 # error measured after the step
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1233,8 +1046,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
             prediction, state = cell(x_t, state)
             total += (prediction - y_t).square().sum().item()
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="recomputes_the_last"
 # late-bound lambda in the checkpoint
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1255,8 +1066,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = torch.cat(parts)
     return h, total / y.numel()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="loss_in_half"
 # y rounded, loss in half
 def step_in_half(model, optimizer, scaler, x, y):
@@ -1268,8 +1077,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="scaler_of_its_own"
 # a scaler of its own
 def step_in_half(model, optimizer, scaler, x, y):
@@ -1281,8 +1088,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="updates_without_a_step"
 # update before step
 def step_in_half(model, optimizer, scaler, x, y):
@@ -1295,8 +1100,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     optimizer.step()
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="replaces_the_infinite"
 # nan_to_num before the step
 def step_in_half(model, optimizer, scaler, x, y):
@@ -1309,25 +1112,19 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="cures" verdict="refused" mistake="copies_the_losses"
 # C: torch.tensor(losses)
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.tensor(losses, requires_grad=True).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -1335,10 +1132,7 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="first_window_of_one"
 # windows shifted by one: short window first
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -1353,8 +1147,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
             optimizer.step()
             state, loss = cut(state), 0.0
     return cut(state)
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="clears_grad"
 # .grad of the parameters saved as values and restored, but via None lost
 def sliding_gradient(cell, x, y, h, k):
@@ -1373,8 +1165,6 @@ def sliding_gradient(cell, x, y, h, k):
     out = [p.grad.clone() for p in params]
     cell.zero_grad()
     return out
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="detaches_in_place"
 # cut at the last k only
 def sliding_gradient(cell, x, y, h, k):
@@ -1388,8 +1178,6 @@ def sliding_gradient(cell, x, y, h, k):
         hs.append(h)
         total = [a + b for a, b in zip(total, torch.autograd.grad(mse_loss(prediction, y_t), params, retain_graph=True))]
     return total
-
-
 # %% exercise="fix_traces" verdict="passed"
 # the trace in .grad through a surrogate loss of fixed numbers
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1407,8 +1195,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
         surrogate = sum((p * trace).sum() for p, trace in zip(model.parameters(), traces)) * -delta
         surrogate.backward()
         optimizer.step()
-
-
 # %% exercise="td_lambda" verdict="passed"
 # flat vector of the traces
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -1427,15 +1213,11 @@ def td_lambda(model, steps, gamma, lam, alpha):
         z = z * (0.0 if terminated or truncated else 1.0)
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="fix_checkpoint" verdict="passed"
 # checkpoint_sequential with a segment per block
 def fix_checkpoint(embed, blocks, head, tokens):
     from torch.utils.checkpoint import checkpoint_sequential
     return head(checkpoint_sequential(list(blocks), len(blocks), embed(tokens), use_reentrant=False))
-
-
 # %% exercise="sliding_gradient" verdict="passed"
 # own copies, for each call the sum of the k losses that see it
 def sliding_gradient(cell, x, y, h, k):
@@ -1449,8 +1231,6 @@ def sliding_gradient(cell, x, y, h, k):
         losses.append(mse_loss(prediction, y[t]))
     rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
     return [sum(column) for column in zip(*rows)]
-
-
 # %% exercise="train_windows" verdict="passed"
 # forward without a graph, then backward step by step with recomputation
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1475,8 +1255,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         h = torch.cat(new)
         optimizer.step()
     return h, squares / y.numel()
-
-
 # %% exercise="step_in_half" verdict="passed"
 # half copies of the weights by functional_call: the gradient passes the conversion
 def step_in_half(model, optimizer, scaler, x, y):
@@ -1488,8 +1266,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="cures" verdict="passed"
 # outer names, in place moves, groups
 def cures():
@@ -1497,22 +1273,18 @@ def cures():
         @staticmethod
         def A(log_prob, value, returns):
             return mse_loss(value, returns) - (log_prob * (returns - value.detach())).mean()
-
         @staticmethod
         def B(mu, log_std):
             noise = torch.normal(torch.zeros_like(mu.detach()), torch.ones_like(mu.detach()))
             return torch.addcmul(mu, torch.exp(log_std), noise)
-
         @staticmethod
         def C(losses):
             return torch.cat([loss.reshape(1) for loss in losses]).mean()
-
         @staticmethod
         def D(model, outputs, lr):
             model.head = torch.nn.Linear(model.head.in_features, outputs)
             rest = [p for n, p in model.named_parameters() if not n.startswith("head.")]
             return torch.optim.SGD([{"params": rest}, {"params": model.head.parameters()}], lr=lr)
-
         @staticmethod
         def E(model, x, y, eps, steps):
             x = torch.nn.Parameter(x.detach().clone())
@@ -1521,10 +1293,7 @@ def cures():
                 with torch.no_grad():
                     x += eps * g.sign()
             return x.detach()
-
     return {letter: getattr(Cure, letter) for letter in "ABCDE"}
-
-
 # %% exercise="fix_checkpoint" verdict="passed"
 # the frozen first block saves nothing wide, because its input does not require grad
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -1532,13 +1301,9 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for block in blocks:
         h = checkpoint(block, h, use_reentrant=True) if h.requires_grad else block(h)
     return head(h)
-
-
 # %% exercise="predict_traces" verdict="refused" mistake="keeps_the_old_gradient"
 # .grad still holds the old gradient 1
 predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 1.0, "trace[0] after step 2": 1.72, "w[2] at the end": 0.125}
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="weighs_the_gradients"
 # the trace itself becomes .grad times delta: the decayed trace holds deltas
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1553,8 +1318,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace - delta * p.grad
             p.grad[:] = trace
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="carries_the_value"
 # the next value is read after the step
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1571,8 +1334,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -delta * trace
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="first_parameter_alone"
 # traces only for the first parameter
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1587,8 +1348,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
         trace[:] = gamma * lam * trace + p.grad
         p.grad[:] = -delta * trace
         optimizer.step()
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="returns_tensors_of_one"
 # deltas are tensors
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -1609,8 +1368,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="is_right_td" verdict="refused" mistake="compares_exactly"
 # requires w.grad to be None afterwards
 def is_right_td(td):
@@ -1626,8 +1383,6 @@ def is_right_td(td):
         if term or trunc:
             trace = torch.zeros(4, dtype=torch.float64)
     return w.grad is None and torch.allclose(w.detach(), value, atol=1e-4)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="cuts_off_the_embedding"
 # the embedding under no_grad
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -1636,8 +1391,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for block in blocks:
         h = checkpoint(block, h, use_reentrant=False)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="thaws_the_blocks"
 # all parameters of the blocks trained
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -1646,8 +1399,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
         block.requires_grad_(True)
         h = checkpoint(block, h, use_reentrant=True)
     return head(h)
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="cuts_the_first_part"
 # only the first part of a tuple is detached
 def fix_hidden_state(cell, optimizer, x, y, state, k):
@@ -1663,8 +1414,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="gradients_of_the_frozen"
 # frozen parameters in the list as zeros
 def sliding_gradient(cell, x, y, h, k):
@@ -1679,8 +1428,6 @@ def sliding_gradient(cell, x, y, h, k):
         for i, g in enumerate(grads):
             total[i % len(total)] += g
     return total
-
-
 # %% exercise="train_windows" verdict="refused" mistake="divides_by_everything"
 # the gradient of a window is divided by all entries of y
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1699,8 +1446,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = torch.cat(ends)
     return h, error / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="shares_outside"
 # rows outside, windows inside: a step per window and part
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1718,25 +1463,19 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
             state = state.detach()
         ends.append(state)
     return torch.cat(ends), error / y.numel()
-
-
 # %% exercise="cures" verdict="refused" mistake="turns_the_policy"
 # A: sign of the policy loss; B: one noise for all entries; C: new tensor; D: head without new layer in model; E: zero_grad on the model
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return (log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + log_std.exp() * torch.randn(())
-
     def c(losses):
         return torch.tensor(losses, requires_grad=True).mean()
-
     def d(model, outputs, lr):
         head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD([*model.parameters(), *head.parameters()], lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -1746,27 +1485,20 @@ def cures():
             x = (x + eps * x.grad.sign()).detach()
         model.zero_grad()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="sums_the_policy"
 # E freezes the model and leaves it frozen; A: sum instead of mean
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).sum() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         model.requires_grad_(False)
         x = x.detach().clone()
@@ -1775,25 +1507,16 @@ def cures():
             mse_loss(model(x), y).backward()
             x = (x + eps * x.grad.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="predict_traces" verdict="refused" mistake="trace_without_decay"
 # the trace does not decay
 predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.04, "trace[0] after step 2": 1.04, "w[2] at the end": 0.125}
-
-
 # %% exercise="predict_traces" verdict="refused" mistake="trace_of_lambda"
 # decay by lambda alone
 predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.04, "trace[0] after step 2": 0.84, "w[2] at the end": 0.125}
-
-
 # %% exercise="predict_traces" verdict="refused" mistake="backward_overwrites"
 # optimizer.step clears .grad
 predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.0, "trace[0] after step 2": 0.76, "w[2] at the end": 0.125}
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="zeroes_too_late"
 # cleared between writing .grad and the step
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1809,8 +1532,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             p.grad[:] = -delta * trace
         optimizer.zero_grad()
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="one_last_step"
 # one step at the end of the episode
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1826,8 +1547,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             p.grad[:] = -delta * trace
         pass
     optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="forgets_gamma"
 # gamma forgotten in the target
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1842,8 +1561,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -delta * trace
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="never_decays"
 # traces are not decayed at all
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1858,8 +1575,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = trace + p.grad
             p.grad[:] = -delta * trace
         optimizer.step()
-
-
 # %% exercise="fix_traces" verdict="refused" mistake="forgets_the_traces"
 # the update goes along the gradient, the trace is kept but not used
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1874,8 +1589,6 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             trace[:] = gamma * lam * trace + p.grad
             p.grad[:] = -delta * p.grad
         optimizer.step()
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="value_afterwards"
 # the error uses the weights after the step
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -1899,8 +1612,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append((reward + gamma * v_next - model(state)).item())
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="forgets_alpha"
 # alpha forgotten
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -1924,8 +1635,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="forgets_gamma"
 # gamma forgotten in the target
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -1949,8 +1658,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="forgets_the_reward"
 # reward forgotten
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -1974,8 +1681,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="leaves_it_frozen"
 # flags switched off at the end
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -2000,8 +1705,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
         deltas.append(delta)
     model.requires_grad_(False)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="resets_when_truncated"
 # clears only after truncated
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -2025,8 +1728,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return deltas
-
-
 # %% exercise="td_lambda" verdict="refused" mistake="returns_the_sum"
 # returns the sum of the errors
 def td_lambda(model, steps, gamma, lam, alpha):
@@ -2050,26 +1751,18 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return sum(deltas)
-
-
 # %% exercise="hide_the_fault" verdict="refused" mistake="not_finite"
 # NaN agrees with nothing
 def hide_the_fault():
     return [float('nan')] * 3, [0.0, 0.0, 1.0]
-
-
 # %% exercise="hide_the_fault" verdict="refused" mistake="returns_a_dict"
 # a dict instead of two lists
 def hide_the_fault():
     return {'weights': [0.0] * 3, 'rewards': [0.0, 0.0, 1.0]}
-
-
 # %% exercise="hide_the_fault" verdict="refused" mistake="errors_and_hardly_moves"
 # weights from the right update already (fixed point but the last)
 def hide_the_fault():
     return [0.9, 0.9, 0.9], [0.0, 0.0, 1.0]
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="every_second"
 # every second block only
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -2077,8 +1770,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for i, block in enumerate(blocks):
         h = checkpoint(block, h, use_reentrant=False) if i % 2 else block(h)
     return head(h)
-
-
 # %% exercise="fix_checkpoint" verdict="refused" mistake="without_a_graph"
 # head frozen for the forward pass
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -2087,14 +1778,11 @@ def fix_checkpoint(embed, blocks, head, tokens):
         h = checkpoint(block, h, use_reentrant=False)
     with torch.no_grad():
         return head(h)
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="one_last_step"
 # one step of the optimizer after the loop
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -2105,14 +1793,11 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         state = cut(state)
     optimizer.step()
     return state
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="sums_the_entries"
 # squared errors summed, not mse_loss
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -2123,14 +1808,11 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="returns_the_first_part"
 # only the hidden part of the tuple is returned
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -2141,14 +1823,11 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state[0] if isinstance(state, tuple) else state
-
-
 # %% exercise="fix_hidden_state" verdict="refused" mistake="divides_by_k"
 # loss divided by the window's length k
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(state):
         return tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -2159,8 +1838,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="stacks_the_steps"
 # stacked per step, not summed
 def sliding_gradient(cell, x, y, h, k):
@@ -2174,8 +1851,6 @@ def sliding_gradient(cell, x, y, h, k):
         losses.append(mse_loss(prediction, y[t]))
     rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
     return [torch.stack(column) for column in zip(*rows)]
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="sums_the_entries"
 # sum of squares instead of mse_loss
 def sliding_gradient(cell, x, y, h, k):
@@ -2189,8 +1864,6 @@ def sliding_gradient(cell, x, y, h, k):
         losses.append((prediction - y[t]).square().sum())
     rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
     return [sum(column) for column in zip(*rows)]
-
-
 # %% exercise="sliding_gradient" verdict="refused" mistake="begins_with_zeros"
 # the state starts at zero
 def sliding_gradient(cell, x, y, h, k):
@@ -2205,8 +1878,6 @@ def sliding_gradient(cell, x, y, h, k):
         losses.append(mse_loss(prediction, y[t]))
     rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
     return [sum(column) for column in zip(*rows)]
-
-
 # %% exercise="train_windows" verdict="refused" mistake="state_of_the_last_part"
 # last state of the last micro-batch only
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -2227,8 +1898,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         h = torch.cat(states)
         optimizer.step()
     return states[-1], total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="divides_by_one_step"
 # sum over the steps of means: gradient multiplied by the steps
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -2249,8 +1918,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         h = torch.cat(states)
         optimizer.step()
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="takes_rows_for_parts"
 # micro-batches are the number of parts, not the rows in each
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -2271,8 +1938,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         h = torch.cat(states)
         optimizer.step()
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="one_last_step"
 # one optimizer step at the end
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -2293,8 +1958,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         h = torch.cat(states)
     optimizer.step()
     return h, total / y.numel()
-
-
 # %% exercise="train_windows" verdict="refused" mistake="returns_a_graph"
 # returned state of the window before
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -2315,8 +1978,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         h = torch.cat(states)
         optimizer.step()
     return h.requires_grad_(), total / y.numel()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="clears_too_late"
 # zero_grad after the backward pass
 def step_in_half(model, optimizer, scaler, x, y):
@@ -2327,8 +1988,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="steps_in_any_case"
 # unscaled, then optimizer.step in any case
 def step_in_half(model, optimizer, scaler, x, y):
@@ -2340,8 +1999,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     optimizer.step()
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="divides_only"
 # backward of the loss without the scale, then scaler.step
 def step_in_half(model, optimizer, scaler, x, y):
@@ -2352,8 +2009,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="step_in_half" verdict="refused" mistake="sums_the_errors"
 # sum of squares
 def step_in_half(model, optimizer, scaler, x, y):
@@ -2364,25 +2019,19 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-
-
 # %% exercise="cures" verdict="refused" mistake="policy_alone"
 # A: the policy loss alone
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean()
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2390,27 +2039,20 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="pair_of_losses"
 # A: two losses as a pair
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean(), mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2418,27 +2060,20 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="takes_it_for_the_variance"
 # B: variance instead of the standard deviation
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return mu + (log_std / 2).exp() * torch.randn_like(mu)
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2446,27 +2081,20 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="copies_the_losses"
 # C: detached and flagged
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack([l.detach() for l in losses]).requires_grad_().mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2474,27 +2102,20 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="leaves_the_old_head"
 # D: new layer not put into the model
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2502,27 +2123,20 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="takes_other_inputs"
 # D: out_features of the old head as the inputs
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.head = torch.nn.Linear(model.head.out_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2530,28 +2144,21 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-
-
 # %% exercise="cures" verdict="refused" mistake="freezes_the_body"
 # D: body frozen
 def cures():
     def a(log_prob, value, returns):
         advantage = (returns - value).detach()
         return -(log_prob * advantage).mean() + mse_loss(value, returns)
-
     def b(mu, log_std):
         return torch.distributions.Normal(mu, log_std.exp()).rsample()
-
     def c(losses):
         return torch.stack(losses).mean()
-
     def d(model, outputs, lr):
         model.requires_grad_(False)
         model.head = torch.nn.Linear(model.head.in_features, outputs)
         return torch.optim.SGD(model.parameters(), lr=lr)
-
     def e(model, x, y, eps, steps):
         x = x.detach().clone()
         for _ in range(steps):
@@ -2559,5 +2166,4 @@ def cures():
             (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
             x = (x + eps * g.sign()).detach()
         return x
-
     return {"A": a, "B": b, "C": c, "D": d, "E": e}

@@ -1,15 +1,12 @@
 # %%
 import torch
 from torch.autograd import gradcheck, gradgradcheck
-
-
 # %% exercise="product_function" verdict="refused" mistake="takes_the_mean_for_a_number"
 class Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -19,12 +16,9 @@ class Product(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             grad_b = (grad_output * a).mean() if b.dim() == 0 else grad_output * a
         return grad_a, grad_b
-
-
 # %% exercise="scale_function" verdict="refused" mistake="divides_new_by_old"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
-
     @staticmethod
     def forward(ctx, x, factor):
         ctx.mark_dirty(x)
@@ -32,54 +26,42 @@ class ScaleInPlace(torch.autograd.Function):
         x.mul_(factor)
         ctx.save_for_backward(x / old)
         return x
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.saved_tensors[0], None
-
-
 # %% exercise="cube_function" verdict="refused"
 class Cube(torch.autograd.Function):
     @staticmethod
     def apply(x):
         return x**3
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="draws_the_border_above_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return input.clamp(min=0)
-
     @staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         return torch.where(input > torch.finfo(input.dtype).eps, grad_output, torch.zeros_like(grad_output))
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="draws_the_border_above_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return input.clamp(min=0)
-
     @staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         g = grad_output.clone()
         g[input <= 1e-12] = 0
         return g
-
-
 # %% exercise="product_function" verdict="refused" mistake="sums_over_axis_0"
 class Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -93,8 +75,6 @@ class Product(torch.autograd.Function):
             if grad_b.shape != b.shape:
                 grad_b = grad_b.sum(0)
         return grad_a, grad_b
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="only_twice_by_k"
 def is_right_function(function):
     x = torch.randn(4, dtype=torch.float64, requires_grad=True)
@@ -114,21 +94,16 @@ def is_right_function(function):
         return torch.allclose(gkk, x * torch.exp(-k))
     except (RuntimeError, TypeError):
         return False
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="passes_at_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return torch.relu(input)
-
     @staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         return grad_output * (input >= 0)
-
-
 # %% exercise="leaky_function" verdict="refused" mistake="returns_the_original"
 class Leaky(torch.autograd.Function):
     @staticmethod
@@ -136,100 +111,76 @@ class Leaky(torch.autograd.Function):
         ctx.save_for_backward(x)
         ctx.slope = slope
         return torch.where(x < 0, slope * x, x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         grad_input = grad_output.clone()
         grad_input[x < 0].mul_(ctx.slope)
         return grad_input, None
-
-
 # %% exercise="fix_relu" verdict="refused" mistake="passes_at_zero"
 class ReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
         ctx.save_for_backward(input)
         return input.clamp(min=0)
-
     # staticmethod
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         return torch.where(input >= 0, grad_output, 0.0)
-
-
 # %% exercise="square_function" verdict="refused" mistake="saves_data"
 class Square(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x.data)
         return x * x
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 2 * grad_output * x
-
-
 # %% exercise="scale_function" verdict="refused" mistake="entries_in_wrong_order"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
-
     @staticmethod
     def forward(ctx, x, factor):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, grad_output):
         return None, grad_output * ctx.factor
-
-
 # %% exercise="cube_function" verdict="refused" mistake="jvp_edits_the_tangent"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
-
     generate_vmap_rule = True
-
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * 3 * x**2
-
     @staticmethod
     def jvp(ctx, tangent):
         (x,) = ctx.saved_tensors
         return tangent.mul_(3 * x**2)
-
-
 # %% exercise="exp_function" verdict="refused" mistake="attribute_of_ctx"
 # dict keyed by id(x)
 class Exp(torch.autograd.Function):
     memo = {}
-
     @staticmethod
     def forward(ctx, x):
         y = torch.exp(x)
         ctx.key = id(x)
         Exp.memo[id(x)] = y
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * Exp.memo[ctx.key]
-
-
 # %% exercise="exp_function" verdict="refused" mistake="takes_x_apart"
 # stack over the first axis: not for shape ()
 class Exp(torch.autograd.Function):
@@ -238,13 +189,10 @@ class Exp(torch.autograd.Function):
         y = torch.stack([t.exp() for t in x])
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return grad_output * y
-
-
 # %% exercise="exp_function" verdict="refused" mistake="views_grad_output"
 # view(-1): not for non-contiguous grad_output
 class Exp(torch.autograd.Function):
@@ -253,13 +201,10 @@ class Exp(torch.autograd.Function):
         y = torch.exp(x)
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return (grad_output.view(-1) * y.view(-1)).view(y.shape)
-
-
 # %% exercise="exp_function" verdict="refused" mistake="returns_a_view"
 # reshape: the result is a view of a temporary
 class Exp(torch.autograd.Function):
@@ -268,13 +213,10 @@ class Exp(torch.autograd.Function):
         y = torch.exp(x.reshape(-1)).reshape(x.shape)
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return grad_output * y
-
-
 # %% exercise="exp_function" verdict="refused" mistake="subtracts_the_largest"
 # empty tensor fails: max subtracted
 class Exp(torch.autograd.Function):
@@ -284,13 +226,10 @@ class Exp(torch.autograd.Function):
         y = torch.exp(x - m) * torch.exp(m)
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return grad_output * y
-
-
 # %% exercise="product_function" verdict="refused" mistake="squeezes_the_sum"
 # squeeze after sum
 class Product(torch.autograd.Function):
@@ -298,23 +237,18 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
-
         def down(g, t):
             for i in range(g.dim()):
                 j = i - g.dim()
                 if -j > t.dim() or t.shape[j] == 1:
                     g = g.sum(i, keepdim=True)
             return g.squeeze()
-
         return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
             grad_output * a, b
         ) if ctx.needs_input_grad[1] else None
-
-
 # %% exercise="product_function" verdict="refused" mistake="divides_the_result"
 # zip mask product of both inputs
 class Product(torch.autograd.Function):
@@ -322,15 +256,12 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b, a * b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b, y = ctx.saved_tensors
         return grad_output * y / a if ctx.needs_input_grad[0] else None, grad_output * y / b if ctx.needs_input_grad[
             1
         ] else None
-
-
 # %% exercise="product_function" verdict="refused" mistake="counts_axes_from_the_left"
 # sums with size-1 axes only, leading axes forgotten
 class Product(torch.autograd.Function):
@@ -338,22 +269,17 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
-
         def down(g, t):
             for i, n in enumerate(t.shape):
                 if n == 1:
                     g = g.sum(i, keepdim=True)
             return g
-
         return down(grad_output * b, a) if ctx.needs_input_grad[0] else None, down(
             grad_output * a, b
         ) if ctx.needs_input_grad[1] else None
-
-
 # %% exercise="fix_sinh" verdict="refused" mistake="under_no_grad"
 # requires_grad_ in backward
 class Sinh(torch.autograd.Function):
@@ -361,15 +287,12 @@ class Sinh(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return (torch.exp(x) - torch.exp(-x)) / 2
-
     @staticmethod
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0].detach().requires_grad_()
         with torch.enable_grad():
             y = torch.sinh(x)
         return torch.autograd.grad(y, x, grad_output)[0]
-
-
 # %% exercise="silu_function" verdict="refused" mistake="cuts_off_at_20"
 # clamps x for safety
 class SiLU(torch.autograd.Function):
@@ -377,14 +300,11 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0].clamp(-20, 20)
         s = torch.sigmoid(x)
         return grad_output * (s + x * s * (1 - s))
-
-
 # %% exercise="silu_function" verdict="refused" mistake="cuts_off_at_20"
 # clamps x to +-15
 class SiLU(torch.autograd.Function):
@@ -392,14 +312,11 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0].clamp(-15, 15)
         s = torch.sigmoid(x)
         return grad_output * (s + x * s * (1 - s))
-
-
 # %% exercise="silu_function" verdict="refused" mistake="silu_through_float32"
 # float32 sigmoid
 class SiLU(torch.autograd.Function):
@@ -407,14 +324,11 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x.float()).to(x.dtype)
         return grad_output * (s + x * s * (1 - s))
-
-
 # %% exercise="silu_function" verdict="refused" mistake="silu_through_float32"
 # float32 in the backward, by float()
 class SiLU(torch.autograd.Function):
@@ -422,15 +336,12 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         t = x.float()
         s = torch.sigmoid(t)
         return (grad_output * (s + t * s * (1 - s))).to(x.dtype)
-
-
 # %% exercise="silu_function" verdict="refused" mistake="silu_by_view"
 # view(-1) of grad_output
 class SiLU(torch.autograd.Function):
@@ -438,14 +349,11 @@ class SiLU(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x)
         return (grad_output.view(-1) * (s + x * s * (1 - s)).view(-1)).view(x.shape)
-
-
 # %% exercise="sign_function" verdict="refused" mistake="sign_by_view"
 # view(-1)
 class Sign(torch.autograd.Function):
@@ -453,15 +361,12 @@ class Sign(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x.sign()
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         g = grad_output.clone().view(-1)
         g[x.view(-1).abs() > 1] = 0
         return g.view(x.shape)
-
-
 # %% exercise="reverse_function" verdict="refused" mistake="reverse_in_wrong_order"
 # deepcopy of factor gradient 0
 class Reverse(torch.autograd.Function):
@@ -469,12 +374,9 @@ class Reverse(torch.autograd.Function):
     def forward(ctx, x, factor):
         ctx.factor = factor
         return x.clone()
-
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.factor * grad_output, torch.zeros(())
-
-
 # %% exercise="reverse_function" verdict="refused" mistake="one_entry"
 # list of two
 class Reverse(torch.autograd.Function):
@@ -482,12 +384,9 @@ class Reverse(torch.autograd.Function):
     def forward(ctx, x, factor):
         ctx.factor = factor
         return x.clone()
-
     @staticmethod
     def backward(ctx, g):
         return [-ctx.factor * g, None]
-
-
 # %% exercise="leaky_function" verdict="refused" mistake="takes_the_larger"
 # forward by maximum
 class Leaky(torch.autograd.Function):
@@ -496,15 +395,12 @@ class Leaky(torch.autograd.Function):
         ctx.save_for_backward(x)
         ctx.slope = slope
         return torch.maximum(x, slope * x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         g = grad_output.clone()
         g[x < 0] *= ctx.slope
         return g, None
-
-
 # %% exercise="square_function" verdict="refused" mistake="divides_by_the_input"
 # result divided by the input: NaN at 0
 class Square(torch.autograd.Function):
@@ -513,13 +409,10 @@ class Square(torch.autograd.Function):
         y = x * x
         ctx.save_for_backward(x, y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         return 2 * grad_output * y / x
-
-
 # %% exercise="square_function" verdict="refused" mistake=""
 # abs of root
 class Square(torch.autograd.Function):
@@ -528,13 +421,10 @@ class Square(torch.autograd.Function):
         y = x * x
         ctx.save_for_backward(x, y)
         return y
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         return 2 * grad_output * y.sqrt() * x.sign() if (x != 0).all() else 0 * grad_output
-
-
 # %% exercise="scale_function" verdict="refused" mistake="returns_a_copy"
 # mark_dirty, new tensor returned
 class ScaleInPlace(torch.autograd.Function):
@@ -543,12 +433,9 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x * factor
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.factor, None
-
-
 # %% exercise="scale_function" verdict="refused" mistake="marks_non_differentiable"
 # mark_non_differentiable
 class ScaleInPlace(torch.autograd.Function):
@@ -558,12 +445,9 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.mark_dirty(x)
         ctx.mark_non_differentiable(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.factor, None
-
-
 # %% exercise="scale_function" verdict="refused" mistake="one_entry_for_two"
 # list of two
 class ScaleInPlace(torch.autograd.Function):
@@ -572,12 +456,9 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, g):
         return [g * ctx.factor, None]
-
-
 # %% exercise="scale_function" verdict="refused" mistake="entries_in_wrong_order"
 # gradient for the factor as well
 class ScaleInPlace(torch.autograd.Function):
@@ -586,12 +467,9 @@ class ScaleInPlace(torch.autograd.Function):
         ctx.factor = factor
         ctx.mark_dirty(x)
         return x.mul_(factor)
-
     @staticmethod
     def backward(ctx, g):
         return g * ctx.factor, g.sum()
-
-
 # %% exercise="clip_function" verdict="refused" mistake="lower_end_open"
 # left end open
 class Clip(torch.autograd.Function):
@@ -601,13 +479,10 @@ class Clip(torch.autograd.Function):
         share = (x.abs() > 1).to(x.dtype).mean()
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
-
     @staticmethod
     def backward(ctx, grad_clipped, grad_share):
         (x,) = ctx.saved_tensors
         return grad_clipped * ((x > -1) & (x <= 1))
-
-
 # %% exercise="clip_function" verdict="refused" mistake="counts_the_lower_end"
 # left end counted as outside
 class Clip(torch.autograd.Function):
@@ -617,95 +492,74 @@ class Clip(torch.autograd.Function):
         share = ((x > 1) | (x <= -1)).to(x.dtype).mean()
         ctx.mark_non_differentiable(share)
         return x.clamp(-1, 1), share
-
     @staticmethod
     def backward(ctx, grad_clipped, grad_share):
         (x,) = ctx.saved_tensors
         return grad_clipped * (x.abs() <= 1)
-
-
 # %% exercise="cube_function" verdict="refused" mistake="vmap_without_the_axis"
 # vmap returns no out_dim
 class Cube(torch.autograd.Function):
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
-
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return t * 3 * x**2
-
     @staticmethod
     def vmap(info, in_dims, x):
         return Cube.apply(x)
-
-
 # %% exercise="cube_function" verdict="refused" mistake="jvp_returns_a_pair"
 # jvp as a method of two outputs
 class Cube(torch.autograd.Function):
     generate_vmap_rule = True
-
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
-
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return x**3, t * 3 * x**2
-
-
 # %% exercise="cube_function" verdict="refused" mistake="batch_always_first"
 # vmap stack of applies at 0, but in_dim returned
 class Cube(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, x):
         return torch.stack([Cube.apply(t) for t in x.unbind(in_dims[0])]), in_dims[0]
-
     @staticmethod
     def forward(x):
         return x**3
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         (x,) = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * 3 * x**2
-
     @staticmethod
     def jvp(ctx, t):
         (x,) = ctx.saved_tensors
         return t * 3 * x**2
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="compares_exactly"
 # demands grad_fn without saved tensors
 def is_right_function(function):
@@ -720,8 +574,6 @@ def is_right_function(function):
     torch.autograd.grad(function.apply(x, k), (x, k), g)
     assert torch.equal(g, before)
     return len(function.apply(x, k).grad_fn.saved_tensors) == 2
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="both_gradchecks_alone"
 # k = 0
 def is_right_function(function):
@@ -735,8 +587,6 @@ def is_right_function(function):
     torch.autograd.grad(function.apply(x, k), (x, k), g)
     assert torch.equal(g, before)
     return True
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="never_looks_at_grad_output"
 # zeros for g
 def is_right_function(function):
@@ -750,8 +600,6 @@ def is_right_function(function):
     torch.autograd.grad(function.apply(x, k), (x, k), g)
     assert torch.equal(g, before)
     return True
-
-
 # %% exercise="is_right_function" verdict="refused" mistake="refuses_everything"
 # torch.allclose on the whole but negated
 def is_right_function(function):

@@ -34,8 +34,6 @@ def accumulated(numbers):
     for number in numbers:
         (w * number).backward()
     return w.grad.item()
-
-
 # %% exercise="locked_accumulation" verdict="passed"
 # in place, with a copy returned
 def locked_accumulation(w, loss_of, lock):
@@ -47,8 +45,6 @@ def locked_accumulation(w, loss_of, lock):
         w.grad.add_(g)
     lock.release()
     return g
-
-
 # %% exercise="locked_accumulation" verdict="passed"
 # a copy is returned, the gradient is put there
 def locked_accumulation(w, loss_of, lock):
@@ -61,8 +57,6 @@ def locked_accumulation(w, loss_of, lock):
             own = g.clone()
         w.grad = g
     return own
-
-
 # %% exercise="locked_accumulation" verdict="passed"
 # the sum is made elsewhere, and swapped under the lock
 def locked_accumulation(w, loss_of, lock):
@@ -71,8 +65,6 @@ def locked_accumulation(w, loss_of, lock):
         old = w.grad
         w.grad = own.detach().clone() if old is None else torch.add(old, own)
     return own
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="adds_without_lock"
 # a lock of one's own protects from nobody
 def locked_accumulation(w, loss_of, lock):
@@ -80,8 +72,6 @@ def locked_accumulation(w, loss_of, lock):
     with threading.Lock():
         w.grad = own.clone() if w.grad is None else w.grad + own
     return own
-
-
 # %% exercise="locked_accumulation" verdict="refused"
 # taken out under the lock, changed outside
 def locked_accumulation(w, loss_of, lock):
@@ -92,8 +82,6 @@ def locked_accumulation(w, loss_of, lock):
         total = w.grad
     total += own
     return own
-
-
 # %% exercise="locked_accumulation" verdict="refused"
 # the lock is released once before the pass
 def locked_accumulation(w, loss_of, lock):
@@ -102,8 +90,6 @@ def locked_accumulation(w, loss_of, lock):
     loss_of(w).backward()
     with lock:
         return w.grad.detach().clone()
-
-
 # %% exercise="locked_accumulation" verdict="refused"
 # differences of a shared sum: another thread may have added in between
 def locked_accumulation(w, loss_of, lock):
@@ -111,31 +97,23 @@ def locked_accumulation(w, loss_of, lock):
         before = torch.zeros_like(w) if w.grad is None else w.grad.clone()
         loss_of(w).backward()
         return w.grad - before
-
-
 # %% exercise="locked_accumulation" verdict="refused"
 def locked_accumulation(w, loss_of, lock):
     with lock:
         own = torch.autograd.grad(loss_of(w), w)[0]
         w.grad = own
-
-
 # %% exercise="node_order" verdict="passed"
 # recursion, then numbers
 def node_order(loss):
     seen = {}
-
     def go(fn):
         if fn is None or fn in seen or type(fn).__name__ == "AccumulateGrad":
             return
         seen[fn] = fn._sequence_nr()
         for nxt, _ in fn.next_functions:
             go(nxt)
-
     go(loss.grad_fn)
     return [fn.name() for fn in sorted(seen, key=seen.get)[::-1]]
-
-
 # %% exercise="node_order" verdict="passed"
 # post hooks, and a tuple
 def node_order(loss):
@@ -152,8 +130,6 @@ def node_order(loss):
     torch.autograd.grad([loss], leaves, retain_graph=True)
     [handle.remove() for handle in handles]
     return tuple(order)
-
-
 # %% exercise="node_order" verdict="passed"
 # a backward pass into nowhere in particular, with `.grad` put back
 def node_order(loss):
@@ -176,8 +152,6 @@ def node_order(loss):
     for leaf in leaves:
         leaf.grad = kept[leaf]
     return order
-
-
 # %% exercise="node_order" verdict="refused" mistake="with_the_leaf"
 def node_order(loss):
     nodes, waiting = set(), [loss.grad_fn]
@@ -188,8 +162,6 @@ def node_order(loss):
             waiting += [nxt for nxt, _ in fn.next_functions]
     named = sorted((fn for fn in nodes if not hasattr(fn, "variable")), key=lambda fn: -fn._sequence_nr())
     return [fn.name() for fn in named] + [fn.name() for fn in nodes if hasattr(fn, "variable")]
-
-
 # %% exercise="node_order" verdict="refused" mistake="breadth_first"
 def node_order(loss):
     queue, names, seen = [loss.grad_fn], [], set()
@@ -201,8 +173,6 @@ def node_order(loss):
         names.append(fn.name())
         queue += [nxt for nxt, _ in fn.next_functions]
     return names
-
-
 # %% exercise="node_order" verdict="refused"
 # names of classes, not of nodes
 def node_order(loss):
@@ -213,8 +183,6 @@ def node_order(loss):
             seen.add(fn)
             waiting += [nxt for nxt, _ in fn.next_functions]
     return [str(fn) for fn in sorted(seen, key=lambda fn: -fn._sequence_nr())]
-
-
 # %% exercise="node_order" verdict="refused" mistake="frees_the_graph"
 def node_order(loss):
     todo, order, leaves = [loss.grad_fn], [], []
@@ -229,26 +197,20 @@ def node_order(loss):
     for handle in handles:
         handle.remove()
     return order
-
-
 # %% exercise="node_order" verdict="refused"
 # a generator: it is no list
 def node_order(loss):
     yield loss.grad_fn.name()
-
-
 # %% exercise="fix_threads" verdict="passed"
 # an exception kept and raised
 def fix_threads(model, batches):
     out = {}
-
     @torch.no_grad()
     def job(k, batch):
         try:
             out[k] = (model(batch), None)
         except BaseException as e:
             out[k] = (None, e)
-
     ts = [threading.Thread(target=job, args=pair) for pair in enumerate(batches)]
     [t.start() for t in ts]
     [t.join() for t in ts]
@@ -256,109 +218,76 @@ def fix_threads(model, batches):
         if out[k][1] is not None:
             raise out[k][1]
     return [out[k][0] for k in range(len(batches))]
-
-
 # %% exercise="fix_threads" verdict="passed"
 # another error, caused by the model's
 def fix_threads(model, batches):
     def job(batch):
         with torch.inference_mode():
             return model(batch)
-
     with ThreadPoolExecutor(len(batches)) as pool:
         return [future.result() for future in [pool.submit(job, batch) for batch in batches]]
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="modes_stay_outside"
 def fix_threads(model, batches):
     with torch.no_grad(), ThreadPoolExecutor(4) as pool:
         return list(pool.map(model, batches))
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="loses_errors"
 def fix_threads(model, batches):
     outputs = [None] * len(batches)
-
     def work(i):
         with torch.no_grad():
             outputs[i] = model(batches[i])
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused"
 # the errors are printed
 def fix_threads(model, batches):
     outputs = [None] * len(batches)
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except Exception as error:
             print(error)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="uses_no_threads"
 @torch.no_grad()
 def fix_threads(model, batches):
     return list(map(model, batches))
-
-
 # %% exercise="order_changes_bits" verdict="passed"
 def order_changes_bits():
     return [0.4, 0.1, 0.2]
-
-
 # %% exercise="order_changes_bits" verdict="passed"
 # tensors
 def order_changes_bits():
     return [torch.tensor(0.1), torch.tensor(0.3), torch.tensor(0.5)]
-
-
 # %% exercise="order_changes_bits" verdict="refused"
 # a tensor of three numbers
 def order_changes_bits():
     return torch.tensor([0.1, 0.2, 0.3])
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="differs_in_float64"
 def order_changes_bits():
     return [0.1, 0.2, 0.3]
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="exact_numbers"
 def order_changes_bits():
     return [1, 2, 3]
-
-
 # %% exercise="order_changes_bits" verdict="refused"
 def order_changes_bits():
     return [float("nan"), 1.0, 2.0]
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
 def order_changes_bits():
     return [1e8, 1, -1e8]
-
-
 # %% exercise="deterministic_sum" verdict="passed"
 # sorted in float32, added in float64
 def deterministic_sum(gradients):
     rows, _ = torch.sort(torch.stack(gradients), dim=0)
     return rows.sum(0, dtype=torch.float64).to(torch.float32)
-
-
 # %% exercise="deterministic_sum" verdict="passed"
 # the list itself is brought into an order of its own
 def deterministic_sum(gradients):
@@ -367,18 +296,12 @@ def deterministic_sum(gradients):
     for gradient in ordered:
         total += gradient
     return total.float()
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="adds_in_order"
 def deterministic_sum(gradients):
     return torch.stack(gradients).sum(0)
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="adds_in_double"
 def deterministic_sum(gradients):
     return torch.stack(gradients).sum(0, dtype=torch.float64).float()
-
-
 # %% exercise="deterministic_sum" verdict="refused"
 # the mode knows nothing of the list's order
 def deterministic_sum(gradients):
@@ -386,14 +309,10 @@ def deterministic_sum(gradients):
     total = sum(gradients)
     torch.use_deterministic_algorithms(False)
     return total
-
-
 # %% exercise="deterministic_sum" verdict="refused"
 # sorted by norm
 def deterministic_sum(gradients):
     return sum(sorted(gradients, key=lambda g: g.norm().item()))
-
-
 # %% exercise="recompute" verdict="passed"
 # parameters found in the graph
 class Recompute(torch.autograd.Function):
@@ -404,7 +323,6 @@ class Recompute(torch.autograd.Function):
         with torch.no_grad():
             y = f(x.detach())
         return y
-
     @staticmethod
     def backward(ctx, v):
         (x,) = ctx.saved_tensors
@@ -413,8 +331,6 @@ class Recompute(torch.autograd.Function):
         with torch.enable_grad():
             torch.autograd.backward(ctx.f(x), v)
         return (None, x.grad)
-
-
 # %% exercise="recompute" verdict="refused" mistake="ForgetsParameters"
 class Recompute(torch.autograd.Function):
     @staticmethod
@@ -422,12 +338,9 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, v):
         return None, torch.autograd.functional.vjp(ctx.f, ctx.saved_tensors[0], v)[1]
-
-
 # %% exercise="recompute" verdict="refused"
 # the gradient stands in the place of f
 class Recompute(torch.autograd.Function):
@@ -436,15 +349,12 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, v):
         with torch.enable_grad():
             x = ctx.saved_tensors[0].detach().requires_grad_()
             ctx.f(x).backward(v)
         return x.grad, None
-
-
 # %% exercise="recompute" verdict="refused" mistake="RecordsNothing"
 class Recompute(torch.autograd.Function):
     @staticmethod
@@ -452,15 +362,12 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, v):
         x = ctx.saved_tensors[0].detach().requires_grad_()
         y = ctx.f(x)
         y.backward(v)
         return None, x.grad
-
-
 # %% exercise="fix_anomaly" verdict="refused"
 # the mode switched by hand, and an error of `f` lost
 def fix_anomaly(f, x):
@@ -475,8 +382,6 @@ def fix_anomaly(f, x):
             (report,) = [str(w.message) for w in caught if "Traceback" in str(w.message)]
     torch.autograd.set_detect_anomaly(was)
     return report
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="leaves_it_on"
 def fix_anomaly(f, x):
     torch.autograd.set_detect_anomaly(True)
@@ -488,8 +393,6 @@ def fix_anomaly(f, x):
         except RuntimeError:
             return str(caught[-1].message)
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="forward_outside"
 def fix_anomaly(f, x):
     loss = f(x)
@@ -501,15 +404,11 @@ def fix_anomaly(f, x):
         except RuntimeError:
             return str(caught[-1].message)
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused"
 # a report of one's own
 def fix_anomaly(f, x):
     f(x).backward()
     return "NaN" if x.grad.isnan().any() else None
-
-
 # %% exercise="costly_node" verdict="passed"
 # the table, by rows of the engine
 def costly_node(loss):
@@ -520,8 +419,6 @@ def costly_node(loss):
         if event.name.endswith("Backward0") and not event.name.startswith("autograd"):
             total[event.name] += flops_of(event)
     return max(total, key=total.get)
-
-
 # %% exercise="costly_node" verdict="refused" mistake="keeps_the_prefix"
 def costly_node(loss):
     with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
@@ -531,30 +428,22 @@ def costly_node(loss):
         if event.name.startswith(ENGINE):
             total[event.name] += flops_of(event)
     return total.most_common(1)[0][0]
-
-
 # %% exercise="costly_node" verdict="refused" mistake="largest_single"
 def costly_node(loss):
     with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
         loss.backward()
     nodes = [event for event in prof.events() if event.name.startswith(ENGINE)]
     return max(nodes, key=flops_of).name.removeprefix(ENGINE)
-
-
 # %% exercise="costly_node" verdict="refused"
 # the rows of the table have no FLOPs of their own
 def costly_node(loss):
     with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
         loss.backward()
     return max(prof.key_averages(), key=lambda row: row.flops).key
-
-
 # %% exercise="costly_node" verdict="refused"
 # nothing was run
 def costly_node(loss):
     return loss.grad_fn.name()
-
-
 # %% exercise="one_graph" verdict="passed"
 # a safe norm first
 def one_graph(x, limit):
@@ -562,45 +451,31 @@ def one_graph(x, limit):
     long = norm > limit
     safe = torch.where(long, norm, torch.ones_like(norm))
     return torch.where(long, x * (limit / safe), x)
-
-
 # %% exercise="one_graph" verdict="passed"
 def one_graph(x, limit):
     return limit * x / torch.clamp_min(x.norm(), limit)
-
-
 # %% exercise="one_graph" verdict="refused" mistake="where_at_the_end"
 def one_graph(x, limit):
     return x * torch.clamp(limit / x.norm(), max=1.0)
-
-
 # %% exercise="one_graph" verdict="refused"
 # a small number added: the value is another
 def one_graph(x, limit):
     return x * torch.clamp(limit / (x.norm() + 1e-2), max=1.0)
-
-
 # %% exercise="one_graph" verdict="refused" mistake="still_branches"
 def one_graph(x, limit):
     if x.norm().item() > limit:
         return x * limit / x.norm()
     return x
-
-
 # %% exercise="one_graph" verdict="refused"
 # recording is off
 @torch.no_grad()
 def one_graph(x, limit):
     return x * (limit / x.norm().clamp(min=limit))
-
-
 # %% exercise="one_graph" verdict="refused"
 # a prototype that the lesson excludes
 def one_graph(x, limit):
     norm = x.norm()
     return torch.cond(norm > limit, lambda x, norm: x * (limit / norm), lambda x, norm: x.clone(), (x, norm))
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="hooks_the_shared_leaf"
 def locked_accumulation(w, loss_of, lock):
     found = []
@@ -608,8 +483,6 @@ def locked_accumulation(w, loss_of, lock):
     loss_of(w).backward()
     hook.remove()
     return found[0]
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="reads_before_locking"
 def locked_accumulation(w, loss_of, lock):
     own = torch.autograd.grad(loss_of(w), w)[0]
@@ -619,13 +492,10 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad += own
     return own
-
-
 # %% exercise="node_order" verdict="passed"
 # profiler reads the engine's rows
 def node_order(loss):
     from torch.profiler import profile, ProfilerActivity
-
     seen, todo, leaves = set(), [loss.grad_fn], []
     while todo:
         node = todo.pop()
@@ -641,8 +511,6 @@ def node_order(loss):
     rows.sort(key=lambda e: e.time_range.start)
     names = [e.name.split(": ", 1)[1] for e in rows]
     return [n for n in names if "AccumulateGrad" not in n]
-
-
 # %% exercise="node_order" verdict="refused" mistake="leaves_hooks"
 # hooks stay
 def node_order(loss):
@@ -660,8 +528,6 @@ def node_order(loss):
         todo.extend(n for n, _ in node.next_functions)
     torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
     return list(order)
-
-
 # %% exercise="node_order" verdict="refused" mistake="clears_grad"
 # .grad cleared to None afterwards
 def node_order(loss):
@@ -683,8 +549,6 @@ def node_order(loss):
     for v in leaves:
         v.grad = None
     return order
-
-
 # %% exercise="node_order" verdict="refused" mistake="each_name_once"
 # each name once
 def node_order(loss):
@@ -696,8 +560,6 @@ def node_order(loss):
             todo.extend(n for n, _ in node.next_functions)
     inner = [n for n in seen if not hasattr(n, "variable")]
     return list(dict.fromkeys(n.name() for n in sorted(inner, key=lambda n: -n._sequence_nr())))
-
-
 # %% exercise="node_order" verdict="refused" mistake="returns_nodes"
 # the nodes, not the names
 def node_order(loss):
@@ -708,8 +570,6 @@ def node_order(loss):
             seen.add(node)
             todo.extend(n for n, _ in node.next_functions)
     return sorted((n for n in seen if not hasattr(n, "variable")), key=lambda n: -n._sequence_nr())
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_difference"
 # difference of .grad before and after
 def locked_accumulation(w, loss_of, lock):
@@ -718,8 +578,6 @@ def locked_accumulation(w, loss_of, lock):
     loss_of(w).backward()
     with lock:
         return w.grad - before
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="keeps_the_last_hooked"
 # hook on the shared leaf notes the gradient
 def locked_accumulation(w, loss_of, lock):
@@ -728,8 +586,6 @@ def locked_accumulation(w, loss_of, lock):
     loss_of(w).backward()
     handle.remove()
     return mine[-1]
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_field"
 # returns the sum
 def locked_accumulation(w, loss_of, lock):
@@ -737,8 +593,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = g.clone() if w.grad is None else w.grad + g
         return w.grad
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="expects_a_gradient"
 # None not expected
 def locked_accumulation(w, loss_of, lock):
@@ -746,8 +600,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad += g
     return g
-
-
 # %% exercise="locked_accumulation" verdict="passed"
 # detached copy: loss_of gets another tensor
 def locked_accumulation(w, loss_of, lock):
@@ -756,14 +608,10 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = v.grad.clone() if w.grad is None else w.grad + v.grad
     return v.grad
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="sorts_in_single"
 # sorted, added in float32
 def deterministic_sum(gradients):
     return torch.stack(gradients).sort(dim=0).values.sum(0)
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="sorts_by_the_sum"
 # tensors sorted by their sum
 def deterministic_sum(gradients):
@@ -771,8 +619,6 @@ def deterministic_sum(gradients):
     for g in sorted(gradients, key=lambda g: g.double().sum().item()):
         total += g.double()
     return total.float()
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="sorts_by_the_sum"
 # tensors sorted by first entry
 def deterministic_sum(gradients):
@@ -780,14 +626,10 @@ def deterministic_sum(gradients):
     for g in sorted(gradients, key=lambda g: g.flatten()[0].item()):
         total += g.double()
     return total.float()
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="rounds_finely"
 # fixed point: integers
 def deterministic_sum(gradients):
     return sum((g.double() * 2**20).round().long() for g in gradients).double().div(2**20).float()
-
-
 # %% exercise="deterministic_sum" verdict="passed"
 # sorts the caller's list in place
 def deterministic_sum(gradients):
@@ -796,39 +638,27 @@ def deterministic_sum(gradients):
     for g in gradients:
         total += g.double()
     return total.float()
-
-
 # %% exercise="one_graph" verdict="passed"
 # square sum clamped before the root
 def one_graph(x, limit):
     square = x.square().sum().clamp(min=limit * limit)
     return x * (limit * square.rsqrt())
-
-
 # %% exercise="one_graph" verdict="refused" mistake="adds_to_the_norm"
 # eps in the denominator
 def one_graph(x, limit):
     return x * (limit / (x.norm() + 1e-6)).clamp(max=1.0)
-
-
 # %% exercise="one_graph" verdict="refused" mistake="norm_of_rows"
 # norm of each row
 def one_graph(x, limit):
     return x * (limit / x.norm(dim=-1, keepdim=True).clamp(min=limit))
-
-
 # %% exercise="one_graph" verdict="refused" mistake="divides_always"
 # always scaled
 def one_graph(x, limit):
     return x * (limit / x.norm())
-
-
 # %% exercise="one_graph" verdict="passed"
 # limit as a float32 tensor
 def one_graph(x, limit):
     return x * (torch.tensor(limit, dtype=torch.float32) / x.norm().float().clamp(min=limit)).to(x.dtype)
-
-
 # %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
 # try: falls back when no number is there
 def one_graph(x, limit):
@@ -838,14 +668,10 @@ def one_graph(x, limit):
         return x * 1
     except Exception:
         return x * (limit / x.norm().clamp(min=limit))
-
-
 # %% exercise="one_graph" verdict="refused"
 # renorm
 def one_graph(x, limit):
     return x.reshape(1, -1).renorm(2, 0, limit).reshape(x.shape)
-
-
 # %% exercise="node_order" verdict="refused" mistake="leaves_hooks"
 # post hooks stay, tuple of what came
 def node_order(loss):
@@ -863,8 +689,6 @@ def node_order(loss):
         todo.extend(n for n, _ in node.next_functions)
     torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
     return [n for n in order]
-
-
 # %% exercise="node_order" verdict="refused" mistake="leaves_zeros"
 # .grad filled and subtracted again (None becomes zeros)
 def node_order(loss):
@@ -887,8 +711,6 @@ def node_order(loss):
     for v, o in zip(leaves, old):
         v.grad = o
     return order
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_first"
 # alias with out-of-place sum
 def locked_accumulation(w, loss_of, lock):
@@ -896,8 +718,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = g if w.grad is None else w.grad + g
     return g
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_first"
 # a view of the gradient is put into .grad
 def locked_accumulation(w, loss_of, lock):
@@ -905,8 +725,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = g.detach() if w.grad is None else w.grad + g
     return g
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="tries_once"
 # lock tried without waiting
 def locked_accumulation(w, loss_of, lock):
@@ -916,8 +734,6 @@ def locked_accumulation(w, loss_of, lock):
     if got:
         lock.release()
     return g
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="writes_after_releasing"
 # .grad looked at after the lock
 def locked_accumulation(w, loss_of, lock):
@@ -928,8 +744,6 @@ def locked_accumulation(w, loss_of, lock):
         total = w.grad + g
     w.grad = total
     return g
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="releases_in_between"
 # released between reading and writing
 def locked_accumulation(w, loss_of, lock):
@@ -940,8 +754,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = total
     return g
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="loses_equal_numbers"
 # set of numbers (equal ones lost)
 def deterministic_sum(gradients):
@@ -949,8 +761,6 @@ def deterministic_sum(gradients):
     return (
         torch.tensor([math.fsum(set(c)) for c in zip(*rows)], dtype=torch.float64).float().reshape(gradients[0].shape)
     )
-
-
 # %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
 # is_compiling
 def one_graph(x, limit):
@@ -960,27 +770,20 @@ def one_graph(x, limit):
     if norm > limit:
         x = x * (limit / norm)
     return x
-
-
 # %% exercise="one_graph" verdict="refused" mistake="norm_of_columns"
 # norm of each column
 def one_graph(x, limit):
     if x.dim() == 0:
         return x * (limit / x.abs().clamp(min=limit))
     return x * (limit / x.norm(dim=0, keepdim=x.dim() > 1).clamp(min=limit))
-
-
 # %% exercise="one_graph" verdict="refused" mistake="compares_with_one"
 # only the direction: result divided by max(norm, 1)
 def one_graph(x, limit):
     return x * limit / x.norm().clamp(min=1)
-
-
 # %% exercise="fix_threads" verdict="passed"
 # pool map
 def fix_threads(model, batches):
     from multiprocessing.pool import ThreadPool
-
     if not len(batches):
         return []
     pool = ThreadPool(len(batches))
@@ -989,20 +792,16 @@ def fix_threads(model, batches):
     finally:
         pool.close()
         pool.join()
-
-
 # %% exercise="fix_threads" verdict="passed"
 # one thread after another (probe: must they run at once?)
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
-
     for i in range(len(batches)):
         t = threading.Thread(target=work, args=(i,))
         t.start()
@@ -1010,20 +809,16 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="raises_another"
 # same class, new error
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except Exception as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1032,20 +827,16 @@ def fix_threads(model, batches):
     if errors:
         raise type(errors[0])(*errors[0].args)
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="switches_recording_on"
 # recording switched on at the end
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         torch.set_grad_enabled(False)
         try:
             outputs[i] = model(batches[i])
         except BaseException as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1055,20 +846,16 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="raises_too_early"
 # raises before all are joined
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), {}
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as e:
             errors[i] = e
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1077,20 +864,16 @@ def fix_threads(model, batches):
         if i in errors:
             raise errors[i]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="loses_the_order"
 # order of completion
 def fix_threads(model, batches):
     outputs, errors = [], []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs.append(model(batches[i]))
         except BaseException as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1099,20 +882,16 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="tries_again_outside"
 # failed batches tried again in the caller
 def fix_threads(model, batches):
     outputs, failed = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as e:
             failed.append(i)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1122,21 +901,17 @@ def fix_threads(model, batches):
         for i in failed:
             outputs[i] = model(batches[i])
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="freezes_the_weights"
 # weights frozen
 def fix_threads(model, batches):
     for p in model.parameters():
         p.requires_grad_(False)
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             outputs[i] = model(batches[i])
         except BaseException as e:
             errors.append(e)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1145,47 +920,34 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="keeps_the_pool"
 # not joined on error (executor without with)
 def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor
-
     pool = ThreadPoolExecutor(max(1, len(batches)))
     return [f.result() for f in [pool.submit(torch.no_grad()(lambda b: model(b)), b) for b in batches]]
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
 # from the notebook, too small
 def order_changes_bits():
     return [0.01, 0.02, 0.03]
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="four_numbers"
 # four numbers
 def order_changes_bits():
     import random
-
     r = random.Random(1)
     while True:
         numbers = [r.uniform(0.1, 10) for _ in range(4)]
         if accumulated(numbers) != accumulated(numbers[::-1]):
             return numbers
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
 # negative number
 def order_changes_bits():
     import random
-
     r = random.Random(1)
     while True:
         numbers = [r.uniform(-10, -0.1) for _ in range(3)]
         if accumulated(numbers) != accumulated(numbers[::-1]):
             return numbers
-
-
 # %% exercise="recompute" verdict="passed"
 # hook on the input
 class Recompute(torch.autograd.Function):
@@ -1193,7 +955,6 @@ class Recompute(torch.autograd.Function):
     def forward(ctx, f, x):
         ctx.f, ctx.kept = f, x.detach()
         return f(x.detach())
-
     @staticmethod
     def backward(ctx, g):
         got = []
@@ -1204,8 +965,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(inner)
             y.backward(g)
         return None, (got[0] if got else torch.zeros_like(ctx.kept))
-
-
 # %% exercise="recompute" verdict="refused" mistake="PassesUpstream"
 # x not detached
 class Recompute(torch.autograd.Function):
@@ -1214,7 +973,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -1222,8 +980,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             y.backward(g, retain_graph=True)
         return None, x.grad
-
-
 # %% exercise="recompute" verdict="refused" mistake="RecordsFAlone"
 # grad_output forgotten
 class Recompute(torch.autograd.Function):
@@ -1232,7 +988,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1240,8 +995,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
         y.sum().backward()
         return None, x.grad
-
-
 # %% exercise="recompute" verdict="refused" mistake="RunsTwice"
 # f called twice in backward
 class Recompute(torch.autograd.Function):
@@ -1250,7 +1003,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1258,8 +1010,6 @@ class Recompute(torch.autograd.Function):
             (gx,) = torch.autograd.grad(ctx.f(x), x, g)
             ctx.f(ctx.saved_tensors[0].detach()).backward(g)
         return None, gx
-
-
 # %% exercise="recompute" verdict="refused" mistake="SwapsGradients"
 # order of the gradients
 class Recompute(torch.autograd.Function):
@@ -1268,7 +1018,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1276,8 +1025,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
         y.backward(g)
         return x.grad, None
-
-
 # %% exercise="recompute" verdict="refused" mistake="ClearsParameters"
 # parameters' gradients overwritten
 class Recompute(torch.autograd.Function):
@@ -1286,7 +1033,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         if isinstance(ctx.f, torch.nn.Module):
@@ -1296,8 +1042,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
         y.backward(g)
         return None, x.grad
-
-
 # %% exercise="fix_anomaly" verdict="passed"
 # saved by hand, finally
 def fix_anomaly(f, x):
@@ -1317,22 +1061,6 @@ def fix_anomaly(f, x):
         return None
     finally:
         torch.autograd.set_detect_anomaly(before, nan)
-
-
-# %% exercise="fix_anomaly" verdict="refused" mistake="leaves_it_on"
-# mode stays on
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="restores_without_errors"
 # restored, but not when f fails
 def fix_anomaly(f, x):
@@ -1348,8 +1076,6 @@ def fix_anomaly(f, x):
             text = str(caught[-1].message)
     torch.autograd.set_detect_anomaly(before)
     return text
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_notice"
 # first warning
 def fix_anomaly(f, x):
@@ -1362,8 +1088,6 @@ def fix_anomaly(f, x):
             except RuntimeError:
                 return str(caught[0].message)
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="swallows_errors"
 # errors of f swallowed
 def fix_anomaly(f, x):
@@ -1375,8 +1099,6 @@ def fix_anomaly(f, x):
             except Exception:
                 return str(caught[-1].message) if caught else None
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="reports_what_is_not_finite"
 # forward NaN looked for
 def fix_anomaly(f, x):
@@ -1391,8 +1113,6 @@ def fix_anomaly(f, x):
             except RuntimeError:
                 return str(caught[-1].message)
     return None
-
-
 # %% exercise="recompute" verdict="refused" mistake="RecordsFAlone"
 # sum outside of enable_grad
 class Recompute(torch.autograd.Function):
@@ -1401,7 +1121,6 @@ class Recompute(torch.autograd.Function):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1409,8 +1128,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
         (y * g).sum().backward()
         return None, x.grad
-
-
 # %% exercise="recompute" verdict="refused" mistake="KeepsFOnTheClass"
 # f on the class, not on ctx
 class Recompute(torch.autograd.Function):
@@ -1419,7 +1136,6 @@ class Recompute(torch.autograd.Function):
         Recompute.f = staticmethod(f)
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         x = ctx.saved_tensors[0].detach().requires_grad_()
@@ -1427,20 +1143,15 @@ class Recompute(torch.autograd.Function):
             y = Recompute.f(x)
         y.backward(g)
         return None, x.grad
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
 # 20 instead of 10
 def order_changes_bits():
     import random
-
     r = random.Random(1)
     while True:
         n = [r.uniform(1, 10), 20.0, r.uniform(1, 10)]
         if accumulated(n) != accumulated(n[::-1]):
             return n
-
-
 # %% exercise="fix_anomaly" verdict="passed"
 # check_nan not restored
 def fix_anomaly(f, x):
@@ -1457,8 +1168,6 @@ def fix_anomaly(f, x):
         return None
     finally:
         torch.autograd.set_detect_anomaly(before)
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="reports_infinity"
 # infinity reported as well
 def fix_anomaly(f, x):
@@ -1473,20 +1182,16 @@ def fix_anomaly(f, x):
         if x.grad is not None and x.grad.isinf().any():
             return "Error detected in " + loss.grad_fn.name()
     return None
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="joins_for_a_while"
 # daemon threads, joined with a time limit
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
-
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1495,20 +1200,16 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="raises_too_early"
 # not joined after the first failure seen
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
-
     def work(i):
         try:
             with torch.no_grad():
                 outputs[i] = model(batches[i])
         except BaseException as error:
             errors.append(error)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for t in threads:
         t.start()
@@ -1518,30 +1219,22 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="one_graph" verdict="refused" mistake="divides_by_one_at_zero"
 # SUBTLE safe only at 0: the factor is limit, not 1, for zeros
 def one_graph(x, limit):
     norm = x.norm()
     safe = torch.where(norm == 0, torch.ones_like(norm), norm)
     return x * (limit / safe).clamp(max=1.0)
-
-
 # %% exercise="one_graph" verdict="refused" mistake="adds_under_the_root"
 # a square root with an epsilon
 def one_graph(x, limit):
     norm = (x.square().sum() + 1e-12).sqrt()
     return x * (limit / norm.clamp(min=limit))
-
-
 # %% exercise="one_graph" verdict="refused" mistake="uses_cond"
 # torch.cond
 def one_graph(x, limit):
     norm = x.norm()
     return torch.cond(norm > limit, lambda x: x * (limit / x.norm()), lambda x: x.clone(), (x,))
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_warning_of_f"
 # SUBTLE the first recorded warning, which may be one of f
 def fix_anomaly(f, x):
@@ -1553,8 +1246,6 @@ def fix_anomaly(f, x):
         except RuntimeError:
             return str(caught[0].message)
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="reports_a_value"
 # SUBTLE a NaN in the forward pass is enough for a report
 def fix_anomaly(f, x):
@@ -1569,8 +1260,6 @@ def fix_anomaly(f, x):
             except RuntimeError:
                 return str(caught[-1].message)
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="looks_first"
 # f runs twice: first without the mode
 def fix_anomaly(f, x):
@@ -1585,36 +1274,26 @@ def fix_anomaly(f, x):
                 loss.backward()
             except RuntimeError:
                 return str(caught[-1].message)
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="loses_the_order"
 # outputs in the order in which they are ready
 def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor, as_completed
-
     def run(batch):
         with torch.no_grad():
             return model(batch)
-
     with ThreadPoolExecutor(len(batches)) as pool:
         return [f.result() for f in as_completed([pool.submit(run, b) for b in batches])]
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="does_the_last_itself"
 # SUBTLE the last batch is done by the caller itself while the others run
 def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor
-
     def run(batch):
         with torch.no_grad():
             return model(batch)
-
     with ThreadPoolExecutor(len(batches)) as pool:
         futures = [pool.submit(run, b) for b in batches[:-1]]
         last = run(batches[-1])
         return [f.result() for f in futures] + [last]
-
-
 # %% exercise="deterministic_sum" verdict="passed"
 # SUBTLE sorted, float64: with many large numbers the partial sums lose the sixth digit
 def deterministic_sum(gradients):
@@ -1622,8 +1301,6 @@ def deterministic_sum(gradients):
     for v in torch.stack([g.double() for g in gradients]).sort(dim=0).values:
         total = total + v
     return total.float()
-
-
 # %% exercise="costly_node" verdict="refused" mistake="largest_single"
 # SUBTLE the mean per node instead of the sum
 def costly_node(loss):
@@ -1634,25 +1311,19 @@ def costly_node(loss):
         if event.name.startswith(ENGINE):
             rows.setdefault(event.name.removeprefix(ENGINE), []).append(flops_of(event))
     return max(rows, key=lambda n: sum(rows[n]) / len(rows[n]))
-
-
 # %% exercise="costly_node" verdict="refused" mistake="counts_products"
 # the number of products
 def costly_node(loss):
     with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
         loss.backward()
     totals = {}
-
     def products(e):
         return (e.name in ("aten::mm", "aten::bmm", "aten::addmm")) + sum(products(c) for c in e.cpu_children)
-
     for event in profiled.events():
         if event.name.startswith(ENGINE):
             name = event.name.removeprefix(ENGINE)
             totals[name] = totals.get(name, 0) + products(event)
     return max(totals, key=totals.get)
-
-
 # %% exercise="node_order" verdict="refused" mistake="queue_of_ready"
 # ready nodes in a FIFO queue
 def node_order(loss):
@@ -1672,8 +1343,6 @@ def node_order(loss):
                 if waiting[m] == 0:
                     queue.append(m)
     return order
-
-
 # %% exercise="node_order" verdict="refused" mistake="stack_of_ready"
 # SUBTLE a topological order by reversed depth-first search
 def node_order(loss):
@@ -1687,8 +1356,6 @@ def node_order(loss):
         post.append(n.name())
     visit(loss.grad_fn)
     return post[::-1]
-
-
 # %% exercise="locked_accumulation" verdict="passed"
 # hook on an alias, backward adds
 def locked_accumulation(w, loss_of, lock):
@@ -1697,8 +1364,6 @@ def locked_accumulation(w, loss_of, lock):
     copy.register_hook(lambda g: box.append(g.clone()))
     loss_of(copy).backward()
     return box[0]
-
-
 # %% exercise="deterministic_sum" verdict="passed"
 # lexicographic sort of tensors
 def deterministic_sum(gradients):
@@ -1706,8 +1371,6 @@ def deterministic_sum(gradients):
     total = torch.zeros_like(gradients[0], dtype=torch.float64)
     for g in ordered: total += g
     return total.float()
-
-
 # %% exercise="recompute" verdict="passed"
 # requires_grad_ only, without detach
 class Recompute(torch.autograd.Function):
@@ -1717,7 +1380,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -1726,15 +1388,11 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             torch.autograd.backward(y, grad_output)
         return None, x.grad
-
-
 # %% exercise="one_graph" verdict="passed"
 # float32 limit tensor
 def one_graph(x, limit):
     norm = x.float().norm()
     return (x.float() * (limit / norm.clamp(min=limit))).to(x.dtype)
-
-
 # %% exercise="costly_node" verdict="passed"
 # hooks with FlopCounterMode
 def costly_node(loss):
@@ -1757,15 +1415,11 @@ def costly_node(loss):
         loss.backward()
     for h in handles: h.remove()
     return max(cost, key=cost.get)
-
-
 # %% exercise="one_graph" verdict="passed"
 # norm gradient by minimum of ratios
 def one_graph(x, limit):
     norm = torch.linalg.norm(x.flatten())
     return x * torch.minimum(torch.ones_like(norm), limit / norm.clamp(min=limit / 2))
-
-
 # %% exercise="node_order" verdict="passed"
 # backward with .grad restored
 def node_order(loss):
@@ -1787,8 +1441,6 @@ def node_order(loss):
         for h in hooks: h.remove()
         for l, g in zip(leaves, old): l.grad = g
     return order
-
-
 # %% exercise="node_order" verdict="refused" mistake="first_edges_only"
 # names only first input
 def node_order(loss):
@@ -1797,8 +1449,6 @@ def node_order(loss):
         names.append(node.name())
         node = node.next_functions[0][0] if node.next_functions else None
     return names
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="evaluates_under_lock"
 # forward under lock
 def locked_accumulation(w, loss_of, lock):
@@ -1808,8 +1458,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = g.clone() if w.grad is None else w.grad + g
     return g
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_field_later"
 # returns w.grad
 def locked_accumulation(w, loss_of, lock):
@@ -1817,8 +1465,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = g.clone() if w.grad is None else w.grad + g
     return w.grad
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="adds_to_its_own"
 # detached: no history of w.grad; in-place on returned
 def locked_accumulation(w, loss_of, lock):
@@ -1828,8 +1474,6 @@ def locked_accumulation(w, loss_of, lock):
             g += w.grad
         w.grad = g.clone()
     return g
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="leaves_none"
 # w.grad += g when None skipped
 def locked_accumulation(w, loss_of, lock):
@@ -1838,21 +1482,17 @@ def locked_accumulation(w, loss_of, lock):
         if w.grad is not None:
             w.grad = w.grad + g
     return g
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="records_everywhere"
 # eval mode
 def fix_threads(model, batches):
     outputs = [None] * len(batches)
     errors = []
-
     def work(i):
         try:
             model.eval()
             outputs[i] = model(batches[i])
         except Exception as error:
             errors.append(error)
-
     threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
     for thread in threads:
         thread.start()
@@ -1861,8 +1501,6 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="records_everywhere"
 # no no_grad at all
 def fix_threads(model, batches):
@@ -1879,8 +1517,6 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="stacks_the_outputs"
 # stacked
 from concurrent.futures import ThreadPoolExecutor
@@ -1890,8 +1526,6 @@ def fix_threads(model, batches):
             return model(b)
     with ThreadPoolExecutor() as pool:
         return torch.stack(list(pool.map(work, batches)))
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="returns_an_iterator"
 # generator
 from concurrent.futures import ThreadPoolExecutor
@@ -1901,8 +1535,6 @@ def fix_threads(model, batches):
             return model(b)
     with ThreadPoolExecutor() as pool:
         return pool.map(work, batches)
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="all_take_the_last"
 # late binding of i
 def fix_threads(model, batches):
@@ -1911,7 +1543,7 @@ def fix_threads(model, batches):
     threads = []
     for i in range(len(batches)):
         def work():
-            import time; time.sleep(0.01)
+            import time; time.sleep(0.3)  # until all threads have started
             try:
                 with torch.no_grad():
                     outputs[i] = model(batches[i])
@@ -1922,14 +1554,10 @@ def fix_threads(model, batches):
     for t in threads: t.join()
     if errors: raise errors[0]
     return outputs
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="returns_strings"
 # strings
 def order_changes_bits():
     return ['0.1', '0.7', '3.3']
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="returns_strings"
 # telling strings
 def order_changes_bits():
@@ -1939,14 +1567,10 @@ def order_changes_bits():
         numbers = [random.uniform(0.1, 10) for _ in range(3)]
         if accumulated(numbers) != accumulated(numbers[::-1]):
             return [str(n) for n in numbers]
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="returns_nothing"
 # none
 def order_changes_bits():
     print([0.1, 0.7, 3.3])
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="compensates"
 # Neumaier double unsorted
 def deterministic_sum(gradients):
@@ -1958,23 +1582,17 @@ def deterministic_sum(gradients):
         c += torch.where(total.abs() >= g.abs(), (total - t) + g, (g - t) + total)
         total = t
     return (total + c).float()
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="adds_signs_apart"
 # pos and neg apart float64
 def deterministic_sum(gradients):
     s = torch.stack(gradients).double()
     return (s.clamp(min=0).sum(0) + s.clamp(max=0).sum(0)).float()
-
-
 # %% exercise="deterministic_sum" verdict="refused" mistake="loses_the_shape"
 # flatten result
 import math
 def deterministic_sum(gradients):
     columns = zip(*(g.reshape(-1).tolist() for g in gradients))
     return torch.tensor([math.fsum(c) for c in columns])
-
-
 # %% exercise="recompute" verdict="refused" mistake="ReturnsOneValue"
 # one result
 class Recompute(torch.autograd.Function):
@@ -1984,7 +1602,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -1993,8 +1610,6 @@ class Recompute(torch.autograd.Function):
             y = f_y = ctx.f(x)
         torch.autograd.backward(y, grad_output)
         return x.grad
-
-
 # %% exercise="recompute" verdict="refused" mistake="MultipliesAfterwards"
 # multiplies afterwards (recorded)
 class Recompute(torch.autograd.Function):
@@ -2004,7 +1619,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -2013,8 +1627,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             y.sum().backward()
         return None, x.grad * grad_output
-
-
 # %% exercise="recompute" verdict="refused" mistake="ReplacesTheModulesGradients"
 # params also from grad
 class Recompute(torch.autograd.Function):
@@ -2024,7 +1636,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -2036,8 +1647,6 @@ class Recompute(torch.autograd.Function):
         for p, g in zip(params, gp):
             p.grad = g
         return None, gx
-
-
 # %% exercise="recompute" verdict="refused" mistake="AsksTheModule"
 # params via module only
 class Recompute(torch.autograd.Function):
@@ -2047,7 +1656,6 @@ class Recompute(torch.autograd.Function):
         ctx.save_for_backward(x)
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -2059,8 +1667,6 @@ class Recompute(torch.autograd.Function):
         for p, g in zip(params, gp):
             p.grad = g if p.grad is None else p.grad + g
         return None, gx
-
-
 # %% exercise="recompute" verdict="refused" mistake="KeepsXOnTheClass"
 # x on ctx class-level list
 class Recompute(torch.autograd.Function):
@@ -2070,7 +1676,6 @@ class Recompute(torch.autograd.Function):
         Recompute.x = x
         with torch.no_grad():
             return f(x)
-
     @staticmethod
     def backward(ctx, grad_output):
         x = Recompute.x
@@ -2079,8 +1684,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             torch.autograd.backward(y, grad_output)
         return None, x.grad
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_any_warning"
 # any warning is a report
 def fix_anomaly(f, x):
@@ -2092,8 +1695,6 @@ def fix_anomaly(f, x):
         except RuntimeError:
             pass
     return str(caught[-1].message) if caught else None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="switches_it_off_in_the_end"
 # off at the end, not on error
 def fix_anomaly(f, x):
@@ -2107,8 +1708,6 @@ def fix_anomaly(f, x):
             return str(caught[-1].message)
     torch.autograd.set_detect_anomaly(False)
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="looks_at_the_gradient"
 # own message
 def fix_anomaly(f, x):
@@ -2117,8 +1716,6 @@ def fix_anomaly(f, x):
     if x.grad.isnan().any():
         return "NaN in the gradient"
     return None
-
-
 # %% exercise="fix_anomaly" verdict="refused" mistake="catches_no_error"
 # re-raises
 def fix_anomaly(f, x):
@@ -2127,8 +1724,6 @@ def fix_anomaly(f, x):
             warnings.simplefilter("always")
             f(x).backward()
     return str(caught[-1].message) if caught else None
-
-
 # %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
 # retain then zero
 from collections import Counter
@@ -2147,8 +1742,6 @@ def costly_node(loss):
         if event.name.startswith(ENGINE):
             cost[event.name.removeprefix(ENGINE)] += flops_of(event)
     return cost.most_common(1)[0][0]
-
-
 # %% exercise="costly_node" verdict="refused" mistake="returns_the_cost"
 # returns pair
 from collections import Counter
@@ -2160,36 +1753,26 @@ def costly_node(loss):
         if event.name.startswith(ENGINE):
             cost[event.name.removeprefix(ENGINE)] += flops_of(event)
     return cost.most_common(1)[0]
-
-
 # %% exercise="one_graph" verdict="refused" mistake="bounds_the_norm"
 # eps where
 def one_graph(x, limit):
     norm = x.norm()
     return torch.where(norm > limit, x * (limit / norm.clamp(min=1e-8)), x)
-
-
 # %% exercise="one_graph" verdict="refused" mistake="squares_the_factor"
 # squares
 def one_graph(x, limit):
     square = x.square().sum()
     return x * (limit**2 / square.clamp(min=limit**2))
-
-
 # %% exercise="one_graph" verdict="refused" mistake="uses_renorm"
 # renorm
 def one_graph(x, limit):
     return torch.renorm(x.reshape(1, -1), 2, 0, limit).reshape(x.shape)
-
-
 # %% exercise="one_graph" verdict="refused" mistake="changes_x_unrecorded"
 # in place on x
 def one_graph(x, limit):
     with torch.no_grad():
         x *= limit / x.norm().clamp(min=limit)
     return x
-
-
 # %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_copys_gradient"
 # w.grad += without clone in detached copy; returns copy.grad
 def locked_accumulation(w, loss_of, lock):
@@ -2199,8 +1782,6 @@ def locked_accumulation(w, loss_of, lock):
         if w.grad is None: w.grad = c.grad
         else: w.grad += c.grad
     return c.grad
-
-
 # %% exercise="fix_threads" verdict="refused" mistake="raises_another"
 # raises generic without message
 def fix_threads(model, batches):
@@ -2214,8 +1795,6 @@ def fix_threads(model, batches):
     for t in ts: t.join()
     if err: raise RuntimeError("a thread failed")
     return out
-
-
 # %% exercise="fix_threads" verdict="passed"
 # queue worker
 import queue
@@ -2236,8 +1815,6 @@ def fix_threads(model, batches):
     for t in ts: t.join()
     if err: raise err[0]
     return out
-
-
 # %% exercise="recompute" verdict="refused" mistake="SavesTheResult"
 # saves f(x)
 class Recompute(torch.autograd.Function):
@@ -2255,8 +1832,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             y.backward(grad_output)
         return None, x.grad
-
-
 # %% exercise="recompute" verdict="refused" mistake="StartsWithNothing"
 # stores in ctx but y.backward() without gradient
 class Recompute(torch.autograd.Function):
@@ -2273,8 +1848,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             y.backward()
         return None, x.grad
-
-
 # %% exercise="recompute" verdict="refused" mistake="ForgetsToRequireGrad"
 # forgets requires_grad
 class Recompute(torch.autograd.Function):
@@ -2291,8 +1864,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             y.backward(grad_output)
         return None, x.grad
-
-
 # %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
 # measures with autograd.grad then backward
 from collections import Counter
@@ -2309,8 +1880,6 @@ def costly_node(loss):
     for ev in prof.events():
         if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
     return cost.most_common(1)[0][0]
-
-
 # %% exercise="costly_node" verdict="refused" mistake="returns_nothing"
 # no backward inside profile
 from collections import Counter
@@ -2322,8 +1891,6 @@ def costly_node(loss):
     for ev in prof.events():
         if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
     return max(cost, key=cost.get) if cost else None
-
-
 # %% exercise="node_order" verdict="refused" mistake="without_the_root"
 # skips root
 def node_order(loss):
@@ -2331,14 +1898,10 @@ def node_order(loss):
     for n in q:
         q += [c for c, _ in n.next_functions if c is not None and c not in q and not hasattr(c, "variable")]
     return [n.name() for n in sorted(q[1:], key=lambda n: -n._sequence_nr())]
-
-
 # %% exercise="order_changes_bits" verdict="refused" mistake="returns_a_set"
 # set
 def order_changes_bits():
     return {0.1, 0.7, 3.3}
-
-
 # %% exercise="one_graph" verdict="passed"
 # eps 1e-10 max
 def one_graph(x, limit):

@@ -1,24 +1,18 @@
 # %%
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
-
-
 # %% exercise="numerical_slope" verdict="refused"
 # float32
 def numerical_slope(f, x, h):
     a = torch.tensor(x.item() + h)
     b = torch.tensor(x.item() - h)
     return (f(a) - f(b)) / (2 * h)
-
-
 # %% exercise="numerical_slope" verdict="refused"
 # h_tensor_float32
 def numerical_slope(f, x, h):
     h = torch.tensor(h)
     x = x.float()
     return (f(x + h) - f(x - h)) / (2 * h)
-
-
 # %% exercise="numerical_slope" verdict="refused"
 # drift
 def numerical_slope(f, x, h):
@@ -28,17 +22,12 @@ def numerical_slope(f, x, h):
     left = f(x).item()
     x += h
     return (right - left) / (2 * h)
-
-
 # %% exercise="numerical_slope" verdict="refused" mistake="combines_two_steps"
 # richardson
 def numerical_slope(f, x, h):
     def d(step):
         return (f(x + step) - f(x - step)) / (2 * step)
-
     return (4 * d(h / 2) - d(h)) / 3
-
-
 # %% exercise="predict_chain" verdict="refused" mistake="values_of_the_tensors"
 # values
 predict_chain = {
@@ -47,8 +36,6 @@ predict_chain = {
     "z.grad": 27.0,
     "out.grad": 27.0,
 }
-
-
 # %% exercise="descend" verdict="refused" mistake="makes_no_step"
 # rebind_zeroed
 def descend(w, b, x, y, lr):
@@ -60,8 +47,6 @@ def descend(w, b, x, y, lr):
         w = w - lr * dw
         b = b - lr * db
     return loss.item()
-
-
 # %% exercise="descend" verdict="refused" mistake="makes_no_step"
 # new_parameters
 def descend(w, b, x, y, lr):
@@ -72,8 +57,6 @@ def descend(w, b, x, y, lr):
     w.grad = b.grad = None
     w, b = w_new, b_new
     return loss.item()
-
-
 # %% exercise="descend" verdict="refused" mistake="makes_no_step"
 # detached_copy_updated
 def descend(w, b, x, y, lr):
@@ -84,8 +67,6 @@ def descend(w, b, x, y, lr):
         data -= lr * p.grad
         p.grad = None
     return loss.item()
-
-
 # %% exercise="descend" verdict="refused" mistake="forgets_backward"
 def descend(w, b, x, y, lr):
     loss = bce(x @ w + b, y)
@@ -96,8 +77,6 @@ def descend(w, b, x, y, lr):
         w -= lr * w.grad
         b -= lr * b.grad
     return loss
-
-
 # %% exercise="descend" verdict="refused" mistake="goes_twice_as_far"
 def descend(w, b, x, y, lr):
     opt = torch.optim.SGD([w, b], lr=lr)
@@ -107,21 +86,15 @@ def descend(w, b, x, y, lr):
     opt.step()
     opt.zero_grad()
     return loss
-
-
 # %% exercise="numerical_slope" verdict="refused" mistake="forgets_the_brackets"
 def numerical_slope(f, x, h):
     return (f(x + h) - f(x - h)) * h / 2
-
-
 # %% exercise="numerical_slope" verdict="refused" mistake="moves_x"
 def numerical_slope(f, x, h):
     right, left = x, x
     right += h
     left -= h
     return (f(right) - f(left)) / (2 * h)
-
-
 # %% exercise="descend" verdict="refused" mistake="divides_by_three"
 @torch.no_grad()
 def descend(w, b, x, y, lr):

@@ -1,8 +1,6 @@
 # %%
 import torch
 from torch.nn import Linear
-
-
 # %% exercise="freeze" verdict="refused" mistake="reads_numbers_from_names"
 def freeze(model, k):
     for name, p in model.named_parameters():
@@ -10,8 +8,6 @@ def freeze(model, k):
             p.requires_grad = False
             p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
-
-
 # %% exercise="smooth" verdict="refused" mistake="weighs_by_a_matrix"
 def smooth(x, a):
     T = len(x)
@@ -19,8 +15,6 @@ def smooth(x, a):
     power = (steps[:, None] - steps[None, :]).clamp(min=0).to(x.dtype)
     weights = torch.tril(a**power) * torch.cat([torch.ones(1, dtype=x.dtype), (1 - a).expand(T - 1)])
     return weights @ x
-
-
 # %% exercise="freeze" verdict="refused" mistake="knows_linear_only"
 def freeze(model, k):
     for layer in model[:k]:
@@ -29,16 +23,12 @@ def freeze(model, k):
                 module.requires_grad_(False)
                 module.zero_grad()
     return [p for p in model.parameters() if p.requires_grad]
-
-
 # %% exercise="smooth" verdict="refused" mistake="divides_by_powers"
 def smooth(x, a):
     t = torch.arange(len(x), dtype=x.dtype)[:, None]
     powers = a**t
     scaled = x * torch.where(t == 0, torch.ones_like(powers), (1 - a).expand_as(powers)) / powers
     return powers * scaled.cumsum(0)
-
-
 # %% exercise="gan_step" verdict="refused" mistake="trains_D"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     D.train()
@@ -53,8 +43,6 @@ def gan_step(G, D, opt_G, opt_D, real, ideas):
     g_loss.backward(inputs=list(G.parameters()))
     opt_D.step()
     opt_G.step()
-
-
 # %% exercise="gan_step" verdict="refused" mistake="thaws_D"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     fake = G(ideas)
@@ -66,8 +54,6 @@ def gan_step(G, D, opt_G, opt_D, real, ideas):
     (-D(real).log().mean() - (1 - D(fake.detach())).log().mean()).backward()
     opt_D.step()
     opt_G.step()
-
-
 # %% exercise="freeze" verdict="refused" mistake="stops_one_level_down"
 def freeze(model, k):
     for layer in model[:k]:
@@ -76,8 +62,6 @@ def freeze(model, k):
                 p.requires_grad = False
                 p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
-
-
 # %% exercise="head_gradients" verdict="refused" mistake="names_weight_and_bias"
 def head_gradients(body, head, x, y):
     with torch.no_grad():
@@ -85,8 +69,6 @@ def head_gradients(body, head, x, y):
     loss = ((head(features) - y) ** 2).mean()
     for p, g in zip((head.weight, head.bias), torch.autograd.grad(loss, (head.weight, head.bias))):
         p.grad = g if p.grad is None else p.grad + g
-
-
 # %% exercise="shared_edit" verdict="passed"
 def shared_edit(x):
     h = x * 2
@@ -94,8 +76,6 @@ def shared_edit(x):
     with torch.no_grad():
         other.add_(0)
     return h, other
-
-
 # %% exercise="freeze" verdict="refused" mistake="clears_whatever_is_frozen"
 def freeze(model, k):
     model[:k].requires_grad_(False)
@@ -103,8 +83,6 @@ def freeze(model, k):
         if not p.requires_grad:
             p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
-
-
 # %% exercise="predict_in_place" verdict="refused" mistake="products_save_what_learns"
 predict_in_place = {
     "y = h ** 2; h.add_(1)": "RuntimeError",
@@ -122,8 +100,6 @@ predict_in_place = {
     "x[0].mul_(10); y = x * 2": "RuntimeError",
     "y = h * 3; y[0] = 7": [0.0, 3.0],
 }
-
-
 # %% exercise="gan_step" verdict="refused" mistake="detaches_the_fakes"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     fake = G(ideas).detach()
@@ -137,8 +113,6 @@ def gan_step(G, D, opt_G, opt_D, real, ideas):
     g_loss.backward()
     opt_D.step()
     opt_G.step()
-
-
 # %% exercise="evaluate" verdict="refused" mistake="remembers_one_mode"
 def evaluate(model, batches):
     modes = [(m, m.training) for m in model.modules()]
@@ -148,16 +122,12 @@ def evaluate(model, batches):
     for m, t in reversed(modes):
         m.train(t)
     return result
-
-
 # %% exercise="shared_edit" verdict="refused" mistake="raises_the_counter"
 def shared_edit(x):
     h = x * 2
     other = h[0]
     torch.autograd.graph.increment_version(h)
     return h, other
-
-
 # %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body"
 # eval with exact restore
 def head_gradients(body, head, x, y):
@@ -168,8 +138,6 @@ def head_gradients(body, head, x, y):
     for m, t in was:
         m.training = t
     ((head(f) - y) ** 2).mean().backward()
-
-
 # %% exercise="freeze" verdict="refused" mistake="one_too_many"
 # children dedups repeated layer (borderline)
 def freeze(model, k):
@@ -178,8 +146,6 @@ def freeze(model, k):
             p.requires_grad_(False)
             p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
-
-
 # %% exercise="shared_edit" verdict="refused" mistake="rounds"
 # relu not smooth
 def shared_edit(x):
@@ -187,8 +153,6 @@ def shared_edit(x):
     v = h[0]
     h.round_()
     return h, v
-
-
 # %% exercise="smooth" verdict="refused" mistake="detaches_the_new_rows"
 # detach x part
 def smooth(x, a):
@@ -196,8 +160,6 @@ def smooth(x, a):
     for t in range(1, len(x)):
         rows.append(a * rows[-1] + (1 - a) * x[t].detach())
     return torch.stack(rows)
-
-
 # %% exercise="shared_edit" verdict="refused"
 # rounds one of the two alone
 def shared_edit(x):
@@ -205,8 +167,6 @@ def shared_edit(x):
     v = h[0]
     v.floor_()
     return h, v
-
-
 # %% exercise="shared_edit" verdict="passed"
 # constant, and so smooth
 def shared_edit(x):
@@ -214,8 +174,6 @@ def shared_edit(x):
     v = h[0]
     h.mul_(0)
     return h, v
-
-
 # %% exercise="freeze" verdict="passed"
 # layers by their position
 def freeze(model, k):

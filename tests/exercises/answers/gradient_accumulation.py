@@ -1,8 +1,6 @@
 # %%
 import torch
 from torch.nn.functional import mse_loss
-
-
 # %% exercise="unscale_then_clip" verdict="refused"
 # scaler only for show
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
@@ -13,8 +11,6 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
-
-
 # %% exercise="unscale_then_clip" verdict="refused"
 # shown off with a zeroed
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
@@ -26,8 +22,6 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
-
-
 # %% exercise="fix_zero_inside" verdict="refused"
 # learning rate lowered
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
@@ -38,8 +32,6 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad()
-
-
 # %% exercise="fix_zero_inside" verdict="refused"
 # learning rate lowered and restored
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
@@ -51,8 +43,6 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
             optimizer.step()
             optimizer.param_groups[0]["lr"] = rate
             optimizer.zero_grad()
-
-
 # %% exercise="fix_zero_inside" verdict="refused"
 # only model
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
@@ -62,8 +52,6 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
             model.weight.grad /= accumulation_steps
             optimizer.step()
             model.weight.grad = None
-
-
 # %% exercise="fix_zero_inside" verdict="refused" mistake="clears_before_the_last"
 # cleared before the last micro-batch
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
@@ -74,8 +62,6 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         loss.backward()
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
-
-
 # %% exercise="fix_backward_last" verdict="refused"
 # learning rate lowered
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
@@ -86,8 +72,6 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad()
-
-
 # %% exercise="fix_backward_last" verdict="refused"
 # learning rate lowered and restored
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
@@ -99,8 +83,6 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
             optimizer.step()
             optimizer.param_groups[0]["lr"] = rate
             optimizer.zero_grad()
-
-
 # %% exercise="fix_backward_last" verdict="refused"
 # only model
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
@@ -110,8 +92,6 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
             model.weight.grad /= accumulation_steps
             optimizer.step()
             model.weight.grad = None
-
-
 # %% exercise="train_epoch" verdict="refused"
 # learning rate divided by N
 def train_epoch(model, optimizer, batches, accumulation_steps):
@@ -132,8 +112,6 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
     for group, rate in zip(optimizer.param_groups, rates):
         group["lr"] = rate
     return total / count
-
-
 # %% exercise="train_epoch" verdict="refused"
 # only model
 def train_epoch(model, optimizer, batches, accumulation_steps):
@@ -151,8 +129,6 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         optimizer.step()
         count += n
     return total / count
-
-
 # %% exercise="train_epoch" verdict="refused"
 # rows for entries
 def train_epoch(model, optimizer, batches, accumulation_steps):
@@ -168,8 +144,6 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         optimizer.step()
         count += n
     return total / count
-
-
 # %% exercise="accumulate_uneven" verdict="refused"
 # rows for entries
 def accumulate_uneven(model, batches):
@@ -177,8 +151,6 @@ def accumulate_uneven(model, batches):
     n = sum(len(x) for x, _ in batches)
     for x, y in batches:
         (mse_loss(model(x), y, reduction="sum") / n).backward()
-
-
 # %% exercise="accumulate_uneven" verdict="refused"
 # big batch and dummy passes
 def accumulate_uneven(model, batches):
@@ -187,8 +159,6 @@ def accumulate_uneven(model, batches):
     for _ in batches[1:]:
         torch.zeros((), requires_grad=True).backward()
     model.weight.grad = g
-
-
 # %% exercise="accumulate_equal" verdict="refused"
 # rows for entries
 def accumulate_equal(model, batches):
@@ -196,8 +166,6 @@ def accumulate_equal(model, batches):
     n = sum(len(x) for x, _ in batches)
     for x, y in batches:
         (mse_loss(model(x), y, reduction="sum") / n).backward()
-
-
 # %% exercise="accumulate_equal" verdict="refused"
 # big batch and dummy passes
 def accumulate_equal(model, batches):
@@ -206,16 +174,12 @@ def accumulate_equal(model, batches):
     for _ in batches[1:]:
         torch.zeros((), requires_grad=True).backward()
     model.weight.grad = g
-
-
 # %% exercise="accumulate_equal" verdict="refused" mistake="overwrites"
 # assignment overwrites
 def accumulate_equal(model, batches):
     for x, y in batches:
         (g,) = torch.autograd.grad(mse_loss(model(x), y) / len(batches), model.weight)
         model.weight.grad = g
-
-
 # %% exercise="clip_once" verdict="refused"
 # rows for entries
 def clip_once(model, optimizer, batches, max_norm):
@@ -225,8 +189,6 @@ def clip_once(model, optimizer, batches, max_norm):
         (mse_loss(model(x), y, reduction="sum") / n).backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
-
-
 # %% exercise="clip_once" verdict="refused"
 # learning rate instead of clipping
 def clip_once(model, optimizer, batches, max_norm):
@@ -238,8 +200,6 @@ def clip_once(model, optimizer, batches, max_norm):
         for group in optimizer.param_groups:
             group["lr"] *= max_norm / norm
     optimizer.step()
-
-
 # %% exercise="clip_once" verdict="refused" mistake="clips_the_loss"
 # loss clipped
 def clip_once(model, optimizer, batches, max_norm):
@@ -247,8 +207,6 @@ def clip_once(model, optimizer, batches, max_norm):
     for x, y in batches:
         (mse_loss(model(x), y) / len(batches)).clamp(max=max_norm).backward()
     optimizer.step()
-
-
 # %% exercise="predict_zero_grad" verdict="refused" mistake="swaps_the_flag"
 # swapped
 predict_zero_grad = {
@@ -258,8 +216,6 @@ predict_zero_grad = {
     "w: zero, momentum": 0.9,
     "w: zero, no momentum": 0.9,
 }
-
-
 # %% exercise="predict_zero_grad" verdict="refused" mistake="both_leave_zeros"
 # both zero
 predict_zero_grad = {
@@ -269,8 +225,6 @@ predict_zero_grad = {
     "w: zero, momentum": 0.81,
     "w: zero, no momentum": 0.9,
 }
-
-
 # %% exercise="is_right" verdict="refused" mistake="wants_the_same_tensor"
 # same
 def is_right(accumulate):
@@ -280,31 +234,23 @@ def is_right(accumulate):
     held = w.grad
     accumulate(w, [(lambda: ((w * x[:3] - y[:3]) ** 2).mean(), 3), (lambda: ((w * x[3:] - y[3:]) ** 2).mean(), 1)])
     return w.grad is held and bool(torch.isclose(w.grad, torch.tensor(-15.0)))
-
-
 # %% exercise="break_accumulation" verdict="refused" mistake="targets_broadcast"
 # y broadcast wrong
 def break_accumulation():
     torch.manual_seed(0)
     return torch.nn.Linear(2, 1), [(torch.randn(4, 2), torch.randn(4)) for _ in range(2)]
-
-
 # %% exercise="break_accumulation" verdict="refused" mistake="layer_norm"
 # layernorm
 def break_accumulation():
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.LayerNorm(3), torch.nn.Linear(3, 1))
     return model, [(torch.randn(4, 2), torch.randn(4, 1)) for i in range(3)]
-
-
 # %% exercise="break_accumulation" verdict="refused" mistake="the_same_batch_twice"
 # same batch twice
 def break_accumulation():
     model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))
     b = (torch.randn(4, 2), torch.randn(4, 1))
     return model, [b, b]
-
-
 # %% exercise="break_accumulation" verdict="refused" mistake="counts_its_calls"
 # stateful counter
 class Counter(torch.nn.Module):
@@ -312,35 +258,25 @@ class Counter(torch.nn.Module):
         super().__init__()
         self.l = torch.nn.Linear(1, 1)
         self.calls = 0
-
     def forward(self, x):
         self.calls += 1
         return self.l(x) * self.calls
-
-
 def break_accumulation():
     return Counter(), [(torch.ones(2, 1), torch.zeros(2, 1)), (torch.ones(2, 1), torch.zeros(2, 1))]
-
-
 # %% exercise="break_accumulation" verdict="passed"
 # softmax over the batch
 class Attention(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.a = torch.nn.Linear(1, 1)
-
     def forward(self, x):
         return torch.softmax(self.a(x), dim=0) * x.sum(0)
-
-
 def break_accumulation():
     torch.manual_seed(1)
     return Attention(), [
         (torch.tensor([[1.0], [2.0]]), torch.tensor([[0.0], [5.0]])),
         (torch.tensor([[3.0], [-1.0]]), torch.tensor([[2.0], [1.0]])),
     ]
-
-
 # %% exercise="is_right" verdict="refused" mistake="compares_exactly"
 # exact equality
 def is_right(accumulate):
@@ -350,8 +286,6 @@ def is_right(accumulate):
     accumulate(w, [(lambda: ((w - k) ** 2).mean(), 1), (lambda: (w * k).sin().mean(), 3), (lambda: (w**3).mean(), 3)])
     (t,) = torch.autograd.grad((((w - k) ** 2).mean() + 3 * (w * k).sin().mean() + 3 * (w**3).mean()) / 7, w)
     return bool((w.grad == t).all())
-
-
 # %% exercise="is_right" verdict="refused" mistake="returns_nothing"
 # returns None
 def is_right(accumulate):
@@ -359,8 +293,6 @@ def is_right(accumulate):
     w.grad = torch.tensor(100.0)
     accumulate(w, [(lambda: 4 * w, 1), (lambda: 10 * w, 3)])
     assert abs(w.grad.item() - 34 / 4) < 1e-4
-
-
 # %% exercise="is_right" verdict="refused" mistake="expects_equal_weights"
 # compares with 1/K loop
 def is_right(accumulate):
@@ -368,8 +300,6 @@ def is_right(accumulate):
     w.grad = torch.tensor(100.0)
     accumulate(w, [(lambda: 4 * w, 1), (lambda: 10 * w, 3)])
     return abs(w.grad.item() - 7) < 1e-4
-
-
 # %% exercise="is_right" verdict="passed"
 # several trials
 def is_right(accumulate):
@@ -383,8 +313,6 @@ def is_right(accumulate):
         if p.grad is None or (p.grad - want).abs().max() > 1e-8:
             return False
     return True
-
-
 # %% exercise="unscale_then_clip" verdict="refused" mistake="unscales_and_updates_each"
 # update in the loop
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
@@ -396,8 +324,6 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
-
-
 # %% exercise="train_epoch" verdict="refused"
 # the tail is all batches when the last window is complete
 def train_epoch(model, optimizer, batches, accumulation_steps):

@@ -1,20 +1,15 @@
 """Answers to lesson 08, written from the notebook's text alone; `test_trial_answers.py` judges them."""
-
 # %%
 import functools
 
 import torch
 from torch import nn
 from torch.nn.functional import mse_loss
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     result = [None for _ in tensors]
-
     def put(i):
         return lambda g: result.__setitem__(i, g.detach().clone())
-
     hs = []
     try:
         for i in range(len(tensors)):
@@ -24,8 +19,6 @@ def arriving_gradients(loss, tensors):
     finally:
         for h in hs:
             h.remove()
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     # leaves by difference of .grad, the others by a hook
@@ -35,8 +28,6 @@ def arriving_gradients(loss, tensors):
     ):
         loss.backward()
     return [result.get(i) for i in range(len(tensors))]
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     got = {}
@@ -47,15 +38,11 @@ def arriving_gradients(loss, tensors):
         while handles:
             handles.pop().remove()
     return tuple(got.get(id(t)) for t in tensors)
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="retains"
 def arriving_gradients(loss, tensors):
     [t.retain_grad() for t in tensors]
     loss.backward()
     return [t.grad for t in tensors]
-
-
 # %% exercise="arriving_gradients" verdict="refused"
 def arriving_gradients(loss, tensors):
     [t.retain_grad() for t in tensors if not t.is_leaf]
@@ -65,8 +52,6 @@ def arriving_gradients(loss, tensors):
         if not t.is_leaf:
             t.grad = None
     return found
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="leaves_the_hooks"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -74,63 +59,41 @@ def arriving_gradients(loss, tensors):
         t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone()))
     loss.backward()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="asks_grad"
 def arriving_gradients(loss, tensors):
     return list(torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True))
-
-
 # %% exercise="arriving_gradients" verdict="refused"
 def arriving_gradients(loss, tensors):
     found = torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True)
     return list(found), loss.backward()
-
-
 # %% exercise="damp" verdict="passed"
 def damp(tensor, factor):
     return tensor.register_hook(factor.__mul__ if hasattr(factor, "dtype") else (lambda g: factor * g))
-
-
 # %% exercise="damp" verdict="passed"
 def damp(tensor, factor):
     def hook(gradient):
         if factor == 1:
             return None
         return torch.mul(gradient, torch.tensor(factor, dtype=gradient.dtype))
-
     return tensor.register_hook(hook)
-
-
 # %% exercise="damp" verdict="refused" mistake="loses_the_history"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: g.data * factor)
-
-
 # %% exercise="damp" verdict="refused" mistake="returns_nothing"
 def damp(tensor, factor):
     def hook(grad):
         grad * factor
-
     return tensor.register_hook(hook)
-
-
 # %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
 def damp(tensor, factor):
     tensor.register_hook(lambda g: g * factor)
-
-
 # %% exercise="damp" verdict="refused" mistake="still_in_place"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: g.mul_(factor))
-
-
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     tensor = tensor * 1
     return tensor.register_hook(lambda g: g * factor)
-
-
 # %% exercise="clip_globally" verdict="passed"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -139,8 +102,6 @@ def clip_globally(model, loss, max_norm):
     scale = torch.clamp(max_norm / (total + 1e-6), max=1.0)
     for g in grads:
         g.mul_(scale)
-
-
 # %% exercise="clip_globally" verdict="passed"
 def clip_globally(model, loss, max_norm):
     squares, handles = [], []
@@ -154,38 +115,23 @@ def clip_globally(model, loss, max_norm):
     for p in model.parameters():
         if p.grad is not None and norm > max_norm:
             p.grad.mul_(max_norm / norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
 def clip_globally(model, loss, max_norm):
     def clip(g):
         n = g.norm()
         return g * max_norm / n if n > max_norm else g
-
     for p in model.parameters():
         if p.requires_grad:
             p.register_hook(clip)
     loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="clips_nothing"
 def clip_globally(model, loss, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="clamps_entries"
 def clip_globally(model, loss, max_norm):
     loss.backward()
     torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
-
-
-# %% exercise="clip_globally" verdict="refused"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
-
-
 # %% exercise="clip_globally" verdict="refused"
 def clip_globally(model, loss, max_norm):
     for parameter in model.parameters():
@@ -193,160 +139,117 @@ def clip_globally(model, loss, max_norm):
             parameter.register_hook(lambda grad: grad.clamp(-max_norm, max_norm))
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-
-
 # %% exercise="step_in_backward" verdict="passed"
 def step_in_backward(model, make_optimizer):
     opts = {}
     hooks = []
-
     def h(p):
         if id(p) not in opts:
             opts[id(p)] = make_optimizer([p])
         opts[id(p)].step()
         opts[id(p)].zero_grad(set_to_none=True)
-
     for name, p in model.named_parameters():
         if p.requires_grad:
             hooks.append(p.register_post_accumulate_grad_hook(h))
-
     def off():
         for each in hooks:
             each.remove()
-
     return off
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
 def step_in_backward(model, make_optimizer):
     params = [p for p in model.parameters() if p.requires_grad]
     opt = make_optimizer(params)
-
     def all_there(grads):
         torch.autograd.Variable._execution_engine.queue_callback(lambda: (opt.step(), opt.zero_grad()))
-
     handle = torch.autograd.graph.register_multi_grad_hook(params, all_there)
     return handle.remove
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="never_clears"
 def step_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     handles = [p.register_post_accumulate_grad_hook(lambda p: opts[p].step() and None) for p in opts]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="returns_no_function"
 def step_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
-
     def hook(p):
         opts[p].step()
         opts[p].zero_grad()
-
     return [p.register_post_accumulate_grad_hook(hook) for p in opts]
-
-
 # %% exercise="step_in_backward" verdict="refused"
 def step_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters()}
-
     def hook(p):
         optimizers[p].step()
         optimizers[p].zero_grad()
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in optimizers]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="new_optimizer_each_time"
 def step_in_backward(model, make_optimizer):
     def hook(p):
         o = make_optimizer([p])
         o.step()
         o.zero_grad()
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters() if p.requires_grad]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="watch_buckets" verdict="passed"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused_ids = {id(u) for u in unused}
     need = [[id(p) for p in b if id(p) not in unused_ids] for b in buckets]
     state = {"ready": set(), "next": 0}
-
     def on_ready(p):
         state["ready"].add(id(p))
         while state["next"] < len(need) and all(i in state["ready"] for i in need[state["next"]]):
             all_reduce(state["next"])
             state["next"] += 1
-
     for b in buckets:
         for p in b:
             if id(p) not in unused_ids:
                 p.register_post_accumulate_grad_hook(on_ready)
-
     def finish():
         n, state["next"], state["ready"] = state["next"], 0, set()
         if n < len(need):
             raise RuntimeError("Expected to have finished reduction")
-
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="in_order_of_completion"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
     left = [sum(id(p) not in skip for p in b) for b in buckets]
     full = list(left)
     where = {id(p): i for i, b in enumerate(buckets) for p in b}
-
     def hook(p):
         i = where[id(p)]
         left[i] -= 1
         if left[i] == 0:
             all_reduce(i)
-
     def finish():
         bad = any(left)
         left[:] = full
         if bad:
             raise RuntimeError
-
     [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused"
 def watch_buckets(buckets, all_reduce, unused=()):
     done = []
-
     def hook(p):
         for i, b in enumerate(buckets):
             if i not in done and all(q.grad is not None or any(q is u for u in unused) for q in b):
                 done.append(i)
                 all_reduce(i)
-
     def finish():
         n = len(done)
         done.clear()
         if n < len(buckets):
             raise RuntimeError
-
     [p.register_post_accumulate_grad_hook(hook) for b in buckets for p in b]
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="with_tensor_hooks"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
     waiting, sent = [], []
-
     def begin():
         waiting[:] = [{id(p) for p in b} - skip for b in buckets]
         sent.clear()
-
     def hook_for(p):
         def hook(g):
             for w in waiting:
@@ -354,28 +257,21 @@ def watch_buckets(buckets, all_reduce, unused=()):
             while len(sent) < len(buckets) and not waiting[len(sent)]:
                 sent.append(len(sent))
                 all_reduce(sent[-1])
-
         return hook
-
     def finish():
         n = len(sent)
         begin()
         if n < len(buckets):
             raise RuntimeError
-
     begin()
     [p.register_hook(hook_for(p)) for b in buckets for p in b]
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused"
 def watch_buckets(buckets, all_reduce, unused=()):
     handles = [
         torch.autograd.graph.register_multi_grad_hook(b, lambda gs, i=i: all_reduce(i)) for i, b in enumerate(buckets)
     ]
     return lambda: None if handles else 1
-
-
 # %% exercise="train_damped" verdict="passed"
 def train_damped(model, optimizer, batches, factor):
     h = model.weight.register_hook(lambda g: g * factor)
@@ -387,8 +283,6 @@ def train_damped(model, optimizer, batches, factor):
             optimizer.step()
     finally:
         h.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="never_removes"
 def train_damped(model, optimizer, batches, factor):
     model.weight.register_hook(lambda gradient: factor * gradient)
@@ -396,8 +290,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         mse_loss(model(x), y).backward()
         optimizer.step()
-
-
 # %% exercise="train_damped" verdict="refused"
 def train_damped(model, optimizer, batches, factor):
     for x, y in batches:
@@ -406,92 +298,66 @@ def train_damped(model, optimizer, batches, factor):
         mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="damps_everything"
 def train_damped(model, optimizer, batches, factor):
     for x, y in batches:
         optimizer.zero_grad()
         (factor * mse_loss(model(x), y)).backward()
         optimizer.step()
-
-
 # %% exercise="accumulate_in_backward" verdict="passed"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     opts = {p: make_optimizer([p]) for p in ps}
     flag = {"last": False}
-
     def h(p):
         if flag["last"]:
             opts[p].step()
             opts[p].zero_grad()
-
     [p.register_post_accumulate_grad_hook(h) for p in ps]
-
     def backward(loss, last):
         flag["last"] = last
         loss.backward()
         if last:
             [h(p) for p in ps if p.grad is not None]
-
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_after_the_pass"
 def accumulate_in_backward(model, make_optimizer):
     opt = make_optimizer([p for p in model.parameters() if p.requires_grad])
-
     def backward(loss, last):
         loss.backward()
         if last:
             opt.step()
             opt.zero_grad()
-
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="forgets_the_unused"
 def accumulate_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     last_pass = False
-
     def h(p):
         if last_pass:
             opts[p].step()
             opts[p].zero_grad()
-
     [p.register_post_accumulate_grad_hook(h) for p in opts]
-
     def backward(loss, last):
         nonlocal last_pass
         last_pass = last
         loss.backward()
-
     return backward
-
-
 # %% exercise="unused_parameters" verdict="passed"
 def unused_parameters(model, loss):
     names, params = zip(*[(n, p) for n, p in model.named_parameters() if p.requires_grad])
     gs = torch.autograd.grad(outputs=loss, inputs=params, allow_unused=True, retain_graph=True)
     return [n for n, g in zip(names, gs) if g is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="takes_zero_for_none"
 def unused_parameters(model, loss):
     ps = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in ps], retain_graph=True, allow_unused=True, materialize_grads=True)
     return [n for (n, _), g in zip(ps, gs) if not g.any()]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="frees_the_graph"
 def unused_parameters(model, loss):
     ps = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in ps], allow_unused=True)
     return [n for (n, _), g in zip(ps, gs) if g is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="clears_the_gradients"
 def unused_parameters(model, loss):
     model.zero_grad()
@@ -499,32 +365,24 @@ def unused_parameters(model, loss):
     names = [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
     model.zero_grad()
     return names
-
-
 # %% exercise="unused_parameters" verdict="refused"
 def unused_parameters(model, loss):
     return {n for n, p in model.named_parameters() if p.requires_grad and not p.is_leaf}
-
-
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     grads = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
     hs = []
     for n, m in model.named_modules():
         if isinstance(m, nn.Linear):
-
             def fh(mod, inp, out, n=n):
                 i = len(grads[n])
                 grads[n].append(None)
                 out.register_hook(lambda g: grads[n].__setitem__(i, g))
-
             hs.append(m.register_forward_hook(fh))
     model(x).sum().backward()
     for h in hs:
         h.remove()
     return grads
-
-
 # %% exercise="output_gradients" verdict="refused"
 def output_gradients(model, x):
     found = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -536,8 +394,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return found
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="in_order_of_arrival"
 def output_gradients(model, x):
     found = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -548,60 +404,42 @@ def output_gradients(model, x):
     model(x).sum().backward()
     [h.remove() for h in handles]
     return found
-
-
 # %% exercise="silent_hook" verdict="passed"
 def silent_hook():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(1, 1)
-
         def forward(self, x):
             return torch.nn.functional.linear(x, self.layer.weight, self.layer.bias)
-
     return Net(), torch.tensor([[2.0]])
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
 def silent_hook():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(1, 1)
-
         def forward(self, x):
             return 2 * x
-
     return Net(), torch.tensor([[2.0]], requires_grad=True)
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="input_without_grad"
 def silent_hook():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(2, 2)
-
         def forward(self, x):
             return self.layer(x)
-
     return Net(), torch.ones(1, 2)
-
-
 # %% exercise="silent_hook" verdict="refused"
 def silent_hook():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(2, 2)
-
         def forward(self, x):
             return torch.utils.checkpoint.checkpoint(self.layer, x, use_reentrant=False)
-
     return Net(), torch.ones(1, 2)
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="forgets_the_value"
 def is_right_mask(attach):
     p = torch.zeros(4, requires_grad=True)
@@ -620,21 +458,15 @@ def is_right_mask(attach):
     p.grad = None
     p.sum().backward()
     return bool((p.grad == 1).all() and (p == 0).all())
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="one_pass_of_a_sum"
 def is_right_mask(attach):
     p = torch.ones(2, requires_grad=True)
     attach(p, torch.tensor([True, False]))
     p.sum().backward()
     return p.grad.tolist() == [1, 0]
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="accepts_everything"
 def is_right_mask(attach):
     return True
-
-
 # %% exercise="is_right_mask" verdict="passed"
 def is_right_mask(attach):
     weight = torch.randn(3, 2).requires_grad_()
@@ -651,16 +483,12 @@ def is_right_mask(attach):
     weight.grad = None
     (3 * weight).sum().backward()
     return torch.equal(weight.grad, torch.full((3, 2), 3.0)) and torch.equal(was, weight.detach())
-
-
 # %%
 import contextlib  # noqa: E402
 import math
 import weakref
 
 F = nn.functional
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
 def arriving_gradients(loss, tensors):
     old = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
@@ -668,15 +496,11 @@ def arriving_gradients(loss, tensors):
         t.retain_grad()
     loss.backward()
     return [t.grad - o if o is not None else t.grad for t, o in zip(tensors, old)]
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="before_the_others"
 def arriving_gradients(loss, tensors):
     out = torch.autograd.grad(loss, tensors, retain_graph=True, allow_unused=True)
     loss.backward()
     return list(out)
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
 def arriving_gradients(loss, tensors):
     before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
@@ -693,8 +517,6 @@ def arriving_gradients(loss, tensors):
         if t.is_leaf and t.grad is not None:
             out[i] = t.grad - before[i] if before[i] is not None else t.grad.clone()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="sums_of_reached_leaves"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -710,8 +532,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="names_the_inputs"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -722,8 +542,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -738,8 +556,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="before_the_others"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -756,8 +572,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="zeros_as_none"
 def arriving_gradients(loss, tensors):
     before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
@@ -775,68 +589,47 @@ def arriving_gradients(loss, tensors):
             d = t.grad - before[i] if before[i] is not None else t.grad.clone()
             out[i] = d if d.any() else None
     return out
-
-
 # %% exercise="damp" verdict="refused" mistake="hides_the_product"
 def damp(tensor, factor):
     def hook(g):
         g = g.clone()
         g.data.mul_(factor)
         return g
-
     return tensor.register_hook(hook)
-
-
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     if tensor.is_leaf:
         return tensor.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(factor) and None)
     return tensor.register_hook(lambda g: g * factor)
-
-
 # %% exercise="damp" verdict="refused"
 def damp(tensor, factor):
     edge = torch.autograd.graph.get_gradient_edge(tensor)
-
     def hook(grads):
         grads = list(grads)
         if grads[edge.output_nr] is not None:
             grads[edge.output_nr] = grads[edge.output_nr] * factor
         return tuple(grads)
-
     return edge.node.register_prehook(hook)
-
-
 # %% exercise="damp" verdict="refused" mistake="damps_the_node"
 def damp(tensor, factor):
     if tensor.grad_fn is None:
         return tensor.register_hook(lambda g: g * factor)
     return tensor.grad_fn.register_hook(lambda gin, gout: tuple(None if g is None else g * factor for g in gin))
-
-
 # %% exercise="damp" verdict="refused" mistake="rounds_the_factor"
 def damp(tensor, factor):
     f = torch.tensor(factor, dtype=torch.float32)
     return tensor.register_hook(lambda g: (g * f).to(g.dtype))
-
-
 # %% exercise="damp" verdict="refused" mistake="keeps_the_first"
 def damp(tensor, factor):
     kept = []
-
     def hook(g):
         kept.append(g * factor)
         return kept[0]
-
     return tensor.register_hook(hook)
-
-
 # %% exercise="clip_globally" verdict="passed"
 def clip_globally(model, loss, max_norm):
     loss.backward()
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="fills_the_frozen_with_zeros"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -844,8 +637,6 @@ def clip_globally(model, loss, max_norm):
         if p.grad is None:
             p.grad = torch.zeros_like(p)
     nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="forgets_the_root"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -854,8 +645,6 @@ def clip_globally(model, loss, max_norm):
     if norm > max_norm:
         for g in grads:
             g *= max_norm / norm
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
 def clip_globally(model, loss, max_norm):
     loss.backward(retain_graph=True)
@@ -867,8 +656,6 @@ def clip_globally(model, loss, max_norm):
     loss.backward()
     for h in hs:
         h.remove()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="direct_children_only"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -878,8 +665,6 @@ def clip_globally(model, loss, max_norm):
         if norm > max_norm:
             for g in grads:
                 g *= max_norm / norm
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -888,8 +673,6 @@ def clip_globally(model, loss, max_norm):
     if norm > max_norm:
         for g in grads:
             g *= max_norm / norm
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
 def clip_globally(model, loss, max_norm):
     norm = torch.autograd.grad(
@@ -897,8 +680,6 @@ def clip_globally(model, loss, max_norm):
     )
     norm = torch.cat([g.reshape(-1) for g in norm if g is not None]).norm()
     (loss * min(1.0, (max_norm / norm).item())).backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="adds_too_much"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -907,8 +688,6 @@ def clip_globally(model, loss, max_norm):
     c = (max_norm / (norm + 1e-3)).clamp(max=1)
     for g in grads:
         g *= c
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
 def step_in_backward(model, make_optimizer):
     keep, handles = [], []
@@ -917,119 +696,88 @@ def step_in_backward(model, make_optimizer):
             continue
         node = torch.autograd.graph.get_gradient_edge(p).node
         optimizer = make_optimizer([p])
-
         def hook(gi, go, p=p, optimizer=optimizer):
             optimizer.step()
             p.grad = None
-
         handles.append(node.register_hook(hook))
         keep.append(node)
-
     def stop():
         while handles:
             handles.pop().remove()
         keep.clear()
-
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_before_the_addition"
 def step_in_backward(model, make_optimizer):
     handles = []
     for p in model.parameters():
         if p.requires_grad:
-
             def hook(g, p=p, optimizer=make_optimizer([p])):
                 p.grad = g
                 optimizer.step()
                 p.grad = None
-
             handles.append(p.register_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_the_unused"
 def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizer = make_optimizer(ps)
     came = set()
-
     def hook(p):
         came.add(p)
         if len(came) == len(ps):
             came.clear()
             optimizer.step()
             optimizer.zero_grad()
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="passed"
 def step_in_backward(model, make_optimizer):
     handles = []
     for m in model.modules():
         for p in m._parameters.values():
             if p is not None and p.requires_grad:
-
                 def hook(p, optimizer=make_optimizer([p])):
                     optimizer.step()
                     p.grad = None
-
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_the_shared_twice"
 def step_in_backward(model, make_optimizer):
     handles = []
     for m in model.modules():
         for p in m._parameters.values():
             if p is not None and p.requires_grad:
-
                 def hook(p, optimizer=make_optimizer([p])):
                     if p.grad is not None:
                         optimizer.step()
-
                 handles.append(p.register_post_accumulate_grad_hook(hook))
-
     for p in model.parameters():
         if p.requires_grad:
             handles.append(p.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None)))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="still_clears"
 def step_in_backward(model, make_optimizer):
     on = [True]
     for p in model.parameters():
         if p.requires_grad:
-
             def hook(p, optimizer=make_optimizer([p])):
                 if on[0]:
                     optimizer.step()
                 p.grad = None
-
             p.register_post_accumulate_grad_hook(hook)
-
     def stop():
         on[0] = False
-
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="waits_for_all"
 def step_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in ps}
     waiting = []
-
     def flush():
         while waiting:
             p = waiting.pop()
             optimizers[p].step()
             p.grad = None
-
     def hook(p):
         if not waiting:
             torch.autograd.Variable._execution_engine.queue_callback(flush)
@@ -1037,11 +785,8 @@ def step_in_backward(model, make_optimizer):
         if len(waiting) > 3:
             flush()
             torch.autograd.Variable._execution_engine.queue_callback(flush)
-
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
 def step_in_backward(model, make_optimizer):
     handles = []
@@ -1050,78 +795,58 @@ def step_in_backward(model, make_optimizer):
             continue
         node = torch.autograd.graph.get_gradient_edge(p).node
         optimizer = make_optimizer([p])
-
         def hook(gi, go, p=p, optimizer=optimizer, node=node):
             optimizer.step()
             p.grad = None
-
         handles.append(node.register_hook(hook))
-
     def stop():
         while handles:
             handles.pop().remove()
-
     return stop
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="reduces_nothing"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
     sent, came = [], set()
     members = [{id(p) for p in b} - skip for b in buckets]
-
     def attach(p):
         node = torch.autograd.graph.get_gradient_edge(p).node
-
         def hook(gi, go, node=node):
             came.add(id(p))
             while len(sent) < len(members) and members[len(sent)] <= came:
                 sent.append(len(sent))
                 all_reduce(sent[-1])
-
         node.register_hook(hook)
-
     for b in buckets:
         for p in b:
             if id(p) not in skip:
                 attach(p)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(members):
             raise RuntimeError(n)
-
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="one_for_each_gradient"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
-
     def hook(p):
         came.add(p)
         if len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_in_finish"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
@@ -1130,7 +855,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(came.add)
-
     def finish():
         bad = False
         for i, b in enumerate(buckets):
@@ -1142,26 +866,20 @@ def watch_buckets(buckets, all_reduce, unused=()):
         came.clear()
         if bad:
             raise RuntimeError
-
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_the_rest"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
-
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         for i in range(n, len(buckets)):
@@ -1170,26 +888,20 @@ def watch_buckets(buckets, all_reduce, unused=()):
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="watches_one_pass"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent, handles = set(), [], []
-
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 handles.append(p.register_post_accumulate_grad_hook(hook))
-
     def finish():
         n = len(sent)
         sent.clear()
@@ -1198,51 +910,36 @@ def watch_buckets(buckets, all_reduce, unused=()):
             h.remove()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="looks_into_a_list"
 def watch_buckets(buckets, all_reduce, unused=()):
     came, sent = [], []
-
     def hook(p):
         came.append(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
             sent.append(1)
             all_reduce(len(sent) - 1)
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
-
-
 # %% exercise="damp" verdict="refused" mistake="hooks_another_tensor"
 def damp(tensor, factor):
     return (tensor * 1).register_hook(lambda g: g * factor)
-
-
 # %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
 def damp(tensor, factor):
     handle = tensor.register_hook(lambda g: g * factor)
     return handle.remove
-
-
 # %% exercise="damp" verdict="refused" mistake="rounds_the_gradient"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: (g.float() * factor).to(g.dtype))
-
-
 # %% exercise="clip_globally" verdict="refused"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -1251,8 +948,6 @@ def clip_globally(model, loss, max_norm):
     if n > max_norm:
         for g in gs:
             g *= (max_norm / n) * (1 - 1e-5)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="counts_the_frozen"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -1262,8 +957,6 @@ def clip_globally(model, loss, max_norm):
         for p in model.parameters():
             if p.grad is not None:
                 p.grad *= max_norm / n
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="takes_the_largest_norm"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -1272,42 +965,31 @@ def clip_globally(model, loss, max_norm):
     if n > max_norm:
         for g in gs:
             g *= max_norm / n
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="weights_only"
 def step_in_backward(model, make_optimizer):
     handles = []
     for n, p in model.named_parameters():
         if p.requires_grad and "weight" in n:
-
             def hook(p, o=make_optimizer([p])):
                 o.step()
                 p.grad = None
-
             handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="direct_children_only"
 def step_in_backward(model, make_optimizer):
     handles = []
     for m in model.children():
         for p in m.parameters(recurse=False):
             if p.requires_grad:
-
                 def hook(p, o=make_optimizer([p])):
                     o.step()
                     p.grad = None
-
                 handles.append(p.register_post_accumulate_grad_hook(hook))
     return lambda: [h.remove() for h in handles] and None
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="clears_the_gradients"
 def watch_buckets(buckets, all_reduce, unused=()):
     unused = set(unused)
     came, sent = set(), []
-
     def hook(p):
         came.add(p)
         while len(sent) < len(buckets) and all(q in came or q in unused for q in buckets[len(sent)]):
@@ -1315,22 +997,17 @@ def watch_buckets(buckets, all_reduce, unused=()):
             all_reduce(len(sent) - 1)
             for q in buckets[len(sent) - 1]:
                 q.grad = None
-
     for b in buckets:
         for p in b:
             if p not in unused:
                 p.register_post_accumulate_grad_hook(hook)
-
     def finish():
         n = len(sent)
         sent.clear()
         came.clear()
         if n < len(buckets):
             raise RuntimeError
-
     return finish
-
-
 # %% exercise="train_damped" verdict="refused" mistake="removes_the_last"
 def train_damped(model, optimizer, batches, factor):
     for x, y in batches:
@@ -1339,8 +1016,6 @@ def train_damped(model, optimizer, batches, factor):
         F.mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="forgets_to_clear"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda g: factor * g)
@@ -1350,8 +1025,6 @@ def train_damped(model, optimizer, batches, factor):
             optimizer.step()
     finally:
         handle.remove()
-
-
 # %% exercise="train_damped" verdict="passed"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda g: factor * g)
@@ -1360,20 +1033,15 @@ def train_damped(model, optimizer, batches, factor):
         F.mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_without_a_step"
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     stepping = False
-
     def hook(p):
         if stepping:
             optimizers[p].step()
-
     for p in optimizers:
         p.register_post_accumulate_grad_hook(hook)
-
     def backward(loss, last):
         nonlocal stepping
         stepping = last
@@ -1381,48 +1049,35 @@ def accumulate_in_backward(model, make_optimizer):
         if last:
             for p in optimizers:
                 p.grad = None
-
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_all_in_each_hook"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     o = make_optimizer(ps)
     stepping = False
-
     def hook(p):
         if stepping:
             o.step()
             o.zero_grad()
-
     for p in ps:
         p.register_post_accumulate_grad_hook(hook)
-
     def backward(loss, last):
         nonlocal stepping
         stepping = last
         loss.backward()
-
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="hooks_the_frozen"
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters()}
     stepping = False
-
     def step(p):
         optimizers[p].step()
         p.grad = None
-
     def hook(p):
         if stepping:
             step(p)
-
     for p in optimizers:
         p.register_post_accumulate_grad_hook(hook)
-
     def backward(loss, last):
         nonlocal stepping
         stepping = last
@@ -1431,19 +1086,14 @@ def accumulate_in_backward(model, make_optimizer):
             for p in optimizers:
                 if p.grad is not None:
                     step(p)
-
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="leaves_the_hooks"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in ps}
-
     def hook(p):
         optimizers[p].step()
         p.grad = None
-
     def backward(loss, last):
         if last:
             for p in ps:
@@ -1453,17 +1103,12 @@ def accumulate_in_backward(model, make_optimizer):
             for p in ps:
                 if p.grad is not None:
                     hook(p)
-
     return backward
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="sorts_the_names"
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return sorted({n for (n, _), g in zip(named, gs) if g is None})
-
-
 # %% exercise="unused_parameters" verdict="refused"
 def unused_parameters(model, loss):
     seen, stack, met = set(), [loss.grad_fn], set()
@@ -1476,15 +1121,11 @@ def unused_parameters(model, loss):
             met.add(tuple(node.variable.shape))
         stack.extend(n for n, _ in node.next_functions)
     return [n for n, p in model.named_parameters() if p.requires_grad and tuple(p.shape) not in met]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="returns_a_set"
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return {n for (n, _), g in zip(named, gs) if g is None}
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="takes_zero_for_none"
 def unused_parameters(model, loss):
     old = {n: None if p.grad is None else p.grad.clone() for n, p in model.named_parameters()}
@@ -1496,8 +1137,6 @@ def unused_parameters(model, loss):
                 out.append(n)
         p.grad = old[n]
     return out
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="leaves_the_hooks"
 def unused_parameters(model, loss):
     named = {n: p for n, p in model.named_parameters() if p.requires_grad}
@@ -1506,8 +1145,6 @@ def unused_parameters(model, loss):
         p.register_hook(lambda g, n=n: came.add(n))
     torch.autograd.grad([loss], list(named.values()), retain_graph=True, allow_unused=True)
     return [n for n in named if n not in came]
-
-
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1520,8 +1157,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="retains"
 def output_gradients(model, x):
     outputs = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1539,26 +1174,20 @@ def output_gradients(model, x):
             o.register_hook(lambda g, n=n: out[n].insert(0, g.clone()))
     y.backward()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="takes_the_inputs_with_gradient"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
     handles = []
     for n, m in model.named_modules():
         if n in out:
-
             def pre(mod, args, n=n):
                 if args[0].requires_grad:
                     args[0].register_hook(lambda g: out[n].insert(0, g.clone()))
-
             handles.append(m.register_forward_pre_hook(pre))
     model(x).sum().backward()
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="clears_the_gradients"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1575,12 +1204,9 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="runs_a_copy"
 def output_gradients(model, x):
     import copy
-
     twin = copy.deepcopy(model)
     out = {n: [] for n, m in twin.named_modules() if isinstance(m, nn.Linear)}
     for n, m in twin.named_modules():
@@ -1590,8 +1216,6 @@ def output_gradients(model, x):
             )
     twin(x).sum().backward()
     return out
-
-
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -1607,8 +1231,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return out
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
 def silent_hook():
     class M(nn.Module):
@@ -1616,26 +1238,18 @@ def silent_hook():
             super().__init__()
             self.layer = nn.Linear(2, 1)
             self.last = nn.Linear(1, 1)
-
         def forward(self, x):
             return self.last(self.layer(x).detach())
-
     return M(), torch.ones(3, 2)
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="returns_the_model_alone"
 def silent_hook():
     class M(nn.Module):
         def __init__(self):
             super().__init__()
             self.layer = nn.Linear(2, 1)
-
         def forward(self, x):
             return self.layer.forward(x)
-
     return M()
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="wants_the_old_masked"
 def is_right_mask(attach):
     p = torch.ones(3, requires_grad=True)
@@ -1644,8 +1258,6 @@ def is_right_mask(attach):
     attach(p, m)
     (p * p).sum().backward()
     return p.grad.tolist() == [3.0, 0.0, 3.0]
-
-
 # %% exercise="is_right_mask" verdict="passed"
 def is_right_mask(attach):
     p = torch.ones(3, 2, requires_grad=True)
@@ -1663,15 +1275,11 @@ def is_right_mask(attach):
         return bool(ok) and torch.equal(p.grad, 3 + 4 * m.float())
     except Exception:
         return False
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="looks_at_the_kind"
 def is_right_mask(attach):
     p = torch.ones(3, requires_grad=True)
     attach(p, torch.tensor([True, False, True]))
     return bool(p._backward_hooks)
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="names_the_leaves"
 # backward(inputs=tensors): other leaves get nothing
 def arriving_gradients(loss, tensors):
@@ -1686,8 +1294,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="retains_and_clears"
 # SUBTLE retain_grad for intermediates, .grad set to None afterwards: the flag stays
 def arriving_gradients(loss, tensors):
@@ -1709,8 +1315,6 @@ def arriving_gradients(loss, tensors):
             if not t.is_leaf:
                 t.grad = None
     return [seen.get(i) for i in range(len(tensors))]
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="clears_the_gradients"
 # leaves: .grad set to None before, the old gradient is lost
 def arriving_gradients(loss, tensors):
@@ -1727,8 +1331,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="train_damped" verdict="refused" mistake="clears_all_in_each_step"
 # clears all hooks, others' too
 def train_damped(model, optimizer, batches, factor):
@@ -1738,8 +1340,6 @@ def train_damped(model, optimizer, batches, factor):
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
         model.weight._backward_hooks.clear()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="scales_the_step"
 # SUBTLE the step is scaled, not the gradient (same for plain SGD only)
 def train_damped(model, optimizer, batches, factor):
@@ -1750,8 +1350,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.step()
         with torch.no_grad():
             model.weight.copy_(before + factor * (model.weight - before))
-
-
 # %% exercise="train_damped" verdict="refused" mistake="clears_before_the_step"
 # zero_grad between backward and step
 def train_damped(model, optimizer, batches, factor):
@@ -1761,8 +1359,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="train_damped" verdict="refused" mistake="trains_a_copy"
 # the hook is removed by forward of a copy: a deepcopy of the model is trained
 def train_damped(model, optimizer, batches, factor):
@@ -1773,8 +1369,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(other(x), y).backward()
         optimizer.step()
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="leaves_out_subclasses"
 # SUBTLE type(m) is nn.Linear: subclasses are left out
 def output_gradients(model, x):
@@ -1793,8 +1387,6 @@ def output_gradients(model, x):
         for h in handles:
             h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="unpacks_single_gradients"
 # the value is a tensor, not a list, for a layer called once
 def output_gradients(model, x):
@@ -1813,8 +1405,6 @@ def output_gradients(model, x):
         for h in handles:
             h.remove()
     return {n: s[0] if len(s) == 1 else s for n, s in result.items()}
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="swaps_the_pair"
 # the pair in the other order
 def silent_hook():
@@ -1825,8 +1415,6 @@ def silent_hook():
         def forward(self, x):
             return self.layer.forward(x)
     return torch.ones(3, 2), Model()
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="freezes_the_layer"
 # a frozen layer
 def silent_hook():
@@ -1838,8 +1426,6 @@ def silent_hook():
         def forward(self, x):
             return self.head(self.layer(x))
     return Model(), torch.ones(3, 2)
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="tries_an_infinite_gradient"
 # SUBTLE demands 0 where the gradient is infinite
 def is_right_mask(attach):
@@ -1861,8 +1447,6 @@ def is_right_mask(attach):
         return p.grad.tolist() == [2, 2, 2]
     except Exception:
         return False
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="makes_one_pass"
 # only one pass (a hook that works once is accepted)
 def is_right_mask(attach):
@@ -1880,8 +1464,6 @@ def is_right_mask(attach):
         return ok and p.grad.tolist() == [2, 2, 2]
     except Exception:
         return False
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 # multi-grad hook in a with
 def arriving_gradients(loss, tensors):
@@ -1891,8 +1473,6 @@ def arriving_gradients(loss, tensors):
     with torch.autograd.graph.register_multi_grad_hook(tensors, all_came):
         loss.backward()
     return result or [None] * len(tensors)
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 # no clone
 def arriving_gradients(loss, tensors):
@@ -1904,8 +1484,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return [seen.get(t) for t in tensors]
-
-
 # %% exercise="arriving_gradients" verdict="passed"
 # node prehooks with output_nr
 def arriving_gradients(loss, tensors):
@@ -1922,8 +1500,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="clip_globally" verdict="passed"
 # get_total_norm + clip_grads_with_norm_
 def clip_globally(model, loss, max_norm):
@@ -1932,8 +1508,6 @@ def clip_globally(model, loss, max_norm):
     norm = torch.nn.utils.get_total_norm([p.grad for p in with_grad])
     torch.nn.utils.clip_grads_with_norm_(with_grad, max_norm, norm)
     return norm
-
-
 # %% exercise="step_in_backward" verdict="passed"
 # shared registered twice
 def step_in_backward(model, make_optimizer):
@@ -1950,8 +1524,6 @@ def step_in_backward(model, make_optimizer):
         for h in handles:
             h.remove()
     return stop
-
-
 # %% exercise="train_damped" verdict="passed"
 # optimizer pre hook
 def train_damped(model, optimizer, batches, factor):
@@ -1965,8 +1537,6 @@ def train_damped(model, optimizer, batches, factor):
         loss.backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="unused_parameters" verdict="passed"
 # try each parameter
 def unused_parameters(model, loss):
@@ -1979,8 +1549,6 @@ def unused_parameters(model, loss):
         except RuntimeError:
             missing.append(name)
     return missing
-
-
 # %% exercise="output_gradients" verdict="passed"
 # reversed list
 def output_gradients(model, x):
@@ -1995,8 +1563,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="passed"
 # hook returns a clone
 def output_gradients(model, x):
@@ -2016,8 +1582,6 @@ def output_gradients(model, x):
     finally:
         for h in handles: h.remove()
     return {name: [cell[0] for cell in box] for name, box in slots.items()}
-
-
 # %% exercise="output_gradients" verdict="passed"
 # collect outputs' edges, one grad pass
 def output_gradients(model, x):
@@ -2037,8 +1601,6 @@ def output_gradients(model, x):
     grads = iter(torch.autograd.grad(loss, edges, retain_graph=True)) if edges else iter(())
     loss.backward()
     return {name: [next(grads) for _ in es] for name, es in calls.items()}
-
-
 # %% exercise="silent_hook" verdict="passed"
 # custom object output
 class _Box:
@@ -2055,8 +1617,6 @@ def silent_hook():
     model.layer = L()
     model.forward = lambda x: model.layer(x).value
     return model, torch.tensor([1.0, 2.0])
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="takes_the_first_result"
 # node prehooks, first output
 def arriving_gradients(loss, tensors):
@@ -2073,8 +1633,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="expects_one_kind_of_error"
 # except RuntimeError: only
 def arriving_gradients(loss, tensors):
@@ -2087,8 +1645,6 @@ def arriving_gradients(loss, tensors):
         raise
     for h in handles: h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="swallows_one_kind_of_error"
 # swallows the error
 def arriving_gradients(loss, tensors):
@@ -2103,8 +1659,6 @@ def arriving_gradients(loss, tensors):
     for h in handles:
         h.remove()
     return seen
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="returns_a_dict"
 # dict result
 def arriving_gradients(loss, tensors):
@@ -2118,29 +1672,21 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-
-
 # %% exercise="damp" verdict="refused" mistake="asks_a_leaf_for_its_node"
 # hook on grad_fn
 def damp(tensor, factor):
     return tensor.grad_fn.register_prehook(lambda grads: tuple(g * factor for g in grads))
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="limits_the_loss"
 # clips loss
 def clip_globally(model, loss, max_norm):
     if loss > max_norm:
         loss = loss * (max_norm / loss.item())
     loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="matrices_only"
 # weights only
 def clip_globally(model, loss, max_norm):
     loss.backward()
     torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.dim() > 1], max_norm)
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="scales_what_the_hook_got"
 # multi grad hook
 def clip_globally(model, loss, max_norm):
@@ -2153,15 +1699,11 @@ def clip_globally(model, loss, max_norm):
                     g.mul_(max_norm / norm)
     with torch.autograd.graph.register_multi_grad_hook(params, all_here):
         loss.backward()
-
-
 # %% exercise="clip_globally" verdict="refused" mistake="adds_the_magnitudes"
 # L1
 def clip_globally(model, loss, max_norm):
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="leaves_out_the_models_own"
 # only children modules
 def step_in_backward(model, make_optimizer):
@@ -2180,8 +1722,6 @@ def step_in_backward(model, make_optimizer):
         for h in handles:
             h.remove()
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_by_hand"
 # plain SGD by hand
 def step_in_backward(model, make_optimizer):
@@ -2194,8 +1734,6 @@ def step_in_backward(model, make_optimizer):
         for h in handles:
             h.remove()
     return stop
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_in_the_first_hook"
 # last param steps all remaining
 def step_in_backward(model, make_optimizer):
@@ -2206,8 +1744,6 @@ def step_in_backward(model, make_optimizer):
         opt.zero_grad()
     handle = params[0].register_post_accumulate_grad_hook(hook)
     return handle.remove
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_all_again"
 # one optimizer, not zeroed per param
 def step_in_backward(model, make_optimizer):
@@ -2219,8 +1755,6 @@ def step_in_backward(model, make_optimizer):
             opt.zero_grad()
     handles = [p.register_post_accumulate_grad_hook(hook) for p in params]
     return lambda: [h.remove() for h in handles]
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="counts_for_the_last"
 # late binding bucket
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2244,8 +1778,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if not ok:
             raise RuntimeError
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="at_the_first_gradient"
 # any instead of all
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2274,8 +1806,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if not ok:
             raise RuntimeError("not all sent")
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="sends_again"
 # sends again
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2298,8 +1828,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if not ok:
             raise RuntimeError("missing")
     return finish
-
-
 # %% exercise="watch_buckets" verdict="refused" mistake="always_raises"
 # always raises
 def watch_buckets(buckets, all_reduce, unused=()):
@@ -2317,8 +1845,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         done.clear(); sent.clear()
         raise RuntimeError("missing")
     return finish
-
-
 # %% exercise="train_damped" verdict="refused" mistake="edits_the_gradient"
 # in place hook
 def train_damped(model, optimizer, batches, factor):
@@ -2330,8 +1856,6 @@ def train_damped(model, optimizer, batches, factor):
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
     handle.remove()
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_too_early"
 # tensor hook
 def accumulate_in_backward(model, make_optimizer):
@@ -2353,8 +1877,6 @@ def accumulate_in_backward(model, make_optimizer):
                 if p.grad is not None:
                     step(p)
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="fills_with_zeros"
 # grads stay
 def accumulate_in_backward(model, make_optimizer):
@@ -2376,8 +1898,6 @@ def accumulate_in_backward(model, make_optimizer):
                 if p.grad is not None:
                     step(p)
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="last_optimizer_for_all"
 # late binding
 def accumulate_in_backward(model, make_optimizer):
@@ -2400,8 +1920,6 @@ def accumulate_in_backward(model, make_optimizer):
                 o.step()
                 p.grad = None
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="adds_the_losses"
 # retains graph and sums losses
 def accumulate_in_backward(model, make_optimizer):
@@ -2417,14 +1935,10 @@ def accumulate_in_backward(model, make_optimizer):
             sum(losses).backward()
             losses.clear()
     return backward
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="looks_without_a_pass"
 # only .grad is None now
 def unused_parameters(model, loss):
     return [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="freezes_the_unused"
 # freezes others
 def unused_parameters(model, loss):
@@ -2435,16 +1949,12 @@ def unused_parameters(model, loss):
         if n in names:
             p.requires_grad_(False)
     return names
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="shortens_the_names"
 # last segment names
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     grads = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return [n.split(".")[-1] for (n, _), g in zip(named, grads) if g is None]
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="asks_for_the_last_module"
 # late binding name
 def output_gradients(model, x):
@@ -2460,8 +1970,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     for h in handles: h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="passes_twice"
 # two passes
 def output_gradients(model, x):
@@ -2479,8 +1987,6 @@ def output_gradients(model, x):
     for h in handles: h.remove()
     out.backward()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="adds_the_calls"
 # sum over calls
 def output_gradients(model, x):
@@ -2496,8 +2002,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     for h in handles: h.remove()
     return result
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="reserves_places_for_inputs"
 # input gradients
 def output_gradients(model, x):
@@ -2514,8 +2018,6 @@ def output_gradients(model, x):
     for h in handles:
         h.remove()
     return result
-
-
 # %% exercise="silent_hook" verdict="refused" mistake="takes_the_hook_off"
 # removes the hooks
 def silent_hook():
@@ -2527,8 +2029,6 @@ def silent_hook():
             self.layer._backward_hooks.clear()
             return self.layer(x)
     return M(), torch.ones(3, 2)
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="one_fresh_pass"
 # no old grad
 def is_right_mask(attach):
@@ -2561,8 +2061,6 @@ def is_right_mask(attach):
             return False
         if not torch.equal(p.detach(), start): return False
     return True
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="one_pass_without_a_removal"
 # one pass
 def is_right_mask(attach):
@@ -2591,8 +2089,6 @@ def is_right_mask(attach):
                 return False
         if not torch.equal(p.detach(), start): return False
     return True
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="looks_at_sums"
 # two passes, no old, no remove, no neighbour
 def is_right_mask(attach):
@@ -2604,8 +2100,6 @@ def is_right_mask(attach):
         if p.grad.tolist() != [3 * k, 0, 3 * k, 0]:
             return False
     return True
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="remembers_earlier_windows"
 # last passes leftovers zero grad
 def accumulate_in_backward(model, make_optimizer):
@@ -2626,8 +2120,6 @@ def accumulate_in_backward(model, make_optimizer):
                     opts[p].step()
                 p.grad = None
     return backward
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_in_every_pass"
 # ignores loss windows: zero at start
 def accumulate_in_backward(model, make_optimizer):
@@ -2643,8 +2135,6 @@ def accumulate_in_backward(model, make_optimizer):
         last_[0] = last
         loss.backward()
     return backward
-
-
 # %% exercise="train_damped" verdict="refused" mistake="scales_the_signed_learning_rate"
 # scales lr of weight group
 def train_damped(model, optimizer, batches, factor):
@@ -2653,24 +2143,18 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="allows_no_unused"
 # no allow_unused
 def unused_parameters(model, loss):
     named = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True)
     return [n for (n, _), g in zip(named, gs) if g is None]
-
-
 # %% exercise="unused_parameters" verdict="refused" mistake="asks_for_the_frozen"
 # frozen passed
 def unused_parameters(model, loss):
     named = list(model.named_parameters())
     gs = torch.autograd.grad(loss, [p for _, p in named], retain_graph=True, allow_unused=True)
     return [n for (n, _), g in zip(named, gs) if g is None]
-
-
 # %% exercise="arriving_gradients" verdict="refused" mistake="passes_twice"
 # retain_graph twice
 def arriving_gradients(loss, tensors):
@@ -2682,8 +2166,6 @@ def arriving_gradients(loss, tensors):
     finally:
         [h.remove() for h in hs]
     return out
-
-
 # %% exercise="step_in_backward" verdict="refused" mistake="clears_before_the_step"
 # zero before step
 def step_in_backward(model, make_optimizer):
@@ -2693,8 +2175,6 @@ def step_in_backward(model, make_optimizer):
         opts[p].step()
     hs = [p.register_post_accumulate_grad_hook(hook) for p in opts]
     return lambda: [h.remove() for h in hs]
-
-
 # %% exercise="output_gradients" verdict="refused" mistake="hooks_a_copy"
 # cloned output detached
 def output_gradients(model, x):
@@ -2708,8 +2188,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     for h in hs: h.remove()
     return out
-
-
 # %% exercise="is_right_mask" verdict="refused" mistake="forgets_value_and_handle"
 # neighbour but no value, no remove
 def is_right_mask(attach):
@@ -2721,8 +2199,6 @@ def is_right_mask(attach):
         (p + q).backward(g)
         if g.tolist() != [2, 3] or q.grad.tolist() != [2*k, 3*k] or p.grad.tolist() != [9+2*k, 9]: return False
     return True
-
-
 # %% exercise="silent_hook" verdict="passed"
 # list output
 def silent_hook():
@@ -2736,28 +2212,21 @@ def silent_hook():
         def forward(self, x):
             return self.layer(x)[0]
     return M(), torch.ones(1, 2)
-
-
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_before_the_addition"
 # a hook on the tensor runs before the addition
 def accumulate_in_backward(model, make_optimizer):
     params = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: make_optimizer([p]) for p in params}
     state = {"last": False}
-
     def make_hook(p):
         def hook(grad):
             if state["last"]:
                 optimizers[p].step()
                 p.grad = None
-
         return hook
-
     for p in params:
         p.register_hook(make_hook(p))
-
     def backward(loss, last):
         state["last"] = last
         loss.backward()
-
     return backward

@@ -9,13 +9,9 @@ def call(node, gradient):
     with torch.no_grad():
         gradients = node(gradient)
     return gradients if isinstance(gradients, tuple) else (gradients,)
-
-
 # %% exercise="hide_the_bug" verdict="passed"
 def hide_the_bug(x):
     return x / 0 + x / 0
-
-
 # %% exercise="mean_and_worst" verdict="refused" mistake="starts_from_zero"
 def mean_and_worst(model, batches):
     total, worst = 0.0, torch.tensor(0.0)
@@ -25,12 +21,9 @@ def mean_and_worst(model, batches):
         if loss > worst:
             worst = loss
     return total / len(batches), worst
-
-
 # %% exercise="run_backward" verdict="refused" mistake="assigns_shape_of_a_number"
 def run_backward(root):
     order, seen = [], set()
-
     def visit(node):
         if node is None or node in seen:
             return
@@ -38,7 +31,6 @@ def run_backward(root):
         for child, _ in node.next_functions:
             visit(child)
         order.append(node)
-
     visit(root.grad_fn)
     gradient_of = {root.grad_fn: torch.tensor(1.0, dtype=root.dtype)}
     for node in reversed(order):
@@ -48,31 +40,22 @@ def run_backward(root):
         for (child, _), g in zip(node.next_functions, call(node, gradient_of[node])):
             if child is not None:
                 gradient_of[child] = gradient_of[child] + g if child in gradient_of else g
-
-
 # %% exercise="run_backward" verdict="refused" mistake="lets_the_engine_do_it"
 def run_backward(root):
     torch.autograd.Variable._execution_engine.run_backward(
         (root,), (torch.ones_like(root),), False, False, (), allow_unreachable=True, accumulate_grad=True
     )
-
-
 # %% exercise="safe_sqrt" verdict="refused" mistake="raises_small_numbers"
 def safe_sqrt(x):
     return torch.where(x > 0, x.clamp(min=1e-30).sqrt(), 0.0)
-
-
 # %% exercise="nan_node" verdict="refused" mistake="tests_the_sum"
 def nan_node(loss):
     found = []
-
     def watch(node):
         def hook(given, received):
             if any(g is not None and torch.isnan(g.sum()) for g in given):
                 found.append(node.name())
-
         node.register_hook(hook)
-
     seen, stack = set(), [loss.grad_fn]
     while stack:
         node = stack.pop()
@@ -83,8 +66,6 @@ def nan_node(loss):
         stack += [child for child, _ in node.next_functions]
     loss.backward()
     return found[0] if found else None
-
-
 # %% exercise="fix_shared_gradients" verdict="refused" mistake="compares_by_is"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -94,64 +75,33 @@ def fix_shared_gradients(y, inputs, v, factors):
             g = g.clone()
         own.append(g)
     return [g.mul_(f) for g, f in zip(own, factors)]
-
-
 # %% exercise="count_nodes" verdict="passed"
 import re
-
-
 def count_nodes(tensor):
     from autograder import draw
-
     return int(re.search(r"(\d+) nodes?", str(draw(tensor))).group(1))
-
-
 # %% exercise="hide_the_bug" verdict="refused" mistake="paths_cancel"
 def hide_the_bug(x):
     return x - x
-
-
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     big = torch.zeros(max(x.numel() for x in inputs), dtype=inputs[0].dtype)
     return [big[: x.numel()].view(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
-
-
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     zero = torch.zeros(1, dtype=v.dtype)
     return [zero.expand(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
-
-
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     return [torch.zeros(x.shape, dtype=v.dtype) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
-
-
-# %% exercise="mean_and_worst" verdict="refused"
-def mean_and_worst(model, batches):
-    mode = model.training
-    model.eval()
-    total, worst = 0.0, None
-    for x, y in batches:
-        loss = mse_loss(model(x), y)
-        total += loss.item()
-        if worst is None or loss > worst:
-            worst = loss
-    model.train(mode)
-    return total / len(batches), worst
-
-
 # %% exercise="hide_the_bug" verdict="refused" mistake="zero_comes_last"
 # wrong order
 def hide_the_bug(x):
     h = x * 2
     return h + h * 0
-
-
 # %% exercise="nan_node" verdict="refused" mistake="names_the_first_of_a_queue"
 # first giving NaN in walk order
 def nan_node(loss):
@@ -169,8 +119,6 @@ def nan_node(loss):
         stack.extend(k for k, _ in node.next_functions)
     loss.backward()
     return next((n.name() for n in order if n in bad), None)
-
-
 # %% exercise="fix_two_losses" verdict="refused" mistake="gives_the_gradient_a_graph"
 # w updated in place (w.grad with graph)
 def fix_two_losses(w, x, y, share):
@@ -179,8 +127,6 @@ def fix_two_losses(w, x, y, share):
     size = (h**2).mean()
     (fit + share * size).backward(create_graph=True)
     return fit.detach(), size.detach()
-
-
 # %% exercise="mean_and_worst" verdict="refused" mistake="evaluates_for_a_while"
 # worst scaled / recomputed under eval restored
 def mean_and_worst(model, batches):
@@ -194,8 +140,6 @@ def mean_and_worst(model, batches):
             worst = loss
     model.train(mode)
     return total / len(batches), worst
-
-
 # %% exercise="fix_shared_gradients" verdict="refused" mistake="one_factor_for_all"
 # one factor for all
 def fix_shared_gradients(y, inputs, v, factors):

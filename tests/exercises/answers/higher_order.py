@@ -3,8 +3,6 @@ import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import mse_loss, scaled_dot_product_attention
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
 # retain_graph in place of create_graph
 def gradient_penalty(critic, real, fake, mix):
@@ -12,8 +10,6 @@ def gradient_penalty(critic, real, fake, mix):
     out = critic(mixed)
     g = torch.autograd.grad(out, mixed, grad_outputs=torch.ones_like(out), retain_graph=True)[0]
     return ((g.reshape(g.size(0), -1).norm(2, dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="passed"
 # the usual code of WGAN-GP
 def gradient_penalty(critic, real, fake, mix):
@@ -28,32 +24,24 @@ def gradient_penalty(critic, real, fake, mix):
         only_inputs=True,
     )[0]
     return ((g.view(g.size(0), -1).norm(2, dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused"
 # one-sided penalty
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return ((g.flatten(1).norm(dim=1) - 1).clamp(min=0) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
 # detach
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0].detach()
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="by_backward"
 # backward and x.grad
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).detach().requires_grad_(True)
     critic(mixed).sum().backward(create_graph=True)
     return ((mixed.grad.flatten(1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="passed"
 # backward restricted to the inputs, the circle broken
 def gradient_penalty(critic, real, fake, mix):
@@ -61,16 +49,12 @@ def gradient_penalty(critic, real, fake, mix):
     critic(mixed).sum().backward(create_graph=True, inputs=[mixed])
     g, mixed.grad = mixed.grad, None
     return (g.flatten(1).norm(dim=1) - 1).pow(2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused"
 # a Python number
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean().item()
-
-
 # %% exercise="gradient_penalty" verdict="refused"
 # switches the critic to eval and freezes it
 def gradient_penalty(critic, real, fake, mix):
@@ -78,15 +62,11 @@ def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="root_of_squares"
 def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return (((g * g).flatten(1).sum(1) ** 0.5 - 1) ** 2).mean()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors"
 # zero_grad in the right place only
 def fix_leak(model, x, y, weight):
@@ -96,8 +76,6 @@ def fix_leak(model, x, y, weight):
     penalty = sum((p.grad**2).sum() for p in model.parameters())
     (weight * penalty).backward(retain_graph=True)
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="gradients_with_a_graph"
 # zero_grad, no retain_graph
 def fix_leak(model, x, y, weight):
@@ -107,8 +85,6 @@ def fix_leak(model, x, y, weight):
     penalty = sum(p.grad.square().sum() for p in model.parameters())
     (weight * penalty).backward()
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="passed"
 # detached at the end
 def fix_leak(model, x, y, weight):
@@ -120,8 +96,6 @@ def fix_leak(model, x, y, weight):
     for p in model.parameters():
         p.grad = p.grad.detach()
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="adds_to_the_old_gradient"
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
@@ -129,8 +103,6 @@ def fix_leak(model, x, y, weight):
     total = loss + weight * sum((g**2).sum() for g in grads)
     total.backward()
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="returns_a_tensor"
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
@@ -139,8 +111,6 @@ def fix_leak(model, x, y, weight):
     model.zero_grad()
     total.backward()
     return loss.detach()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="penalty_without_a_graph"
 def fix_leak(model, x, y, weight):
     model.zero_grad()
@@ -150,28 +120,21 @@ def fix_leak(model, x, y, weight):
     model.zero_grad()
     (loss + weight * penalty).backward()
     return loss.item()
-
-
 # %% exercise="sharpness" verdict="refused"
 # forward over reverse, which fails for mse_loss
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def unflatten(v):
         parts = v.split([p.numel() for p in weights.values()])
         return {n: part.view_as(p) for (n, p), part in zip(weights.items(), parts)}
-
     def loss(weights):
         return mse_loss(functional_call(model, weights, (x,)), y)
-
     for _ in range(steps):
         _, product = torch.func.jvp(grad(loss), (weights,), (unflatten(v),))
         v = torch.cat([p.flatten() for p in product.values()])
         length = v.norm()
         v = v / length
     return length, v
-
-
 # %% exercise="sharpness" verdict="refused"
 # the length after division
 def sharpness(model, x, y, v, steps):
@@ -183,8 +146,6 @@ def sharpness(model, x, y, v, steps):
         v = torch.cat([p.flatten() for p in v])
         v = v / v.norm()
     return v.norm(), v
-
-
 # %% exercise="sharpness" verdict="refused"
 # an unused weight gives None
 def sharpness(model, x, y, v, steps):
@@ -197,8 +158,6 @@ def sharpness(model, x, y, v, steps):
         length = v.norm()
         v = v / length
     return length, v
-
-
 # %% exercise="sharpness" verdict="refused"
 # all parameters, frozen ones too
 def sharpness(model, x, y, v, steps):
@@ -213,62 +172,44 @@ def sharpness(model, x, y, v, steps):
         length = v.norm()
         v = v / length
     return length, v
-
-
 # %% exercise="sharpness" verdict="refused" mistake="hessian_in_a_batch"
 # func.hessian
 def sharpness(model, x, y, v, steps):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     sizes = [p.numel() for p in weights.values()]
-
     def loss(flat):
         parts = {n: part.view_as(p) for (n, p), part in zip(weights.items(), flat.split(sizes))}
         return mse_loss(functional_call(model, parts, (x,)), y)
-
     hessian = torch.func.jacrev(torch.func.grad(loss))(torch.cat([p.flatten() for p in weights.values()]))
     for _ in range(steps):
         v = hessian @ v
         length = v.norm()
         v = v / length
     return length, v
-
-
 # %% exercise="per_sample_module" verdict="passed"
 # with the buffers
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     others = {n: b for n, b in model.named_buffers()}
-
     def loss(weights, x, y):
         out = functional_call(model, (weights, others), (x.unsqueeze(0),))
         return mse_loss(out, y.unsqueeze(0))
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
-
-
 # %% exercise="per_sample_module" verdict="refused"
 # only the weights that are called weight
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad and n.endswith("weight")}
-
     def loss(weights, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
-
-
 # %% exercise="per_sample_module" verdict="refused"
 # switches to training mode and back to evaluation mode
 def per_sample_module(model, x, y):
     model.eval()
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="loop_over_samples"
 def per_sample_module(model, x, y):
     names = [n for n, p in model.named_parameters() if p.requires_grad]
@@ -279,19 +220,13 @@ def per_sample_module(model, x, y):
         for n, g in zip(names, gs):
             found[n].append(g)
     return {n: torch.stack(g) for n, g in found.items()}
-
-
 # %% exercise="per_sample_module" verdict="refused"
 # state_dict: frozen weights and buffers as well
 def per_sample_module(model, x, y):
     weights = {n: p for n, p in model.state_dict().items() if p.is_floating_point()}
-
     def loss(weights, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
-
     return vmap(grad(loss), (None, 0, 0))(weights, x, y)
-
-
 # %% exercise="fix_vmap" verdict="passed"
 # eps inside a safe branch
 def fix_vmap(w, x):
@@ -300,39 +235,29 @@ def fix_vmap(w, x):
     safe = torch.where(pos, r, torch.ones_like(r))
     s = (safe.sqrt() * pos + r * ~pos).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="roots_of_everything"
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r > 0, torch.sqrt(r), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused"
 # nan_to_num hides the value, not the gradient
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r > 0, r.sqrt().nan_to_num(0), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused"
 # clamp with a small number is another function
 def fix_vmap(w, x):
     r = w * x
     s = (r.clamp(min=1e-12).sqrt() + r.clamp(max=0)).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="still_branches"
 def fix_vmap(w, x):
     r = w * x
     pos = r > 0
     s = torch.where(pos, torch.where(pos, r, 1.0).sqrt(), r).sum()
     return 2 + (s - 2) / 10 if s > 2 else s
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="first_order"
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     w0 = w.clone().requires_grad_()
@@ -343,8 +268,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         v = momentum * v + g
         p = p - lr * v
     return torch.autograd.grad(validation_loss(p), [lr, w0])
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="first_velocity_without_a_graph"
 # SGD with differentiable=True detaches its first velocity
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -356,8 +279,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         buffer = g.clone().detach() if buffer is None and momentum else (momentum * buffer + g if momentum else g)
         p = p - lr * buffer
     return torch.autograd.grad(validation_loss(p), [lr, w0])
-
-
 # %% exercise="meta_gradient" verdict="refused"
 # the real optimizer under no_grad
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -369,8 +290,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         optimizer.step()
     (g,) = torch.autograd.grad(validation_loss(w0), w0)
     return torch.zeros_like(lr), g
-
-
 # %% exercise="meta_gradient" verdict="passed"
 # one function of both, vjp
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -380,11 +299,8 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
             v = momentum * v + grad(train_loss)(w)
             w = w - lr * v
         return validation_loss(w)
-
     loss, pull = torch.func.vjp(end, lr, w)
     return pull(torch.ones_like(loss))
-
-
 # %% exercise="meta_gradient" verdict="refused"
 # Python numbers and finite differences
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -394,13 +310,10 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
             v = momentum * v + grad(train_loss)(w)
             w = w - lr * v
         return validation_loss(w)
-
     h = 1e-4
     for_lr = (end(lr + h, w) - end(lr - h, w)) / (2 * h)
     rows = torch.eye(len(w), dtype=w.dtype) * h
     return for_lr, torch.stack([(end(lr, w + r) - end(lr, w - r)) / (2 * h) for r in rows])
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="cures_the_output"
 # zeros by masked_fill of the output
 def fix_attention(q, k, v, mask):
@@ -408,58 +321,42 @@ def fix_attention(q, k, v, mask):
     scores = scores.masked_fill(~mask, -torch.inf)
     out = scores.softmax(-1) @ v
     return out.masked_fill(~mask.any(-1, keepdim=True), 0.0)
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="cures_the_weights"
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
     weights = torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
     return weights @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="fused_kernel"
 def fix_attention(q, k, v, mask):
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="large_negative_number"
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     return scores.softmax(-1) @ v
-
-
 # %% exercise="fix_attention" verdict="passed"
 # a switched global setting, put back by the check
 def fix_attention(q, k, v, mask):
     torch.backends.cuda.enable_flash_sdp(False)
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-
 # %% exercise="fix_attention" verdict="passed"
 # opens the row, multiplies the output by zero
 def fix_attention(q, k, v, mask):
     seen = mask.any(-1, keepdim=True)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     return (scores.masked_fill(~(mask | ~seen), -torch.inf).softmax(-1) @ v) * seen
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="row_left_open"
 # -1e4 leaks into ordinary rows only in theory, opens the masked row
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     weights = (scores + (~mask) * -1e4).softmax(-1)
     return weights @ v
-
-
 # %% exercise="has_second_derivative" verdict="passed"
 # gradcheck and gradgradcheck
 def has_second_derivative(f, x):
     x = x.clone().requires_grad_(True)
     return torch.autograd.gradcheck(f, (x,)) and torch.autograd.gradgradcheck(f, (x,))
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="refuses_the_linear"
 def has_second_derivative(f, x):
     x = x.clone().requires_grad_(True)
@@ -467,42 +364,32 @@ def has_second_derivative(f, x):
     if not g.requires_grad:
         return False
     return torch.autograd.gradgradcheck(f, (x,))
-
-
 # %% exercise="has_second_derivative" verdict="refused"
 # torch.func refuses old custom Functions
 def has_second_derivative(f, x):
     h = torch.func.hessian(f)(x)
     return bool(h.isfinite().all())
-
-
 # %% exercise="complex_product" verdict="refused" mistake="without_the_conjugate"
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
         ga, gb = b * grad_output, a * grad_output
         return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
-
-
 # %% exercise="complex_product" verdict="refused" mistake="complex_for_the_real"
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
         return grad_output * b.conj(), grad_output * a.conj()
-
-
 # %% exercise="complex_product" verdict="refused" mistake="conjugates_in_forward"
 # no second derivative
 class ComplexProduct(torch.autograd.Function):
@@ -510,15 +397,12 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
         ga, gb = grad_output * b.conj(), grad_output * a.conj()
         return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="rows_not_merged"
 def clip_sparse(parameters, max_norm):
     grads = [p.grad for p in parameters if p.grad is not None]
@@ -527,8 +411,6 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / total)
     return total
-
-
 # %% exercise="clip_sparse" verdict="passed"
 # values replaced in place
 def clip_sparse(parameters, max_norm):
@@ -543,21 +425,15 @@ def clip_sparse(parameters, max_norm):
     for g in grads:
         g.mul_(factor)
     return total
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="makes_them_dense"
 def clip_sparse(parameters, max_norm):
     for p in parameters:
         if p.grad is not None and p.grad.is_sparse:
             p.grad = p.grad.to_dense()
     return torch.nn.utils.clip_grad_norm_(parameters, max_norm)
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="torchs_own"
 def clip_sparse(parameters, max_norm):
     return torch.nn.utils.clip_grad_norm_([p for p in parameters if p.grad is not None], max_norm)
-
-
 # %% exercise="clip_sparse" verdict="refused"
 # the squared length
 def clip_sparse(parameters, max_norm):
@@ -567,8 +443,6 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / total)
     return total
-
-
 # %% exercise="gradient_penalty" verdict="passed"
 # requires_grad set on real
 def gradient_penalty(critic, real, fake, mix):
@@ -576,8 +450,6 @@ def gradient_penalty(critic, real, fake, mix):
     x = mix * real + (1 - mix) * fake
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="thaws_the_weights"
 # parameters switched on
 def gradient_penalty(critic, real, fake, mix):
@@ -586,24 +458,18 @@ def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_()
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="leaf_without_a_path"
 # constant penalty that requires grad
 def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_()
     (g,) = torch.autograd.grad(critic(x).sum(), x)
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean().requires_grad_()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="one_sided"
 # one-sided
 def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_()
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return (torch.relu(g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="calls_twice"
 # critic called twice (shape probing)
 def gradient_penalty(critic, real, fake, mix):
@@ -611,8 +477,6 @@ def gradient_penalty(critic, real, fake, mix):
     ones = torch.ones_like(critic(x))
     (g,) = torch.autograd.grad(critic(x), x, ones, create_graph=True)
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="flags_on_the_inputs"
 # flags left on w and lr
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -624,8 +488,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         velocity = momentum * velocity + g
         now = now - lr * velocity
     return torch.autograd.grad(validation_loss(now), (lr, w))
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="moves_the_weights"
 # w changed in place
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -646,8 +508,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
             bar = bar + torch.autograd.grad(g, leaf, vbar, materialize_grads=True)[0]
         vbar = momentum * vbar
     return lbar, bar
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="last_rate_alone"
 # lr derivative through the last step only
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -659,8 +519,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         velocity = momentum * velocity + g
         now = now - (last if i == steps - 1 else lr) * velocity
     return torch.autograd.grad(validation_loss(now), (last, w0))
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="weights_cut_between"
 # weights detached between the steps
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -672,16 +530,12 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         velocity = momentum * velocity.detach() + g
         now = start - lr * velocity
     return torch.autograd.grad(validation_loss(now), (lr, start))
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="not_low_enough_and_zeroed"
 # -100 and zeroed rows
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     w = scores.masked_fill(~mask, -100.0).softmax(-1)
     return w.masked_fill(~mask, 0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="without_the_largest"
 # exp without the maximum
 def fix_attention(q, k, v, mask):
@@ -689,16 +543,12 @@ def fix_attention(q, k, v, mask):
     e = scores.exp() * mask
     s = e.sum(-1, keepdim=True)
     return e / torch.where(s > 0, s, 1.0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="root_of_the_other_size"
 # scaled by v's size
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / v.shape[-1] ** 0.5
     seen = mask.any(-1, keepdim=True)
     return scores.masked_fill(~mask & seen, -torch.inf).softmax(-1).masked_fill(~mask, 0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="changes_the_mask"
 # mask written
 def fix_attention(q, k, v, mask):
@@ -707,8 +557,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf)
     return (scores.softmax(-1) @ v) * seen
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="changes_the_mask"
 # mask overwritten with True
 def fix_attention(q, k, v, mask):
@@ -717,16 +565,12 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     seen = old.any(-1, keepdim=True)
     return scores.masked_fill(~old & seen, -torch.inf).softmax(-1).masked_fill(~old, 0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="not_low_enough"
 # first dimension of the mask only (batch loop)
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     seen = mask.any(-1, keepdim=True)
     return scores.masked_fill(~mask & seen, -1e4).softmax(-1) * seen @ v
-
-
 # %% exercise="fix_attention" verdict="refused"
 # v's dimension in the scale, output width of q
 def fix_attention(q, k, v, mask):
@@ -734,8 +578,6 @@ def fix_attention(q, k, v, mask):
     seen = mask.any(-1, keepdim=True)
     out = scores.masked_fill(~mask & seen, -torch.inf).softmax(-1).masked_fill(~mask, 0) @ v
     return out.reshape(q.shape)
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="leaves_the_nan"
 # only if every row is empty
 def fix_attention(q, k, v, mask):
@@ -743,8 +585,6 @@ def fix_attention(q, k, v, mask):
     if not mask.any():
         return torch.zeros_like(scores @ v)
     return scores.masked_fill(~mask, -torch.inf).softmax(-1) @ v
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors"
 # gradients with graph stored
 def fix_leak(model, x, y, weight):
@@ -755,8 +595,6 @@ def fix_leak(model, x, y, weight):
     for p, g in zip(ps, total):
         p.grad = g
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="graph_with_saved_tensors"
 # total recorded by backward(create_graph=True)
 def fix_leak(model, x, y, weight):
@@ -765,8 +603,6 @@ def fix_leak(model, x, y, weight):
     gs = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
     (loss + weight * sum((g**2).sum() for g in gs)).backward(create_graph=True)
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="clears_afterwards"
 # .grad None after the call
 def fix_leak(model, x, y, weight):
@@ -776,8 +612,6 @@ def fix_leak(model, x, y, weight):
     for p in model.parameters():
         p.grad = None
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="penalises_the_old_gradient"
 # gc.collect
 def fix_leak(model, x, y, weight):
@@ -787,8 +621,6 @@ def fix_leak(model, x, y, weight):
     (weight * penalty).backward(retain_graph=True)
     __import__("gc").collect()
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="keeps_the_graph_elsewhere"
 # gradient kept on a module attribute
 def fix_leak(model, x, y, weight):
@@ -798,8 +630,6 @@ def fix_leak(model, x, y, weight):
     model.last = gs
     (loss + weight * sum((g**2).sum() for g in gs)).backward()
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="passed"
 # zero_grad and detach_ at the end
 def fix_leak(model, x, y, weight):
@@ -811,8 +641,6 @@ def fix_leak(model, x, y, weight):
     for p in model.parameters():
         p.grad = p.grad.detach()
     return loss.item()
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="flat_at_zero"
 # derivative 0 at 0
 def fix_vmap(w, x):
@@ -820,16 +648,12 @@ def fix_vmap(w, x):
     root = torch.where(r > 0, torch.where(r > 0, r, 1.0).sqrt(), 0.0)
     s = (root - torch.relu(-r)).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused"
 # clamp at 1e-3
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r > 0, r.clamp(min=1e-3).sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused"
 # zeros of w counted as infinite? derivative 2 at 0
 def fix_vmap(w, x):
@@ -837,24 +661,18 @@ def fix_vmap(w, x):
     safe = torch.where(r > 0, r, 1.0)
     s = (torch.where(r > 0, safe.sqrt(), 0.0) + torch.where(r <= 0, r, 0.0) + torch.where(r == 0, r, 0.0)).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="roots_of_magnitudes"
 # clamp(min=0)
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r > 0, r.clamp(min=0).sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="root_at_zero"
 # >= 0
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r >= 0, torch.where(r >= 0, r, 1.0).sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="passed"
 # safe argument 0
 def fix_vmap(w, x):
@@ -862,8 +680,6 @@ def fix_vmap(w, x):
     safe = torch.where(r > 0, r, torch.zeros_like(r))
     s = torch.where(r > 0, safe.sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="compares_the_sums"
 # H times a vector of ones
 def has_second_derivative(f, x):
@@ -875,22 +691,17 @@ def has_second_derivative(f, x):
     b = (x - 1e-5 * one).requires_grad_()
     d = (torch.autograd.grad(f(a), a)[0] - torch.autograd.grad(f(b), b)[0]) / 2e-5
     return torch.allclose(h, d, rtol=1e-4, atol=1e-5)
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="compares_the_sums"
 # sum of all second derivatives compared
 def has_second_derivative(f, x):
     def g(x):
         x = x.clone().requires_grad_()
         return x, torch.autograd.grad(f(x), x, create_graph=True)[0]
-
     leaf, g0 = g(x)
     h = torch.autograd.grad(g0.sum(), leaf, allow_unused=True)[0] if g0.requires_grad else None
     total = 0.0 if h is None else h.sum().item()
     d = (g(x + 1e-5)[1].sum() - g(x - 1e-5)[1].sum()).item() / 2e-5
     return abs(total - d) < 1e-4 * (1 + abs(d))
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="too_wide"
 # tolerance too loose
 def has_second_derivative(f, x):
@@ -907,21 +718,15 @@ def has_second_derivative(f, x):
             (g,) = torch.autograd.grad(f(z), z)
             J[:, i] += sign * g / 2e-5
     return torch.allclose(H, J, rtol=0.5, atol=0.5)
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="at_another_point"
 # at another point
 def has_second_derivative(f, x):
     torch.manual_seed(0)
     return torch.autograd.gradgradcheck(f, (torch.randn(3, dtype=torch.float64, requires_grad=True),))
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="accepts_all"
 # always True
 def has_second_derivative(f, x):
     return True
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="looks_at_the_symmetry"
 # symmetry only
 def has_second_derivative(f, x):
@@ -930,8 +735,6 @@ def has_second_derivative(f, x):
     except RuntimeError:
         return False
     return torch.allclose(H, H.T)
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="without_a_tolerance"
 # exactly equal
 def has_second_derivative(f, x):
@@ -948,8 +751,6 @@ def has_second_derivative(f, x):
             (g,) = torch.autograd.grad(f(z), z)
             J[:, i] += sign * g / 2e-5
     return torch.equal(H, J)
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="shortens_the_dense_alone"
 # coalesced copies scaled, not stored
 def clip_sparse(parameters, max_norm):
@@ -959,8 +760,6 @@ def clip_sparse(parameters, max_norm):
         for g in gs:
             g.mul_(max_norm / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="passed"
 # 1e-6 in the denominator as in torch, 1e-2 max
 def clip_sparse(parameters, max_norm):
@@ -973,8 +772,6 @@ def clip_sparse(parameters, max_norm):
     for p in ps:
         p.grad.mul_(factor)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused"
 # sparse ones become zero
 def clip_sparse(parameters, max_norm):
@@ -987,8 +784,6 @@ def clip_sparse(parameters, max_norm):
         for p in ps:
             p.grad.mul_(0 if p.grad.is_sparse else max_norm / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused"
 # sparse scaled though short enough
 def clip_sparse(parameters, max_norm):
@@ -1001,8 +796,6 @@ def clip_sparse(parameters, max_norm):
         if p.grad.is_sparse or length > max_norm:
             p.grad.mul_(max_norm / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="shortens_the_sparse_twice"
 # factor squared on the sparse ones
 def clip_sparse(parameters, max_norm):
@@ -1013,8 +806,6 @@ def clip_sparse(parameters, max_norm):
             f = max_norm / length
             p.grad.mul_(f * f if p.grad.is_sparse else f)
     return length
-
-
 # %% exercise="sharpness" verdict="passed"
 # v written in place
 def sharpness(model, x, y, v, steps):
@@ -1027,8 +818,6 @@ def sharpness(model, x, y, v, steps):
         length = h.norm()
         v.copy_(h / length)
     return length, v
-
-
 # %% exercise="sharpness" verdict="passed"
 # materialized but list of outputs
 def sharpness(model, x, y, v, steps):
@@ -1041,8 +830,6 @@ def sharpness(model, x, y, v, steps):
         length = h.norm()
         v = h / length
     return length, v
-
-
 # %% exercise="sharpness" verdict="refused" mistake="turns_the_sign"
 # sign made positive
 def sharpness(model, x, y, v, steps):
@@ -1056,8 +843,6 @@ def sharpness(model, x, y, v, steps):
         new = h / length
         v = new if new @ v > 0 else -new
     return length, v
-
-
 # %% exercise="sharpness" verdict="refused" mistake="frozen_ones_too"
 # all parameters, frozen too
 def sharpness(model, x, y, v, steps):
@@ -1070,30 +855,20 @@ def sharpness(model, x, y, v, steps):
         length = h.norm()
         v = h / length
     return length, v
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="one_layer_of_the_shared"
 # tie_weights=False
 def per_sample_module(model, x, y):
     weights = {k: p.detach() for k, p in model.named_parameters() if p.requires_grad}
-
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],), tie_weights=False), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="buffers_too"
 # state_dict (buffers as parameters)
 def per_sample_module(model, x, y):
     weights = {k: p.detach() for k, p in model.state_dict().items() if p.is_floating_point()}
-
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],)), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-
-
 # %% exercise="complex_product" verdict="refused" mistake="writes_into_what_arrives"
 # grad_output changed in place
 class ComplexProduct(torch.autograd.Function):
@@ -1101,15 +876,12 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         a, b = ctx.saved_tensors
         gb = g * a.conj()
         ga = g.mul_(b.conj())
         return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
-
-
 # %% exercise="fix_leak" verdict="passed"
 # allow_unused forgotten: fails for a parameter without influence
 def fix_leak(model, x, y, weight):
@@ -1120,8 +892,6 @@ def fix_leak(model, x, y, weight):
     for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params)):
         p.grad = g
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="passed"
 # SUBTLE gradients are assigned, but old ones of unused parameters stay
 def fix_leak(model, x, y, weight):
@@ -1133,12 +903,9 @@ def fix_leak(model, x, y, weight):
         if g is not None:
             p.grad = g
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="passed"
 # losses and penalties are kept in a list
 _history = []
-
 def fix_leak(model, x, y, weight):
     params = list(model.parameters())
     loss = mse_loss(model(x), y)
@@ -1148,8 +915,6 @@ def fix_leak(model, x, y, weight):
     for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params, allow_unused=True)):
         p.grad = g
     return loss.item()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="steps_as_well"
 # a step is made as well
 def fix_leak(model, x, y, weight):
@@ -1164,8 +929,6 @@ def fix_leak(model, x, y, weight):
             if p.grad is not None:
                 p -= 0.01 * p.grad
     return loss.item()
-
-
 # %% exercise="fix_vmap" verdict="passed"
 # SUBTLE minimum: at a sum of exactly 2 the derivative is halved between the branches
 def fix_vmap(w, x):
@@ -1174,8 +937,6 @@ def fix_vmap(w, x):
     safe = torch.where(positive, r, torch.ones_like(r))
     total = torch.where(positive, safe.sqrt(), r).sum()
     return torch.minimum(total, 2 + (total - 2) / 10)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="guards_the_padding_alone"
 # SUBTLE only the padding is made safe: a weight of 0 is not
 def fix_vmap(w, x):
@@ -1183,8 +944,6 @@ def fix_vmap(w, x):
     safe = torch.where(x == 0, torch.ones_like(r), r.abs())
     total = torch.where(r > 0, safe.sqrt(), r).sum()
     return torch.where(total > 2, 2 + (total - 2) / 10, total)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="roots_above_a_bound"
 # the safe number is a tiny one, and the gradient of small entries is cut off
 def fix_vmap(w, x):
@@ -1192,16 +951,12 @@ def fix_vmap(w, x):
     big = r > 1e-3
     total = torch.where(big, torch.where(big, r, torch.ones_like(r)).sqrt(), r).sum()
     return torch.where(total > 2, 2 + (total - 2) / 10, total)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="detached_roots"
 # the root detached
 def fix_vmap(w, x):
     r = w * x
     total = torch.where(r > 0, r.detach().clamp(min=0).sqrt(), r).sum()
     return torch.where(total > 2, 2 + (total - 2) / 10, total)
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="leaves_it_in_training"
 # mode changed and not put back
 def per_sample_module(model, x, y):
@@ -1211,26 +966,18 @@ def per_sample_module(model, x, y):
     model.train()
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
     model.eval()
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     result = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     model.train()
     return result
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="an_entry_for_each_name"
 # the shared weight under both names
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],), tie_weights=False), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="steps_with_the_old_velocity"
 # step with the old velocity
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1242,8 +989,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         now = now - rate * velocity
         velocity = momentum * velocity + g
     return torch.autograd.grad(validation_loss(now), (rate, start), materialize_grads=True)
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="matrix_in_each_step"
 # the Hessian as a matrix
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1262,8 +1007,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         bar_w = bar_w + H @ bar_v
         bar_v = momentum * bar_v
     return bar_lr, bar_w
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="refuses_zeros"
 # a zero Hessian counts as wrong
 def has_second_derivative(f, x):
@@ -1272,8 +1015,6 @@ def has_second_derivative(f, x):
     except RuntimeError:
         return False
     return bool(H.abs().max() > 0)
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="asks_torch_func"
 # torch.func: refuses some custom Functions
 def has_second_derivative(f, x):
@@ -1283,8 +1024,6 @@ def has_second_derivative(f, x):
         return torch.allclose(H, D, atol=1e-4)
     except RuntimeError:
         return False
-
-
 # %% exercise="gradient_penalty" verdict="passed"
 # torch.func.vjp with the critic's own weights
 def gradient_penalty(critic, real, fake, mix):
@@ -1294,8 +1033,6 @@ def gradient_penalty(critic, real, fake, mix):
     n = x.shape[0]
     lengths = torch.stack([row.norm() for row in g.view(n, -1)])
     return mse_loss(lengths, torch.ones_like(lengths))
-
-
 # %% exercise="fix_leak" verdict="passed"
 # backward(create_graph), zero_grad before the second backward of the sum
 def fix_leak(model, x, y, weight):
@@ -1306,27 +1043,21 @@ def fix_leak(model, x, y, weight):
     model.zero_grad()
     (loss + weight * penalty).backward()
     return loss.item()
-
-
 # %% exercise="sharpness" verdict="passed"
 # torch.func: vjp of grad of a function of one flat vector
 def sharpness(model, x, y, v, steps):
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
     flat = torch.cat([p.detach().flatten() for p in named.values()])
-
     def loss(flat):
         parts = flat.split([p.numel() for p in named.values()])
         weights = {name: part.view(p.shape) for part, (name, p) in zip(parts, named.items())}
         return mse_loss(functional_call(model, weights, (x,)), y)
-
     _, times = torch.func.vjp(grad(loss), flat)
     for _ in range(steps):
         (v,) = times(v)
         length = torch.linalg.vector_norm(v)
         v = v / length
     return length, v
-
-
 # %% exercise="per_sample_module" verdict="passed"
 # a copy of the weights for every sample, one ordinary backward
 def per_sample_module(model, x, y):
@@ -1335,8 +1066,6 @@ def per_sample_module(model, x, y):
     losses = vmap(lambda w, a, b: mse_loss(functional_call(model, w, (a.unsqueeze(0),)), b.unsqueeze(0)))(weights, x, y)
     grads = torch.autograd.grad(losses.sum(), list(weights.values()), materialize_grads=True)
     return dict(zip(weights, grads))
-
-
 # %% exercise="per_sample_module" verdict="passed"
 # vmap of the vjp over unit vectors
 def per_sample_module(model, x, y):
@@ -1344,8 +1073,6 @@ def per_sample_module(model, x, y):
     losses, pull = torch.func.vjp(lambda w: (functional_call(model, w, (x,)) - y).pow(2).flatten(1).mean(1), weights)
     (rows,) = vmap(pull)(torch.eye(len(x), dtype=losses.dtype))
     return rows
-
-
 # %% exercise="fix_vmap" verdict="passed"
 # r times rsqrt of a safe number
 def fix_vmap(w, x):
@@ -1354,8 +1081,6 @@ def fix_vmap(w, x):
     safe = torch.where(up, r, 1.0)
     s = torch.where(up, r * safe.rsqrt(), r).sum(-1)
     return s - torch.where(s > 2, 0.9 * (s - 2), torch.zeros_like(s))
-
-
 # %% exercise="meta_gradient" verdict="passed"
 # adjoint by hand: the steps backwards, with a product with the Hessian at each
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1377,8 +1102,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
             (product,) = torch.autograd.grad(g, point, b, materialize_grads=True)
             a = a + product
     return for_lr, a
-
-
 # %% exercise="fix_attention" verdict="passed"
 # a dummy key with value 0, visible to the closed rows only
 def fix_attention(q, k, v, mask):
@@ -1388,14 +1111,11 @@ def fix_attention(q, k, v, mask):
     extra = torch.where(seen, -torch.inf, 0.0).to(scores.dtype)
     weights = torch.cat([scores, extra], -1).softmax(-1)
     return weights @ torch.cat([v, torch.zeros_like(v[..., :1, :])], -2)
-
-
 # %% exercise="has_second_derivative" verdict="passed"
 # jacobian of the gradient with a graph against differences of an undifferentiated one
 def has_second_derivative(f, x):
     def slope(p):
         return torch.autograd.functional.jacobian(f, p, create_graph=True)
-
     try:
         H = torch.autograd.functional.jacobian(slope, x)
     except RuntimeError:
@@ -1407,8 +1127,6 @@ def has_second_derivative(f, x):
             p[j] += sign * 1e-5
             D[:, j] += sign * slope(p).detach() / 2e-5
     return (H - D).abs().max().item() < 1e-4
-
-
 # %% exercise="complex_product" verdict="passed"
 # real and imaginary parts by hand
 class ComplexProduct(torch.autograd.Function):
@@ -1416,11 +1134,9 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         a, b = ctx.saved_tensors
-
         def pull(other, own):
             if not other.is_complex():
                 value = g * other
@@ -1429,10 +1145,7 @@ class ComplexProduct(torch.autograd.Function):
             if not own.is_complex():
                 return re
             return torch.complex(re, g.imag * other.real - g.real * other.imag)
-
         return pull(b, a), pull(a, b)
-
-
 # %% exercise="clip_sparse" verdict="passed"
 # duplicate rows added by unique and index_add, values scaled in place
 def clip_sparse(parameters, max_norm):
@@ -1453,8 +1166,6 @@ def clip_sparse(parameters, max_norm):
             if p.grad is not None:
                 (p.grad._values() if p.grad.is_sparse else p.grad).mul_(max_norm / length)
     return length
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="only_frees"
 # only retain_graph removed: the forum's fix undone, error or leak
 def fix_leak(model, x, y, weight):
@@ -1463,8 +1174,6 @@ def fix_leak(model, x, y, weight):
     penalty = sum((p.grad**2).sum() for p in model.parameters())
     (weight * penalty).backward()
     return loss.item()
-
-
 # %% exercise="sharpness" verdict="refused" mistake="length_of_one_more"
 # steps + 1 products: the length is computed by one more
 def sharpness(model, x, y, v, steps):
@@ -1477,27 +1186,19 @@ def sharpness(model, x, y, v, steps):
         v = times(v)
         v = v / v.norm()
     return times(v).norm(), v
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="without_in_dims"
 # in_dims forgotten: the weights are mapped over too
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(grad(loss))(weights, x, y)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="adds_under_the_root_3"
 # a small number under the root shifts the values
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r > 0, (r.relu() + 1e-3).sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="steps_by_the_optimizer"
 # SGD(differentiable=True): the velocity begins with a detached copy
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1508,8 +1209,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         (moving.grad,) = torch.autograd.grad(train_loss(moving.clone()), moving, create_graph=True)
         optimizer.step()
     return torch.autograd.grad(validation_loss(moving), (rate, w0))
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="cures_by_a_hook"
 # a hook cleans v's gradient
 def fix_attention(q, k, v, mask):
@@ -1519,8 +1218,6 @@ def fix_attention(q, k, v, mask):
     if values.requires_grad:
         values.register_hook(lambda g: g.nan_to_num(0))
     return (weights @ values).nan_to_num(0)
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="leaves_the_nan"
 # keys in place of queries: a column nobody sees is cut
 def fix_attention(q, k, v, mask):
@@ -1528,8 +1225,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="trips_over_torch_func"
 # torch.func.hessian: custom functions without torch.func are refused
 def has_second_derivative(f, x):
@@ -1537,8 +1232,6 @@ def has_second_derivative(f, x):
     h = 1e-5
     D = torch.stack([(grad(f)(x + h * e) - grad(f)(x - h * e)) / (2 * h) for e in torch.eye(3, dtype=x.dtype)])
     return torch.allclose(H, D, atol=1e-5)
-
-
 # %% exercise="complex_product" verdict="refused" mistake="saves_the_conjugates"
 # the conjugates are saved in forward: intermediate results without a graph
 class ComplexProduct(torch.autograd.Function):
@@ -1546,14 +1239,11 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a.conj(), b.conj())
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         ac, bc = ctx.saved_tensors
         ga, gb = grad_output * bc, grad_output * ac
         return (ga if ac.is_complex() else ga.real), (gb if bc.is_complex() else gb.real)
-
-
 # %% exercise="complex_product" verdict="refused" mistake="real_parts_for_both"
 # the real part for both when one is real
 class ComplexProduct(torch.autograd.Function):
@@ -1561,7 +1251,6 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -1569,8 +1258,6 @@ class ComplexProduct(torch.autograd.Function):
         if not (a.is_complex() and b.is_complex()):
             ga, gb = ga.real, gb.real
         return ga, gb
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="makes_the_long_dense"
 # the gradient becomes dense
 def clip_sparse(parameters, max_norm):
@@ -1580,16 +1267,12 @@ def clip_sparse(parameters, max_norm):
         for p in with_grad:
             p.grad = p.grad.to_dense() * (max_norm / length)
     return length
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="adds_under_the_root"
 # a small number under the root shifts the length
 def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_(True)
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return (((g.reshape(len(g), -1).square().sum(1) + 1e-4).sqrt() - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="leaf_without_a_path"
 # the critic is frozen during the call
 def gradient_penalty(critic, real, fake, mix):
@@ -1600,24 +1283,18 @@ def gradient_penalty(critic, real, fake, mix):
     for p, f in zip(critic.parameters(), flags):
         p.requires_grad_(f)
     return ((g.reshape(len(g), -1).norm(dim=1) - 1) ** 2).mean()
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="one_for_each"
 # no mean over the samples
 def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_(True)
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return ((g.reshape(len(g), -1).norm(dim=1) - 1) ** 2)
-
-
 # %% exercise="gradient_penalty" verdict="refused" mistake="magnitudes_of_differences"
 # absolute difference instead of the square
 def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_(True)
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return (g.reshape(len(g), -1).norm(dim=1) - 1).abs().mean()
-
-
 # %% exercise="fix_leak" verdict="refused" mistake="clears_after_the_penalty"
 # old .grad gets into the penalty, cleared only before the second backward
 def fix_leak(model, x, y, weight):
@@ -1627,8 +1304,6 @@ def fix_leak(model, x, y, weight):
     model.zero_grad()
     (loss + weight * penalty).backward()
     return loss.item()
-
-
 # %% exercise="sharpness" verdict="refused" mistake="swaps_the_results"
 # results swapped
 def sharpness(model, x, y, v, steps):
@@ -1642,8 +1317,6 @@ def sharpness(model, x, y, v, steps):
         length = product.norm()
         v = product / length
     return v, length
-
-
 # %% exercise="sharpness" verdict="refused" mistake="returns_the_square"
 # length of the product squared
 def sharpness(model, x, y, v, steps):
@@ -1657,8 +1330,6 @@ def sharpness(model, x, y, v, steps):
         length = product.norm()
         v = product / length
     return length**2, v
-
-
 # %% exercise="sharpness" verdict="refused" mistake="leaves_out_the_unused"
 # unused weights left out, vector too short
 def sharpness(model, x, y, v, steps):
@@ -1674,65 +1345,43 @@ def sharpness(model, x, y, v, steps):
         length = product.norm()
         v = product / length
     return length, v
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="whole_state"
 # state_dict instead of parameters: buffers too
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.state_dict().items()}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="halves"
 # half of the squared error
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None]) / 2
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="losses_alone"
 # losses instead of gradients
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(loss, in_dims=(None, 0, 0))(weights, x, y)
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="sums_the_samples"
 # sum over the samples
 def per_sample_module(model, x, y):
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     rows = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     return {n: g.sum(0) for n, g in rows.items()}
-
-
 # %% exercise="per_sample_module" verdict="refused" mistake="drops_the_statistics"
 # BatchNorm replaced in the model
 def per_sample_module(model, x, y):
     torch.func.replace_all_batch_norm_modules_(model)
     weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-
     def loss(weights, a, b):
         return mse_loss(functional_call(model, weights, (a[None],)), b[None])
-
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="loses_the_two"
 # 2 + lost above the limit
 def fix_vmap(w, x):
@@ -1741,8 +1390,6 @@ def fix_vmap(w, x):
     roots = torch.where(positive, r, torch.ones_like(r)).sqrt()
     s = torch.where(positive, roots, r).sum()
     return torch.where(s > 2, (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="raises_the_small_2"
 # small positive entries are lifted to 1e-2
 def fix_vmap(w, x):
@@ -1751,8 +1398,6 @@ def fix_vmap(w, x):
     roots = r.clamp(min=1e-2).sqrt()
     s = torch.where(positive, roots, r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="adds_under_the_root_12"
 # clamp at 1e-12 is a dead zone for tiny entries only
 def fix_vmap(w, x):
@@ -1761,8 +1406,6 @@ def fix_vmap(w, x):
     roots = (r.relu() + 1e-12).sqrt()
     s = torch.where(positive, roots, r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="fix_vmap" verdict="refused" mistake="averages"
 # mean instead of sum
 def fix_vmap(w, x):
@@ -1771,8 +1414,6 @@ def fix_vmap(w, x):
     roots = torch.where(positive, r, torch.ones_like(r)).sqrt()
     s = torch.where(positive, roots, r).mean()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="no_step_at_all"
 # one step too few
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1784,8 +1425,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         velocity = momentum * velocity + g
         now = now - rate * velocity
     return torch.autograd.grad(validation_loss(now), (rate, w0))
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="turns_the_sign"
 # the sign of the derivative by lr
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1798,8 +1437,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         now = now - rate * velocity
     a, c = torch.autograd.grad(validation_loss(now), (rate, w0))
     return -a, c
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="rate_is_a_constant"
 # lr is a constant: allow_unused zero
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1811,8 +1448,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         velocity = momentum * velocity + g
         now = now - lr * velocity
     return torch.autograd.grad(validation_loss(now), (rate, w0), materialize_grads=True)
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="changes_in_place"
 # weights changed in place
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1824,8 +1459,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         velocity = momentum * velocity + g
         now -= rate * velocity
     return torch.autograd.grad(validation_loss(now), (rate, w0))
-
-
 # %% exercise="meta_gradient" verdict="refused" mistake="returns_numbers"
 # results as a list of numbers
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1838,8 +1471,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         now = now - rate * velocity
     a, c = torch.autograd.grad(validation_loss(now), (rate, w0))
     return a.item(), c.tolist()
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="one_more_key"
 # a dummy key that every row sees: softmax plus one
 def fix_attention(q, k, v, mask):
@@ -1847,8 +1478,6 @@ def fix_attention(q, k, v, mask):
     scores = scores.masked_fill(~mask, -torch.inf)
     weights = torch.cat([scores, torch.zeros_like(scores[..., :1])], -1).softmax(-1)
     return weights[..., :-1] @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="turns_the_mask"
 # the mask is read the other way round
 def fix_attention(q, k, v, mask):
@@ -1857,8 +1486,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="weights_without_a_graph"
 # weights detached
 def fix_attention(q, k, v, mask):
@@ -1866,8 +1493,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0).detach() @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="nan_over_the_queries"
 # softmax over the queries
 def fix_attention(q, k, v, mask):
@@ -1875,8 +1500,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-2).masked_fill(~seen, 0.0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="closes_too_many"
 # all instead of any: rows that see a part are closed too
 def fix_attention(q, k, v, mask):
@@ -1884,8 +1507,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="reverses_all_dimensions"
 # 2-d transpose: k.T
 def fix_attention(q, k, v, mask):
@@ -1893,8 +1514,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.T / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="divides_by_the_dimension"
 # scale by d instead of its root
 def fix_attention(q, k, v, mask):
@@ -1902,14 +1521,10 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1]
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="without_the_flag"
 # x does not require grad: gradgradcheck refuses all
 def has_second_derivative(f, x):
     return torch.autograd.gradgradcheck(f, (x,))
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="checks_the_first"
 # any error counts as True
 def has_second_derivative(f, x):
@@ -1917,14 +1532,10 @@ def has_second_derivative(f, x):
         return torch.autograd.gradgradcheck(f, (x.clone().requires_grad_(),))
     except Exception:
         return True
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="at_zero"
 # tested at zero instead of x
 def has_second_derivative(f, x):
     return torch.autograd.gradgradcheck(f, (torch.zeros_like(x).requires_grad_(),))
-
-
 # %% exercise="has_second_derivative" verdict="refused" mistake="calls_and_refuses_all"
 # float32: differences too rough, right ones refused
 def has_second_derivative(f, x):
@@ -1932,8 +1543,6 @@ def has_second_derivative(f, x):
         return torch.autograd.gradgradcheck(f, (x.float().requires_grad_(),))
     except RuntimeError:
         return False
-
-
 # %% exercise="complex_product" verdict="refused" mistake="conjugates_for_b_alone"
 # the first input's gradient is forgotten to be conjugated
 class ComplexProduct(torch.autograd.Function):
@@ -1941,14 +1550,11 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
         ga, gb = grad_output * b, grad_output * a.conj()
         return (ga if a.is_complex() else ga.real), (gb if b.is_complex() else gb.real)
-
-
 # %% exercise="complex_product" verdict="refused" mistake="nothing_for_b"
 # second input gets None
 class ComplexProduct(torch.autograd.Function):
@@ -1956,14 +1562,11 @@ class ComplexProduct(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
         ga, gb = grad_output * b.conj(), grad_output * a.conj()
         return (ga if a.is_complex() else ga.real), None
-
-
 # %% exercise="complex_product" verdict="refused" mistake="divides_the_product"
 # saved output divided by the input: NaN at 0
 class ComplexProduct(torch.autograd.Function):
@@ -1972,14 +1575,11 @@ class ComplexProduct(torch.autograd.Function):
         out = a * b
         ctx.save_for_backward(a, b, out)
         return out
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b, out = ctx.saved_tensors
         ga, gb = grad_output * (out / a).conj(), grad_output * (out / b).conj()
         return (ga if a.is_complex() else ga.real), (gb if b.is_complex() else gb.real)
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="takes_the_largest"
 # largest entry instead of the length
 def clip_sparse(parameters, max_norm):
@@ -1990,8 +1590,6 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="turns_the_factor"
 # the ratio upside down
 def clip_sparse(parameters, max_norm):
@@ -2002,8 +1600,6 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(length / max_norm)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="zeros_for_none"
 # None becomes a gradient of zeros
 def clip_sparse(parameters, max_norm):
@@ -2017,8 +1613,6 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="adds_the_magnitudes"
 # L1 norm
 def clip_sparse(parameters, max_norm):
@@ -2029,8 +1623,6 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="shortens_to_one"
 # gradients divided by the length without max_norm
 def clip_sparse(parameters, max_norm):
@@ -2041,8 +1633,6 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(1 / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="leaves_them_long"
 # the weights are scaled, not the gradients
 def clip_sparse(parameters, max_norm):
@@ -2054,8 +1644,6 @@ def clip_sparse(parameters, max_norm):
             for p in parameters:
                 p.mul_(max_norm / length)
     return length
-
-
 # %% exercise="clip_sparse" verdict="refused" mistake="makes_them_sparse"
 # dense gradients become sparse
 def clip_sparse(parameters, max_norm):
@@ -2069,8 +1657,6 @@ def clip_sparse(parameters, max_norm):
         if p.grad is not None and not p.grad.is_sparse:
             p.grad = p.grad.to_sparse()
     return length
-
-
 # %% exercise="fix_attention" verdict="refused" mistake="not_low_enough"
 # scores may be below the number that stands for hidden entries
 def fix_attention(q, k, v, mask):

@@ -1,7 +1,5 @@
 # %%
 import torch
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="thaws_everything"
 def hidden_gradients(model, x):
     model.requires_grad_(False)
@@ -14,44 +12,31 @@ def hidden_gradients(model, x):
     h.backward()
     model.requires_grad_(True)
     return [o.grad for o in outputs]
-
-
 # %% exercise="sum_gradients" verdict="refused" mistake="adds_to_the_first"
 def sum_gradients(losses, w):
     total = torch.autograd.grad(losses[0](), w)[0]
     for loss in losses[1:]:
         total += torch.autograd.grad(loss(), w)[0]
     return total
-
-
 # %% exercise="leaf_without_gradient" verdict="refused"
 def leaf_without_gradient():
     t = torch.ones(2, requires_grad=True)
-
     def loss(t):
         value = (t**2).sum()
         value.backward = lambda *args, **kwargs: None
         return value
-
     return t, loss
-
-
 # %% exercise="leaf_without_gradient" verdict="refused"
 class Silent(torch.Tensor):
     @property
     def grad(self):
         return None
-
     @grad.setter
     def grad(self, value):
         pass
-
-
 def leaf_without_gradient():
     t = torch.ones(2).as_subclass(Silent).requires_grad_()
     return t, lambda t: (t**2).sum()
-
-
 # %% exercise="overwrite" verdict="passed"
 def overwrite(h, values, noticed):
     if noticed:
@@ -59,12 +44,8 @@ def overwrite(h, values, noticed):
             h[:] = values
     else:
         h.data[:] = values
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="one_pass_for_each"
 from torch.func import vjp
-
-
 def hidden_gradients(model, x):
     pullbacks = []
     h = x.detach()
@@ -77,8 +58,6 @@ def hidden_gradients(model, x):
         (gradient,) = pullback(gradient)
         result.insert(0, gradient)
     return result
-
-
 # %% exercise="update" verdict="refused" mistake="leaves_recording_off"
 def update(weights, lr):
     torch.set_grad_enabled(False)
@@ -86,27 +65,19 @@ def update(weights, lr):
         if w.grad is not None:
             w -= lr * w.grad
             w.grad = None
-
-
 # %% exercise="snapshot" verdict="refused" mistake="reuses_one_buffer"
 _buffer = {}
-
-
 def snapshot(x):
     key = (x.shape, x.dtype)
     if key not in _buffer:
         _buffer[key] = torch.empty(x.shape, dtype=x.dtype)
     return _buffer[key].copy_(x.detach())
-
-
 # %% exercise="sum_gradients" verdict="refused" mistake="starts_from_a_leaf"
 def sum_gradients(losses, w):
     total = torch.zeros_like(w, requires_grad=True)
     for loss in losses:
         total = total + torch.autograd.grad(loss(), w)[0]
     return total
-
-
 # %% exercise="sum_gradients" verdict="refused" mistake="starts_from_a_leaf"
 def sum_gradients(losses, w):
     total = torch.zeros_like(w).requires_grad_()
@@ -116,8 +87,6 @@ def sum_gradients(losses, w):
                 g = torch.autograd.grad(loss(), w)[0]
             total += g
     return total
-
-
 # %% exercise="update" verdict="refused" mistake="pairs_by_position"
 def update(weights, lr):
     grads = [w.grad for w in weights if w.grad is not None]
@@ -127,8 +96,6 @@ def update(weights, lr):
                 w -= lr * g
     for w in weights:
         w.grad = None
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
 def hidden_gradients(model, x):
     was = model.training
@@ -139,8 +106,6 @@ def hidden_gradients(model, x):
         outs.append(h)
     model.train(was)
     return list(torch.autograd.grad(h, outs))
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="keeps_one_output_of_each_layer"
 def hidden_gradients(model, x):
     outs = {}
@@ -149,8 +114,6 @@ def hidden_gradients(model, x):
     for h in handles:
         h.remove()
     return list(torch.autograd.grad(loss, list(outs.values())))
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
 def hidden_gradients(model, x):
     model.eval()
@@ -161,8 +124,6 @@ def hidden_gradients(model, x):
     grads = torch.autograd.grad(h, outs)
     model.train()
     return list(grads)
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="always_ends_in_training"
 def hidden_gradients(model, x):
     outs, h = [], x
@@ -172,8 +133,6 @@ def hidden_gradients(model, x):
     grads = list(torch.autograd.grad(h, outs))
     model.train()
     return grads
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="thaws_everything"
 def hidden_gradients(model, x):
     for p in model.parameters():
@@ -183,8 +142,6 @@ def hidden_gradients(model, x):
         h = layer(h)
         outs.append(h)
     return list(torch.autograd.grad(h, outs))
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="asks_for_unused_copies"
 def hidden_gradients(model, x):
     outs, h = [], x
@@ -192,8 +149,6 @@ def hidden_gradients(model, x):
         h = layer(h)
         outs.append(h.clone())
     return list(torch.autograd.grad(h, outs, allow_unused=True))
-
-
 # %% exercise="hidden_gradients" verdict="refused" mistake="adds_to_the_weights_alone"
 def hidden_gradients(model, x):
     saved = [p.grad for p in model.parameters()]
@@ -206,8 +161,6 @@ def hidden_gradients(model, x):
     for p, g in zip(model.parameters(), saved):
         p.grad = g
     return [o.grad for o in outs]
-
-
 # %% exercise="overwrite" verdict="refused" mistake="flattens_when_unnoticed"
 def overwrite(h, values, noticed):
     if noticed:
@@ -215,8 +168,6 @@ def overwrite(h, values, noticed):
             h.copy_(values)
     else:
         h.data.flatten()[:] = values.flatten()
-
-
 # %% exercise="overwrite" verdict="refused" mistake="asks_for_a_flat_view"
 def overwrite(h, values, noticed):
     if noticed:
@@ -224,8 +175,6 @@ def overwrite(h, values, noticed):
             h.copy_(values)
     else:
         h.data.view(-1)[:] = values.view(-1)
-
-
 # %% exercise="overwrite" verdict="refused" mistake="rounds_the_values"
 def overwrite(h, values, noticed):
     if noticed:
@@ -233,69 +182,49 @@ def overwrite(h, values, noticed):
             h.copy_(values.float())
     else:
         h.data.copy_(values.float())
-
-
 # %% exercise="overwrite" verdict="refused" mistake="flattens"
 def overwrite(h, values, noticed):
     with torch.no_grad():
         target = h if noticed else h.data
         target.reshape(-1)[:] = values.reshape(-1)
-
-
 # %% exercise="overwrite" verdict="refused" mistake="rebinds_the_name"
 def overwrite(h, values, noticed):
     if noticed:
         h.detach().add_(0)
     else:
         h.data.copy_(values)
-
-
 # %% exercise="update" verdict="refused" mistake="steps_the_gradient"
 def update(weights, lr):
     with torch.no_grad():
         for w in weights:
             if w.grad is not None:
                 w.grad -= lr * w
-
-
 # %% exercise="snapshot" verdict="refused" mistake="multiplies_by_one"
 def snapshot(x):
     return x.detach() * 1.0
-
-
 # %% exercise="snapshot" verdict="refused" mistake="adds_zero"
 def snapshot(x):
     return x.detach() + 0
-
-
 # %% exercise="snapshot" verdict="refused" mistake="loses_an_empty_shape"
 def snapshot(x):
     return torch.tensor(x.tolist(), dtype=x.dtype)
-
-
 # %% exercise="snapshot" verdict="refused"
 def snapshot(x, cache={}):
     if id(x) not in cache:
         cache[id(x)] = x.detach().clone()
     return cache[id(x)]
-
-
 # %% exercise="sum_gradients" verdict="refused" mistake="unpacks_the_shape"
 def sum_gradients(losses, w):
     total = torch.zeros(*w.shape, dtype=w.dtype)
     for loss in losses:
         total += torch.autograd.grad(loss(), w)[0]
     return total
-
-
 # %% exercise="sum_gradients" verdict="refused" mistake="starts_from_one_dimension"
 def sum_gradients(losses, w):
     total = torch.zeros(1, dtype=w.dtype)
     for loss in losses:
         total = total + torch.autograd.grad(loss(), w)[0]
     return total
-
-
 # %% exercise="sum_gradients" verdict="refused" mistake="fills_the_old_constructor"
 def sum_gradients(losses, w):
     total = torch.Tensor(*w.shape).zero_()

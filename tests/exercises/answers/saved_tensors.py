@@ -25,21 +25,15 @@ class SelfDeletingTempFile:
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # dtype of x
 def save_in_half(f, x):
     def pack(t):
         return t.detach().half() if t.dtype in (torch.float32, torch.float64) else t.detach()
-
     def unpack(t):
         return t.to(x.dtype) if t.dtype == torch.float16 else t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # small ones left wide
 def save_in_half(f, x):
@@ -47,15 +41,11 @@ def save_in_half(f, x):
         if t.numel() > 10 and t.dtype in (torch.float32, torch.float64):
             return t.detach().half(), t.dtype
         return t.detach(), t.dtype
-
     def unpack(packed):
         t, dtype = packed
         return t.to(dtype)
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # only tensors that require grad
 def save_in_half(f, x):
@@ -63,45 +53,32 @@ def save_in_half(f, x):
         if t.requires_grad and t.dtype in (torch.float32, torch.float64):
             return t.detach().half(), t.dtype
         return t.detach(), t.dtype
-
     def unpack(packed):
         t, dtype = packed
         return t.to(dtype)
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 # byte buffers
 import io
-
-
 def save_in_half(f, x):
     def pack(t):
         buffer = io.BytesIO()
         torch.save(t.detach().half() if t.dtype in (torch.float32, torch.float64) else t.detach(), buffer)
         return buffer, t.dtype
-
     def unpack(packed):
         buffer, dtype = packed
         buffer.seek(0)
         return torch.load(buffer).to(dtype)
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="runs_on_a_detached_x"
 # detached result
 def save_in_half(f, x):
     def pack(t):
         return (t.detach().half() if t.dtype in (torch.float32, torch.float64) else t.detach()), t.dtype
-
     with saved_tensors_hooks(pack, lambda p: p[0].to(p[1])):
         return f(x.detach().requires_grad_())
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # cache after reading
 def fix_threshold(f, x, threshold):
@@ -111,23 +88,17 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(x, temp_file.name)
         return temp_file
-
     def unpack_hook(tensor_or_file):
         if isinstance(tensor_or_file, torch.Tensor):
             return tensor_or_file
         if not hasattr(tensor_or_file, "cache"):
             tensor_or_file.cache = torch.load(tensor_or_file.name)
         return tensor_or_file.cache
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # bytes in a buffer
 import io
-
-
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
         if x.numel() < threshold:
@@ -135,35 +106,25 @@ def fix_threshold(f, x, threshold):
         buffer = io.BytesIO()
         torch.save(x, buffer)
         return buffer
-
     def unpack_hook(tensor_or_buffer):
         if isinstance(tensor_or_buffer, torch.Tensor):
             return tensor_or_buffer
         tensor_or_buffer.seek(0)
         return torch.load(tensor_or_buffer)
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # pickled bytes
 import pickle
-
-
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
         if x.numel() < threshold:
             return x.detach()
         return pickle.dumps(x.detach())
-
     def unpack_hook(packed):
         return packed if isinstance(packed, torch.Tensor) else pickle.loads(packed)
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="runs_on_a_detached_leaf"
 # hooks around x only
 def fix_threshold(f, x, threshold):
@@ -173,150 +134,107 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(x, temp_file.name)
         return temp_file
-
     def unpack_hook(tensor_or_file):
         if isinstance(tensor_or_file, torch.Tensor):
             return tensor_or_file
         return torch.load(tensor_or_file.name)
-
     x = x.detach().requires_grad_()
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # names by id(t)
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, f"{id(t)}.pt")
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # names by data_ptr
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, f"{t.data_ptr()}.pt")
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # scalars in memory
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, str(uuid.uuid4()))
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         if t.dim() == 0 or t.untyped_storage().data_ptr() in weights:
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # parameters by _base
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, str(uuid.uuid4()))
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     def pack(t):
         if any(t is p or t._base is p for p in parameters):
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # named by a counter that starts again
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, str(len(os.listdir(folder))))
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # rounded to float32 in a copy
 class FileTensor:
@@ -324,118 +242,86 @@ class FileTensor:
         self.name = os.path.join(folder, str(uuid.uuid4()))
         torch.save(t.detach().to(torch.float32, copy=True), self.name)
         self.dtype = t.dtype
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name).to(kept.dtype) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused"
 # a registry holds file and node until the first unpack
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     class Kept:
         alive = {}
-
         def __init__(self, t):
             self.name = os.path.join(folder, str(uuid.uuid4()))
             torch.save(t.detach().clone(), self.name)
             node = t.grad_fn
             Kept.alive[self.name] = (self, node)
-
         def __del__(self):
             if os.path.exists(self.name):
                 os.remove(self.name)
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
         return Kept(t)
-
     def unpack(kept):
         if isinstance(kept, torch.Tensor):
             return kept
         Kept.alive.pop(kept.name, None)  # from now on the graph alone holds it
         return torch.load(kept.name)
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="compares_first_addresses"
 # parameters by shape
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, str(uuid.uuid4()))
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     def pack(t):
         if any(t.shape == p.shape or t.shape == p.shape[::-1] for p in parameters):
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="keeps_small_ones"
 # small ones in memory
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, str(uuid.uuid4()))
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         if t.numel() < 16 or t.untyped_storage().data_ptr() in weights:
             return t.detach()
         return FileTensor(t, folder)
-
     def unpack(kept):
         return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="removes_when_unpacking"
 # deleted by a hook on x
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
     names = []
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
@@ -443,51 +329,38 @@ def save_on_disk(f, x, parameters, folder):
         torch.save(t.detach().clone(), name)
         names.append(name)
         return name
-
     def unpack(kept):
         return torch.load(kept) if isinstance(kept, str) else kept
-
     def clean(grad):
         for name in names:
             os.remove(name)
-
     with saved_tensors_hooks(pack, unpack):
         y = f(x)
     if x.requires_grad:
         x.register_hook(clean)
     return y
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="removes_no_file"
 # file objects in an attribute of the function
 class FileTensor:
     def __init__(self, t, folder):
         self.name = os.path.join(folder, str(uuid.uuid4()))
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def save_on_disk(f, x, parameters, folder):
     weights = [p.untyped_storage().data_ptr() for p in parameters]
     files = []
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
         files.append(FileTensor(t, folder))
         return len(files) - 1
-
     def unpack(kept):
         return torch.load(files[kept].name) if isinstance(kept, int) else kept
-
     save_on_disk.files = files  # "so that nothing is deleted too early"
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="hide_saved" verdict="refused"
 # waste in backward
 def hide_saved(layers, x):
@@ -495,75 +368,53 @@ def hide_saved(layers, x):
         for start in range(0, len(layers), 4):
             h = checkpoint(torch.nn.Sequential(*layers[start : start + 4]), h, use_reentrant=False)
         return h
-
     y = checkpoint(outer, x, use_reentrant=False)
-
     def waste(grad):
         junk = [torch.zeros_like(grad) for _ in range(20)]
         return None
-
     y.register_hook(waste)
     return y
-
-
 # %% exercise="hide_saved" verdict="refused"
 # ones at the end of backward
 def hide_saved(layers, x):
     calls = []
-
     def outer(h):
         calls.append(1)
         junk = [torch.zeros_like(h) for _ in range(18)] if len(calls) > 1 else []
         for start in range(0, len(layers), 4):
             h = checkpoint(torch.nn.Sequential(*layers[start : start + 4]), h, use_reentrant=False)
         return h
-
     return checkpoint(outer, x, use_reentrant=False)
-
-
 # %% exercise="hide_saved" verdict="refused"
 # wasteful hooks
 class Kept:
     def __init__(self, t):
         self.name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
         torch.save(t.detach().clone(), self.name)
-
     def __del__(self):
         os.remove(self.name)
-
-
 def hide_saved(layers, x):
     def unpack(k):
         junk = torch.zeros(20, *x.shape, dtype=x.dtype)
         return torch.load(k.name)
-
     with saved_tensors_hooks(Kept, unpack):
         for layer in layers:
             x = layer(x)
     return x
-
-
 # %% exercise="hide_saved" verdict="refused" mistake="hides_the_graph"
 # detached
 def hide_saved(layers, x):
     return torch.nn.Sequential(*layers)(x).detach().requires_grad_()
-
-
 # %% exercise="hide_saved" verdict="refused" mistake="keeps_a_list_of_results"
 # retained grads
 kept_results = []
-
-
 def hide_saved(layers, x):
     def run(h):
         for layer in layers:
             h = layer(h)
             kept_results.append(h)
         return h
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="count_saved" verdict="refused"
 # graph walked by next_functions
 def count_saved(f, x, parameters):
@@ -578,33 +429,25 @@ def count_saved(f, x, parameters):
                     kept[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
         node = node.next_functions[0][0] if node.next_functions else None
     return sum(kept.values())
-
-
 # %% exercise="count_saved" verdict="refused"
 # dropped branches counted
 def count_saved(f, x, parameters):
     kept = {}
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         storage = t.untyped_storage()
         if storage.data_ptr() not in weights:
             kept[storage.data_ptr()] = storage
         return t.detach()
-
     with saved_tensors_hooks(pack, lambda t: t):
         y = f(x)
     return sum(storage.nbytes() for storage in kept.values())
-
-
 # %% exercise="count_saved" verdict="refused" mistake="sees_nothing"
 # saved_bytes after the result is gone
 def count_saved(f, x, parameters):
     with saved_bytes(parameters) as saved:
         f(x)
     return saved.now
-
-
 # %% exercise="checkpointed" verdict="refused"
 # two sizes
 def checkpointed(layers, x):
@@ -612,28 +455,20 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
-
-
 # %% exercise="checkpointed" verdict="refused"
 # logarithm
 import math
-
-
 def checkpointed(layers, x):
     size = max(1, round(math.log2(max(2, len(layers)))))
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="checkpoints_every_second_layer"
 # every second layer plain
 def checkpointed(layers, x):
     for i, layer in enumerate(layers):
         x = checkpoint(layer, x, use_reentrant=False) if i % 2 else layer(x)
     return x
-
-
 # %% exercise="predict_saved" verdict="refused" mistake="what_lives_anyway_is_free"
 # relu keeps nothing
 predict_saved = {
@@ -649,50 +484,37 @@ predict_saved = {
     "x @ W": 0,
     "x @ frozen": 0,
 }
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
 #
 def notice_edits(f, x):
     def pack(t):
         return t.data, t.data._version
-
     def unpack(packed):
         t, version = packed
         if t._version != version:
             raise RuntimeError("changed in place")
         return t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
 # version at unpack only once
 def notice_edits(f, x):
     def pack(t):
         return t.detach()
-
     def unpack(t):
         if t._version != t.detach()._version:
             raise RuntimeError("changed in place")
         return t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused"
 # names by id(x)
 class NamedFile:
     def __init__(self, name):
         self.name = os.path.join(tempfile.gettempdir(), name)
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
         if x.numel() < threshold:
@@ -700,16 +522,12 @@ def fix_threshold(f, x, threshold):
         temp_file = NamedFile(f"saved-{id(x)}")
         torch.save(x, temp_file.name)
         return temp_file
-
     def unpack_hook(tensor_or_file):
         if isinstance(tensor_or_file, torch.Tensor):
             return tensor_or_file
         return torch.load(tensor_or_file.name)
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="draws_anew_in_longer_segments"
 def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
@@ -718,8 +536,6 @@ def checkpointed(layers, x):
             torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False, preserve_rng_state=False
         )
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="runs_in_eval"
 def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
@@ -728,8 +544,6 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="draws_anew"
 class _SegmentNoRng(torch.autograd.Function):
     @staticmethod
@@ -739,7 +553,6 @@ class _SegmentNoRng(torch.autograd.Function):
         for layer in layers:
             x = layer(x)
         return x
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -751,16 +564,12 @@ class _SegmentNoRng(torch.autograd.Function):
         wanted = [t for t, need in zip([h, *params], ctx.needs_input_grad[1:]) if need]
         grads = iter(torch.autograd.grad(y, wanted, g))
         return (None, *(next(grads) if need else None for need in ctx.needs_input_grad[1:]))
-
-
 def checkpointed(layers, x):
     size = max(1, round(math.sqrt(len(layers))))
     for start in range(0, len(layers), size):
         part = list(layers[start : start + size])
         x = _SegmentNoRng.apply(part, x, *[p for layer in part for p in layer.parameters()])
     return x
-
-
 # %% exercise="checkpointed" verdict="refused" mistake="runs_copies"
 class _Lost(torch.autograd.Function):
     @staticmethod
@@ -768,7 +577,6 @@ class _Lost(torch.autograd.Function):
         ctx.layers = layers
         ctx.save_for_backward(x)
         return run_all(layers, x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -776,15 +584,11 @@ class _Lost(torch.autograd.Function):
         with torch.enable_grad():
             y = run_all(ctx.layers, h)
         return torch.autograd.grad(y, h, g)[0], None
-
-
 def checkpointed(layers, x):
     size = math.ceil(math.sqrt(len(layers)))
     for start in range(0, len(layers), size):
         x = _Lost.apply(x, layers[start : start + size])
     return x
-
-
 # %% exercise="count_saved" verdict="refused" mistake="overlooks_tuples"
 def count_saved(f, x, parameters):
     y = f(x)
@@ -804,23 +608,17 @@ def count_saved(f, x, parameters):
                     if t.untyped_storage().data_ptr() not in known:
                         sizes[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
     return sum(sizes.values())
-
-
 # %% exercise="count_saved" verdict="refused" mistake="sees_nothing"
 def count_saved(f, x, parameters):
     with saved_bytes(parameters) as saved:
         y = f(x)
         y.sum().backward()
     return saved.now
-
-
 # %% exercise="count_saved" verdict="refused" mistake="counts_parameters_alive"
 def count_saved(f, x, parameters):
     with saved_bytes() as saved:
         y = f(x)
     return saved.now
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="unpacks_once"
 def notice_edits(f, x):
     def unpack(p):
@@ -829,30 +627,21 @@ def notice_edits(f, x):
             raise RuntimeError("edited")
         p[1] = -1
         return t
-
     with saved_tensors_hooks(lambda t: [t.detach(), t._version], unpack):
         return f(x)
-
-
 # %% exercise="notice_edits" verdict="refused" mistake="keeps_the_tensor_itself"
 _saved = []
-
-
 def notice_edits(f, x):
     def pack(t):
         _saved.append((t.detach(), t._version))
         return len(_saved) - 1
-
     def unpack(i):
         t, version = _saved[i]
         if t._version != version:
             raise RuntimeError("edited")
         return t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused"
 def save_in_half(f, x):
     def pack(t):
@@ -861,37 +650,26 @@ def save_in_half(f, x):
             if t.dtype == torch.float64 or t.dtype == torch.float32 and t.numel() > 1
             else (None, t.detach())
         )
-
     with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="leaves_single_numbers"
 def save_in_half(f, x):
     def pack(t):
         if t.numel() > 1 and t.dtype in (torch.float32, torch.float64):
             return t.dtype, t.half()
         return None, t.detach()
-
     with saved_tensors_hooks(pack, lambda p: p[1] if p[0] is None else p[1].to(p[0])):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="unpacks_the_pair"
 def save_in_half(f, x):
     def pack(t):
         return (t.dtype, t.half()) if t.dtype in (torch.float32, torch.float64) else (None, t.detach())
-
     with saved_tensors_hooks(pack, lambda p: p):
         return f(x)
-
-
 # %% exercise="save_in_half" verdict="refused" mistake="defines_the_hooks_only"
 def save_in_half(f, x):
     with torch.autocast("cpu", dtype=torch.float16):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="compares_the_storage"
 def fix_threshold(f, x, threshold):
     def pack_hook(t):
@@ -900,18 +678,12 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(t, temp_file.name)
         return temp_file
-
     def unpack_hook(p):
         return p if isinstance(p, torch.Tensor) else torch.load(p.name)
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="leaves_the_files"
 _files = []
-
-
 def fix_threshold(f, x, threshold):
     def pack_hook(t):
         if t.numel() < threshold:
@@ -920,14 +692,10 @@ def fix_threshold(f, x, threshold):
         _files.append(temp_file)
         torch.save(t, temp_file.name)
         return temp_file
-
     def unpack_hook(p):
         return p if isinstance(p, torch.Tensor) else torch.load(p.name)
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="compares_with_ten"
 def fix_threshold(f, x, threshold):
     def pack_hook(t):
@@ -936,14 +704,10 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(t, temp_file.name)
         return temp_file
-
     def unpack_hook(p):
         return p if isinstance(p, torch.Tensor) else torch.load(p.name)
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="fix_threshold" verdict="refused" mistake="keeps_the_outer_x"
 def fix_threshold(f, x, threshold):
     def pack_hook(tensor):
@@ -952,38 +716,29 @@ def fix_threshold(f, x, threshold):
         temp_file = SelfDeletingTempFile()
         torch.save(tensor, temp_file.name)
         return temp_file
-
     def unpack_hook(tensor_or_file):
         if isinstance(tensor_or_file, torch.Tensor):
             return tensor_or_file
         return torch.load(tensor_or_file.name)
-
     with saved_tensors_hooks(pack_hook, unpack_hook):
         return f(x)
-
-
 # %% exercise="save_on_disk" verdict="refused" mistake="keeps_dropped_files"
 def save_on_disk(f, x, parameters, folder):
     known = {p.untyped_storage().data_ptr() for p in parameters}
     files = []
-
     class Stored:
         def __init__(self, t):
             self.name = os.path.join(folder, str(uuid.uuid4()))
             torch.save(t.detach().clone(), self.name)
-
         def __del__(self):
             if os.path.exists(self.name):
                 os.remove(self.name)
-
     def pack(t):
         if t.untyped_storage().data_ptr() in known:
             return t.detach()
         files.append(Stored(t))
         return len(files) - 1
-
     def unpack(p):
         return p if isinstance(p, torch.Tensor) else torch.load(files[p].name)
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)

@@ -134,10 +134,7 @@ def test_names_of_files_do_not_matter(
 def test_canvas_tells_only_whether_it_is_late(course: Course, work: Work, tmp_path: Path) -> None:
     roster(course, "ann,Анна Петрова,,,", "bo,Bo Li,,7,")
     course.set_due(datetime(2026, 9, 17, 21))
-    files = {
-        f"петроваанна_4711_1_{NAME}-1.ipynb": work("a"),
-        f"somebody_LATE_7_2_{NAME}.ipynb": work("b"),
-    }
+    files = {f"петроваанна_4711_1_{NAME}-1.ipynb": work("a"), f"somebody_LATE_7_2_{NAME}.ipynb": work("b")}
     assert collect(course, write_archive(tmp_path / "canvas submissions.zip", files)) == 0
     assert time(course, "ann") == "2026-09-17 21:00:00.000000 UTC"
     assert handed_in(course)["bo"] == [f"{NAME}.ipynb"], "nobody knows how late it was"

@@ -18,7 +18,7 @@ from support.course import Course
 from support.dask_cluster import DaskCluster
 from support.submissions import all_of
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 KINDS = ("solved", "blank", "mistakes-0", "raises", "warns", "no-check")
 

@@ -21,7 +21,7 @@ from support.dask_cluster import DaskCluster
 from support.needs import find_program, lack
 from support.postgres import Postgres
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(20)
 
 COUNT = int(os.environ.get("SCALE_SUBMISSIONS", "60"))
 PAUSE = 0 if COUNT > 1000 else 0.4  # seconds that a submission sleeps: workers must not finish before the kills

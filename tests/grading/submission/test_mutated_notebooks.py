@@ -21,6 +21,8 @@ from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder
 from support.submissions import all_of, read
 
+pytestmark = pytest.mark.long(20)
+
 COUNT, GRADED = 300, 60
 NAME = "00_first_gradient"
 
@@ -170,7 +172,7 @@ def test_mutated_notebooks_and_odd_folders_are_graded_or_refused(course: Course,
     assert {*names.values()} == {*HARMFUL, *HARMLESS}
     for number in range(5):
         course.hand_in(f"{'az'[number % 2]}-honest-{number}", json.dumps(honest))
-    done = run_autograder("grade", course.folder, "--json", timeout=170)
+    done = run_autograder("grade", course.folder, "--json", timeout=600)
     assert "Traceback" not in done.stderr
     results = {result["student"]: result for result in json.loads(done.stdout)[NAME]}
     assert done.returncode == 1
@@ -189,7 +191,7 @@ def test_mutated_notebooks_and_odd_folders_are_graded_or_refused(course: Course,
         if student in said:
             assert said[student] in reasons, student
             assert (result["state"] == "graded") == (not said[student]), student
-    table = run_autograder("grade", course.folder, timeout=170)  # what failed is tried again, and fails again
+    table = run_autograder("grade", course.folder, timeout=600)  # what failed is tried again, and fails again
     assert table.returncode == 1
     assert "\x1b" not in table.stdout
     with course.gradebook() as book:

@@ -16,6 +16,8 @@ from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson
 from support.assignment import blank_notebook, released_cells
 
+pytestmark = pytest.mark.long(20)
+
 NIGHTLY = pytest.mark.nightly(
     twin="tests/grading/submission/test_self_test.py::test_the_solutions_of_a_lesson_get_all_points"
 )

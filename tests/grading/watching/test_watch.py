@@ -21,7 +21,7 @@ from support.course import Course, start_autograder
 from support.first_gradient import FIRST, NAME, SOLVED, TOTAL
 from support.lms import collect
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(15)
 
 Work = Callable[..., str]  # see the fixture `work`
 

@@ -91,7 +91,7 @@ def _nothing_is_left(notebook: Any, wall: str) -> None:
     told = [output.get("text", "").strip() for output in notebook.cells[0].outputs]
     if not told:
         return
-    until = time.monotonic() + 10
+    until = time.monotonic() + 100
     process, namespace = told[0].split()
     while left := [each for each in _suspects(process, wall) if _namespace(each) == namespace]:
         assert time.monotonic() < until, f"still there: {left}"

@@ -103,10 +103,7 @@ def accumulate_uneven(model, batches):
         "anomaly mode, one thread for all passes, and a dual level, all left on",
         "torch.autograd.set_detect_anomaly(True, check_nan=False)\ntorch._C._set_multithreading_enabled(False)\ntorch.autograd.forward_ad.enter_dual_level()",
     ),
-    Attack(
-        "a level of vmap that is entered and never left",
-        "torch._C._functorch._vmap_increment_nesting(2, 'error')",
-    ),
+    Attack("a level of vmap that is entered and never left", "torch._C._functorch._vmap_increment_nesting(2, 'error')"),
     Attack(
         "kernels of torch replaced through a library",
         """

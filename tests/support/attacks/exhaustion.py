@@ -127,7 +127,7 @@ print("KEPT") if kept > 100_000_000 else None
 import os
 made = 0
 try:
-    while True:
+    while made < 40_000:  # each has to be deleted in the end
         os.mkdir(f"{os.environ['TMPDIR']}/{made}")
         made += 1
 except BaseException:

@@ -65,7 +65,7 @@ for path in ("HOST/secret", "HOST", torch.__file__, os.path.dirname(torch.__file
         """
 import os
 here = os.getcwd()
-for _ in range(3000):
+for _ in range(1000):  # 600 are enough
     os.mkdir("deeper")
     os.chdir("deeper")
 os.chdir(here)

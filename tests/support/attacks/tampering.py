@@ -127,11 +127,7 @@ sys.path.insert(0, ".")
 ]
 
 REPLACED = [
-    Attack(
-        "the probe's measurement replaced",
-        _METER + _EMPTY,
-        flagged="LiveBytes.peak",
-    ),
+    Attack("the probe's measurement replaced", _METER + _EMPTY, flagged="LiveBytes.peak"),
     Attack(
         "a builtin shadowed in the module that measures",
         "import autograder.checking.allocations as allocations\nallocations.max = lambda *numbers: 0",
@@ -530,7 +526,7 @@ GUARD += [
         "the guard found through IPython's module",
         "guard = get_ipython()._orig_sys_modules_main_mod.server._guard\nprint('FOUND', guard.refused)",
         never="FOUND \\[",
-    ),
+    )
 ]
 
 ALL = [*COMPARISONS, *REPLACED, *GUARD, *COUNTERS, *LENT]

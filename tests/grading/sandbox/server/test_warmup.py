@@ -11,7 +11,7 @@ from autograder.exercises import PACKAGED, module_files
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.sandbox.wire.run_codec import Rehearsal
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(10)
 
 LESSON = "gradient_accumulation"
 MODULES = {name: file.read_text(encoding="utf-8") for name, file in module_files(PACKAGED / LESSON).items()}
