@@ -17,6 +17,7 @@ import torch
 
 RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
+_LONGEST_NAME = 60  # characters of a type's name, which an answer may choose
 _MOST_NUMBERS = 1_000_000  # of a sparse tensor that is made dense
 _FEW_ITEMS, _MOST_SHOWN = 3, 80  # of a list that is shown whole: items, characters
 # Decimal digits that tell all numbers of a dtype apart. Python would write 17.
@@ -71,7 +72,7 @@ def canonical(value: object, _depth: int = 0) -> Any:
         return {str(key)[:200]: canonical(item, _depth + 1) for key, item in value.items()}
     if type(value) is Other:
         return value
-    return Other("..." if value is Ellipsis else type(value).__name__)
+    return Other("..." if value is Ellipsis else type(value).__name__[:_LONGEST_NAME])
 
 
 def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
@@ -232,7 +233,7 @@ def decode(data: Any, pool: Sequence[Any] = ()) -> Any:
         case {"at_most": int() | float() as limit, "used": int() | float() as used}:
             return AtMost(limit, used)
         case {"other": str(kind)}:
-            return Other(kind)
+            return Other(kind[:_LONGEST_NAME])
         case {"dict": dict(items)}:
             return {str(key): decode(item, pool) for key, item in items.items()}
     raise ValueError(f"not an encoded observation: {str(data)[:80]}")

@@ -9,6 +9,7 @@ from collections import Counter
 
 from ...language import decimal, quantity
 from ..course.course import Course
+from ..files.inert_names import one_line
 from ..gradebook.standings import standings
 from ..submission.pipeline import Result, State
 
@@ -26,9 +27,9 @@ def table(name: str, results: list[Result]) -> str:
         if each.reasons or each.notes:
             flagged = ", flagged," if each.reasons and each.state in (State.UNCHANGED, State.UPDATED) else ""
             score = "" if each.score is None else f" {quantity(each.score, 'point')}"
-            lines.append(f"  {each.student}: {each.state}{flagged}{score}")
-            lines += [f"      {reason}" for reason in each.said]
-            lines += [f"      note: {note}" for note in each.notes]
+            lines.append(f"  {one_line(each.student)}: {each.state}{flagged}{score}")
+            lines += [f"      {one_line(reason)}" for reason in each.said]
+            lines += [f"      note: {one_line(note)}" for note in each.notes]
     kinds = Counter(each.state for each in results)
     count = ", ".join(f"{kinds[state]} {state}" for state in State if kinds[state])
     return "\n".join([*lines, f"  {quantity(len(results), 'submission')}: {count or 'none'}"])

@@ -11,6 +11,7 @@ from ..collecting.archive import unpack
 from ..collecting.collection import Account, Collection
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error
+from ..files.inert_names import one_line
 from ..files.locks import scratch_folder
 from ..tables.roster import STUDENTS_FILE
 from ..tables.worksheet import read_worksheet
@@ -56,9 +57,9 @@ def _report(account: Account, course: Course) -> Iterator[str]:
     yield account.title
     for student in sorted(account.lines):
         for line in account.lines[student]:
-            yield f"  {names.get(student, student)}: {line}"
+            yield f"  {one_line(names.get(student, student))}: {one_line(line)}"
     for file in account.unplaced:
-        yield f"  no place: {file.path}: {file.reason}"
+        yield f"  no place: {one_line(file.path)}: {one_line(file.reason)}"
     counts = ", ".join(f"{count} {said}" for said, count in sorted(account.counts.items()))
     yield f"  {quantity(sum(account.counts.values()), 'submission')}: {counts or 'none'}"
     if account.unplaced:

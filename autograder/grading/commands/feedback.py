@@ -12,6 +12,7 @@ from ...language import quantity, with_offset
 from ..course.course import Course
 from ..feedback.pages import make_pages
 from ..feedback.release import release_pages
+from ..files.inert_names import one_line
 from ..gradebook.book import BookClosed
 
 
@@ -38,14 +39,14 @@ def make_feedback(course: Course, assignment: str | None, *, release: bool) -> i
             many, when = quantity(len(pages.withheld), "receipt"), with_offset(last)
             print(f"  {many} instead of results, as course.toml says; the last until {when}")
         for student, why in pages.failed.items():
-            print(f"  {student}: no page: {why}", file=sys.stderr)
+            print(f"  {one_line(student)}: no page: {one_line(why)}", file=sys.stderr)
         status |= bool(pages.failed)
         if release:
             found = release_pages(course, name, students)
             if found.others:
-                print(f"  not released, as they did not come through the exchange: {', '.join(found.others)}")
+                print(f"  not released, as they did not come through the exchange: {one_line(', '.join(found.others))}")
             for language, why in found.failed.items():
-                print(f"  not released ({language}): {why}", file=sys.stderr)
+                print(f"  not released ({language}): {one_line(why)}", file=sys.stderr)
             if found.languages:
                 many = quantity(len(found.students), "student")
                 print(f"  released to the exchange ({', '.join(found.languages)}): {many}")

@@ -1,14 +1,13 @@
-"""Names of students' files under which no browser runs them."""
+"""Students' file names, harmless for browsers and terminals."""
 
 from __future__ import annotations
 
 import mimetypes
+import re
 
-_INERT = {
-    "application/gzip", "application/json", "application/octet-stream", "application/pdf", "application/x-tar",
-    "application/zip", "image/bmp", "image/gif", "image/jpeg", "image/png", "image/webp", "text/csv", "text/plain",
-    "text/x-python",
-}  # fmt: skip
+# Types of documents in which a browser runs scripts (WHATWG's MIME Sniffing, 4.6: HTML and XML types; the viewers of PDF
+# run theirs apart from the page's address), and of scripts.
+_ACTIVE = re.compile(r"html|xml|script|shockwave|java")
 
 
 def inert_name(path: str) -> str:
@@ -18,4 +17,13 @@ def inert_name(path: str) -> str:
     page there, or a drawing in SVG, could act for the instructor. A server tells the type by the suffix, as this does.
     """
     kind, _ = mimetypes.guess_type(path)
-    return path if kind is None or kind in _INERT else f"{path}.txt"
+    return f"{path}.txt" if kind and _ACTIVE.search(kind) else path
+
+
+def one_line(text: str) -> str:
+    """Return text of a student on one line, with control characters and bytes that are no text escaped.
+
+    A file name with a line end would make up a line of its own in a terminal, a log or a table.
+    """
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in whole)

@@ -17,6 +17,7 @@ from ..course.graded_folder import drop_record
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
 from ..course.sandbox_traits import SandboxTraits
+from ..files.inert_names import one_line
 from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.attachments import make_inert, refuse_linked_notebook, remove_copies
 from ..submission.grader import close_graders
@@ -35,7 +36,7 @@ class _Submitted:
         self.folder = self.course.submitted(self.assignment, self.student)
 
     def __str__(self) -> str:
-        return f"{self.student}, {self.notebook}"
+        return one_line(f"{self.student}, {self.notebook}")
 
     def snapshots(self) -> tuple[CourseSnapshot, AssignmentSnapshot]:
         with self.course.book() as book:
@@ -51,7 +52,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         clean = clean_notebook(*submitted.snapshots(), submitted.folder, submitted.notebook)
         for said, names in (("is not there", clean.missing), ("was changed; as released again", clean.changed)):
             for name in names:
-                self.log.warning("%s: cell %s %s", submitted, name, said)
+                self.log.warning("%s: cell %s %s", submitted, one_line(name), said)
         return clean.notebook, resources
 
     def _mend_copies(self, submitted: _Submitted) -> None:
@@ -63,7 +64,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         copied = submitted.course.autograded(submitted.assignment, submitted.student)
         source = submitted.course.source(submitted.assignment)
         for path in remove_copies(submitted.folder, copied, source):
-            self.log.warning("%s: ignored: %s (it is a link)", submitted.student, path)
+            self.log.warning("%s: ignored: %s (it is a link)", one_line(submitted.student), one_line(path))
         make_inert(copied, source)
 
 
@@ -81,9 +82,9 @@ class RunIsolated(SandboxTraits):
             close_graders()  # a server goes on: start a new engine at the next click
             raise
         for note in graded.remarks.notes:
-            self.log.warning("%s: %s", submitted, note)
+            self.log.warning("%s: %s", submitted, one_line(note))
         for reason in graded.remarks.everything:
-            self.log.warning("%s: a person has to look: %s", submitted, describe_reason(reason).en)
+            self.log.warning("%s: a person has to look: %s", submitted, one_line(describe_reason(reason).en))
         resources[_REMARKS] = graded.remarks
         return graded.notebooks[submitted.notebook], resources
 

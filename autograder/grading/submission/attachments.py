@@ -11,7 +11,7 @@ from pathlib import Path
 from ...language import quantity
 from ...messages.reasons import make_reason
 from ..course.graded_folder import GRADING_RECORD
-from ..files.inert_names import inert_name
+from ..files.inert_names import inert_name, one_line
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..files.notebook_file import Unreadable, load
 
@@ -46,7 +46,7 @@ class Extras:
 
         The first few files get a sentence each. One more sentence has the number of the remaining files.
         """
-        named = [f"ignored: {printable(path)} ({why})" for path, why in list(self.ignored.items())[:_NAMED]]
+        named = [f"ignored: {one_line(path)} ({why})" for path, why in list(self.ignored.items())[:_NAMED]]
         more = len(self.ignored) - _NAMED
         return [*named, f"ignored: {quantity(more, 'more file')}"] if more > 0 else named
 
@@ -84,14 +84,6 @@ def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
             found.files[path] = data
             total += len(data)
     return found
-
-
-def printable(path: str) -> str:
-    """Return a path as text that can be written to any file or terminal.
-
-    Bytes that are no valid text are escaped.
-    """
-    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,8 @@ from ..course.hidden_cases import ExpectedResults
 from ..sandbox.wire.run_codec import unpack_run
 from .outputs import output
 
+_LONGEST_NAME = 60  # characters of an exception's type
+
 
 def digest(runs: list[dict[str, Any]]) -> str:
     """Return a hash of the observations `runs`, without printed text and the answer's text."""
@@ -43,8 +45,13 @@ def without_inputs(verdict: Verdict) -> Verdict:
 
 
 def _without_message(note: Note) -> Note:
-    """Return the note. If it quotes an error message, replace the message by an ellipsis."""
-    return replace(note, parameters={**note.parameters, "message": "…"}) if "message" in note.parameters else note
+    """Return the note with an ellipsis for an error's message, and for a type's name that is a message itself."""
+    said = dict(note.parameters)
+    if "message" in said:
+        said["message"] = "…"
+    if "type" in said and not (str(said["type"]).isidentifier() and len(str(said["type"])) <= _LONGEST_NAME):
+        said["type"] = "…"
+    return replace(note, parameters=said)
 
 
 def explain_import(outputs: list[NotebookNode], language: str | None) -> str | None:

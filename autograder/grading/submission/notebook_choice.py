@@ -9,9 +9,9 @@ from pathlib import Path
 from ...language import Note
 from ...messages.reasons import make_reason
 from ..course.remarks import Reasons
+from ..files.inert_names import one_line
 from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, load, parse
 from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
-from .attachments import printable
 from .unchanged_answers import answers_of, has_cells_of
 
 _MOST = 10  # notebooks with other names than the released ones that are examined
@@ -41,7 +41,7 @@ class _Candidate:
 
     @property
     def name(self) -> str:
-        return printable(self.path)
+        return one_line(self.path)
 
 
 def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str]) -> Choice:
@@ -62,7 +62,7 @@ def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str]) -> C
         candidates, why = _candidates(folder, released, others)
         for name in released:
             _choose_one(done, name, exact.get(name), candidates[name], released[name])
-        done.notes += [f"not graded: {printable(path)} ({reason})" for path, reason in why.items()]
+        done.notes += [f"not graded: {one_line(path)} ({reason})" for path, reason in why.items()]
     if not done.raw:
         expected = ", ".join(f"{name}.ipynb" for name in released)
         where = {"folder": str(folder), "expected": expected}

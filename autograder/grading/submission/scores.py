@@ -12,6 +12,7 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from ...checking.verdict import MIME, VerdictState
 from ...language import Text
 from ...lessons.source import CHECK
+from ..files.inert_names import one_line
 from ..gradebook.scores import NotebookScores, Score
 from .outputs import output
 
@@ -68,7 +69,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
             for grade in submitted.grades:
                 if grade.name not in here:
                     self.log.warning(
-                        "%s deleted the graded cell %s: it waits for a person", self.student_id, grade.name
+                        "%s deleted the graded cell %s: it waits for a person", one_line(self.student_id), grade.name
                     )
                     grade.auto_score, grade.needs_manual_grade = 0, True
             gradebook.db.commit()

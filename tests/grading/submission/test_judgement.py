@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from autograder.checking.run import Raised, Run
 from autograder.checking.verdict import MIME
 from autograder.grading.course.hidden_cases import expected_results
 from autograder.grading.sandbox.wire.run_codec import pack_run
@@ -69,3 +70,16 @@ def test_what_is_no_observation_is_an_error_each_time(judge: LessonJudge, runs: 
     for _ in range(2):
         with pytest.raises((ValueError, TypeError)):
             judge.judge(name, runs)
+
+
+@pytest.mark.parametrize("name", ["tensor([1.25, -3.5])", "x" * 61, "a b", "", "1.5"])
+def test_the_name_of_a_type_tells_no_inputs(judge: LessonJudge, name: str) -> None:
+    """`raise type(str(inputs), (Exception,), {})` in an answer."""
+    exercise, _, runs = observations(judge)[0]
+
+    def card(kind: str) -> str:
+        raised = Raised("answer", "raised.answer", {"type": kind, "message": name})
+        return judge.judge(exercise, [pack_run(Run({}, raised)) for _ in runs]).verdict.text("en")
+
+    assert "…: …" in card(name)
+    assert "RuntimeError: …" in card("RuntimeError")

@@ -310,6 +310,34 @@ for raw in (socket.SOCK_RAW,):
         never="CONNECTED|RESOLVED",
     ),
     Attack(
+        "sockets of every family, leases and locks on files that all see",
+        """
+import fcntl, os, socket, torch
+for family in range(64):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW):
+        try:
+            socket.socket(family, kind)
+            if family not in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK):
+                print("FAMILY", family)
+        except OSError:
+            pass
+file = os.open(torch.__file__, os.O_RDONLY)
+try:
+    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    print("LEASE")
+except OSError:
+    pass
+for lock in (lambda: fcntl.flock(file, fcntl.LOCK_EX), lambda: fcntl.lockf(file, fcntl.LOCK_SH)):
+    try:
+        lock()
+    except OSError:
+        pass
+print(open("/proc/locks").read().replace("POSIX", "LOCKED").replace("FLOCK", "LOCKED") if os.path.exists("/proc/locks") else "")
+os.sync()
+""",
+        never="FAMILY|LEASE|LOCKED",
+    ),
+    Attack(
         "mount, unshare, chroot, pivot_root, setns, setuid, mknod",
         """
 import os

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import functools
 import os
+import socket
 import struct
+from collections.abc import Sequence
 
 from ...limits import Wall
 from . import system_calls as calls
@@ -26,6 +29,10 @@ _MISSING = _ERROR | errno.ENOSYS
 _OTHER_TABLE = 0x40000000  # calls of x86's x32 table
 _SET_PARENT_DEATH_SIGNAL, _SET_SECCOMP, _FILTER = 1, 22, 2
 _CLONE_THREAD, _SOCKET_TYPE, _SOCK_STREAM = 0x00010000, 0xF, 1
+# Families whose sockets a network namespace holds. Others, such as AF_VSOCK, lead to the host of a virtual machine.
+_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
+_LOCKS = (fcntl.F_SETLK, fcntl.F_SETLKW, 37, 38)  # the last are F_OFD_SETLK and F_OFD_SETLKW
+_LEASES = (fcntl.F_SETLEASE, fcntl.F_NOTIFY)  # let a process know, or hold up, who opens a file
 
 _Step = tuple[int, int, int, int]  # code, steps to skip if true, if false, operand
 
@@ -51,6 +58,11 @@ def program(wall: Wall) -> _Program:
             if number is not None:
                 steps += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer)]
     steps += _when(calls.PRCTL[column], 0, (_EQUAL, 0, 1, _SET_PARENT_DEATH_SIGNAL), (_RETURN, 0, 0, _REFUSE))
+    steps += _when(calls.FCNTL[column], 1, *_answer(_LOCKS, _IGNORE), *_answer(_LEASES, _REFUSE))
+    if wall == Wall.FULL:
+        others = len(_FAMILIES)
+        named: list[_Step] = [(_EQUAL, others - at, 0, family) for at, family in enumerate(_FAMILIES)]
+        steps += _when(calls.SOCKET[column], 0, *named, (_RETURN, 0, 0, _REFUSE))
     if wall == Wall.LANDLOCK:
         steps += [(_EQUAL, 0, 1, calls.CLONE3[column]), (_RETURN, 0, 0, _MISSING)]  # the C library takes `clone` then
         steps += _when(calls.CLONE[column], 0, (_ANY_BIT, 1, 0, _CLONE_THREAD), (_RETURN, 0, 0, _REFUSE))
@@ -61,6 +73,11 @@ def program(wall: Wall) -> _Program:
     steps.append((_RETURN, 0, 0, _ALLOW))
     code = b"".join(struct.pack("HBBI", *step) for step in steps)
     return _Program(len(steps), ctypes.cast(ctypes.create_string_buffer(code, len(code)), ctypes.c_char_p))
+
+
+def _answer(values: Sequence[int], answer: int) -> list[_Step]:
+    """Return steps that end with `answer` if the loaded argument is one of `values`."""
+    return [step for value in values for step in ((_EQUAL, 0, 1, value), (_RETURN, 0, 0, answer))]
 
 
 def _when(number: int, argument: int, *steps: _Step) -> list[_Step]:

@@ -1,0 +1,42 @@
+"""Students' file names on the lines of a terminal and at the addresses of a web server."""
+
+from __future__ import annotations
+
+import mimetypes
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.grading.batch.summary import table
+from autograder.grading.files.inert_names import inert_name, one_line
+from autograder.grading.submission.pipeline import Result, State
+
+# What the browsers of today run, or show as a document with scripts (WHATWG's MIME Sniffing, 4.6).
+ACTIVE = ("html", "xml", "script", "svg", "xslt", "mathml", "shockwave", "x-java")
+
+
+@given(st.text())
+def test_a_name_is_one_printable_line(name: str) -> None:
+    assert one_line(name).isprintable()
+    assert one_line(name) == name or not name.isprintable()
+
+
+@given(st.text(), st.text(), st.text())
+def test_no_name_makes_up_a_line_of_the_table(student: str, reason: str, note: str) -> None:
+    shown = table("NAME", [Result(student, State.GRADED, 1.0, [], notes=[f"ignored: {note}", reason])])
+    assert len(shown.split("\n")) == 5
+    assert len(shown.splitlines()) == 5
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("suffix", sorted({*mimetypes.types_map, *mimetypes.common_types, ".HTML", ".SvG", ".xht"}))
+def test_no_file_has_a_type_that_a_browser_runs(suffix: str) -> None:
+    """A web server such as tornado tells the type by the suffix, as Python does."""
+    kind, _ = mimetypes.guess_type(inert_name(f"folder/evil{suffix}"))
+    assert not any(active in (kind or "") for active in ACTIVE)
+
+
+def test_data_and_pictures_keep_their_names() -> None:
+    names = ["data.csv", "picture.png", "helper.py", "weights.pt", "notes.txt", "notes.md.gz", "x.ipynb", "Makefile"]
+    assert [inert_name(name) for name in names] == names
