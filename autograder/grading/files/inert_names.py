@@ -5,8 +5,8 @@ from __future__ import annotations
 import mimetypes
 import re
 
-# Types of documents in which a browser runs scripts (WHATWG's MIME Sniffing, 4.6: HTML and XML types; the viewers of PDF
-# run theirs apart from the page's address), and of scripts.
+# Types of scripts, and of documents in which a browser runs scripts (WHATWG's MIME Sniffing, 4.6). Viewers of PDF run
+# theirs apart from the page's address.
 _ACTIVE = re.compile(r"html|xml|script|shockwave|java")
 
 
