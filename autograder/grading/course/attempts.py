@@ -1,4 +1,4 @@
-"""All attempts of all students, in the folder `attempts/`."""
+"""The attempts of all students, kept in the folder `attempts/`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _RECORD = ".autograder-attempt.json"
 class Attempt:
     """One attempt of a student at an assignment, without its files.
 
-    `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None, and `time_from` what
-    told it. `source` names the archive. `taken` is when it was collected. `lms` holds what an LMS needs to recognise
-    the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those in the archive.
-    `score` is in points, without a late penalty. It is None if the attempt was not graded, or if all attempts are alike
-    by the rules. `answered` tells whether an attempt beyond the limit has its receipt.
+    `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None. `time_from` is its
+    source, such as "worksheet". `source` names the archive. `taken` is when the attempt was collected. `lms` holds what
+    an LMS needs to recognise the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those
+    in the archive.
+    `score` is in points, without a late penalty. It is None if the attempt was not graded, or if the rules do not
+    choose among attempts. `answered` is True if the student was told that this attempt exceeds the number of attempts
+    to be graded.
     """
 
     digest: str
@@ -96,7 +98,7 @@ class AttemptStore:
                 self._record(student, replace(attempt, score=None))
 
     def record_answer(self, student: str, attempt: Attempt) -> None:
-        """Store that an attempt beyond the limit has its receipt."""
+        """Store that a student was told that this attempt exceeds the number of attempts to be graded."""
         self._record(student, replace(attempt, answered=True))
 
     def _record(self, student: str, attempt: Attempt) -> None:

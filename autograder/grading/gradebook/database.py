@@ -14,7 +14,7 @@ _TAKE = "SELECT pg_try_advisory_lock(%s)"
 
 
 class LockedElsewhere(Exception):
-    """An error: a grader on another machine holds the lock on the assignment."""
+    """An error: a grader on another machine works on the assignment."""
 
 
 def hold_lock(gradebook: Gradebook, course_id: str, assignment: str) -> None:

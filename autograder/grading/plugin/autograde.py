@@ -26,7 +26,7 @@ _REMARKS = "autograder_remarks"  # the key in nbconvert's resources, which go fr
 
 
 class _Submitted:
-    """A submitted notebook, as nbgrader names it to a preprocessor."""
+    """The submitted notebook on which nbgrader runs a preprocessor."""
 
     def __init__(self, config: Config, resources: Any) -> None:
         named = resources["nbgrader"]

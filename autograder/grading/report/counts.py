@@ -163,7 +163,7 @@ class Graded:
 
 
 def _kind(wrong: Wrong) -> str:
-    """Return a text that is equal for answers about which the report prints the same.
+    """Return the key of the group to which a wrong answer belongs: the report prints the same about equal keys.
 
     Two mistakes with the same sentence therefore form one group.
     """

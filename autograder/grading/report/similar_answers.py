@@ -85,7 +85,7 @@ def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[st
 
 
 def tokens_of(source: str) -> list[Token]:
-    """Return the tokens of Python code, without layout. Of code that is no Python the words are returned."""
+    """Return the tokens of Python code, without layout. If the code is not valid Python, its words are returned."""
     found = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -100,7 +100,10 @@ def tokens_of(source: str) -> list[Token]:
 
 
 def _own_tokens(tokens: Mapping[str, list[Token]], forced: Iterable[list[Token]]) -> dict[str, list[Token]]:
-    """Return the tokens of each answer that neither `forced` nor many answers have, where they are enough."""
+    """Return a dict from student to the tokens that neither `forced` nor many other answers have.
+
+    Students with fewer than `_OWN` such tokens are left out.
+    """
     common = {window for each in forced for window in _windows(each)}
     counts = Counter(window for each in tokens.values() for window in set(_windows(each)))
     most = max(_FEW, _COMMON * len(tokens))

@@ -71,7 +71,7 @@ def _lessons(mistakes: Sequence[tuple[str, Wrong]]) -> int:
 
 
 def by_student(found: Sequence[Stuck]) -> Mapping[str, list[Stuck]]:
-    """Return the same entries by student."""
+    """Return a dict from student to the entries of `found` about this student."""
     students: dict[str, list[Stuck]] = defaultdict(list)
     for each in found:
         students[each.student].append(each)

@@ -58,7 +58,10 @@ def fill_in(
 
 
 def _column(heads: list[str], assignment: str) -> int:
-    """Return the column of an assignment. Raises UserError if none or more than one fits."""
+    """Return the index of an assignment's column. `heads` are the titles of the columns.
+
+    Raises UserError if none or more than one fits.
+    """
     number, words = re.match(r"(\d*)_?(.*)", assignment).groups()  # type: ignore[union-attr]
     titles = {at: head for at, head in enumerate(heads) if re.search(r"\(\d+\)$", head) and "read only" not in head}
     fits = [at for at, head in titles.items() if assignment.casefold() in head.casefold()]

@@ -71,9 +71,9 @@ def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> Non
 
 
 def worst(points: Mapping[str, tuple[float, float]], number: int) -> list[str]:
-    """Return the assignments with the smallest shares of their maximum.
+    """Return up to `number` assignments, those with the smallest shares of their maximum. Keep at least one.
 
-    `points` maps names to points and maximum. At least one assignment is left.
+    `points` maps assignments to points and maximum.
     """
     shares = {name: got / most if most else 1.0 for name, (got, most) in points.items()}
     ranked = sorted(shares, key=lambda name: (shares[name], name))

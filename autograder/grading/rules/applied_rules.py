@@ -49,7 +49,7 @@ class CourseRules:
 
 @dataclass(frozen=True)
 class PenaltyChange:
-    """The late penalty of one submission before and after a change of rules.
+    """One submission's late penalty before and after a change of rules.
 
     Both are in points.
     """

@@ -1,4 +1,4 @@
-"""CSV files that are edited cell by cell, while all other bytes stay."""
+"""CSV files that are edited cell by cell, without other changes."""
 
 from __future__ import annotations
 

@@ -37,14 +37,14 @@ class Student:
 
 
 class Unplaced(Exception):
-    """An error: what was handed in belongs to no student, or to several.
+    """An error: no student, or more than one, can be the sender.
 
     The message is for the instructor. It says what to do.
     """
 
 
 class Ambiguous(Unplaced):
-    """An error: more than one student fits, or two facts contradict each other."""
+    """An error: several students fit, or two facts contradict each other."""
 
 
 @dataclass
@@ -173,8 +173,7 @@ class Roster:
 
 
 def _column(numbers: Sequence[str]) -> str:
-    """Return the column of `students.csv` for the first of `numbers`: "email" for an e-mail address, otherwise "lms".
-    """
+    """Return the column of `students.csv` for the first of `numbers`: "email" for an address, otherwise "lms"."""
     return "email" if numbers and "@" in numbers[0] else "lms"
 
 
