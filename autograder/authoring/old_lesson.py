@@ -19,9 +19,10 @@ Place = tuple[str, int]  # a statement: the name of its module, and its index th
 
 @dataclass
 class Registered:
-    """The mistakes of one exercise by name.
+    """The mistakes of one exercise, as its module registers them.
 
-    A mistake is a program or wrong entries, and its sentences.
+    `mistakes` maps a mistake's name to a pair: its program, or the wrong entries of a table; and its sentence. `asks`
+    and `asks_for` are the exercise's.
     """
 
     asks: str
@@ -30,7 +31,7 @@ class Registered:
 
 
 def load(package: Path) -> dict[str, Registered]:
-    """Import a lesson's modules, and return what they register, by the name of the exercise."""
+    """Import a lesson's modules, and return a dict from exercise name to the mistakes that they register."""
     found: dict[str, Registered] = {}
 
     @dataclass(frozen=True)

@@ -146,8 +146,8 @@ class FreshRun(LessonNotebook):
 def fresh_run(file: Path, folder: Path, metadata: dict[str, Any], known: dict[str, Exercise]) -> FreshRun:
     """Run a notebook in a fresh process, and return it with its outputs.
 
-    `file` is the notebook's path, `folder` the working directory.
-    `metadata` is the notebook's own, `known` a dict from name to exercise of its lesson.
+    `file` is the notebook's path, `folder` the working directory. `metadata` is the notebook's, before the run. `known`
+    is a dict from name to exercise of its lesson.
     Raises Unreadable if the run fails.
     """
     print(message("ready.running", name=file.name).read(_language(metadata)))
@@ -196,7 +196,8 @@ def _points_table(
 ) -> Table:
     """Return a table of the notebook's points.
 
-    Where there are warnings, this file is not the one to hand in, so the sentence `hand_in` is left out.
+    `title` is the id of the table's title. `warnings` stand above the table, the sentences `below` under it. If there
+    are warnings, this file should not be handed in yet, and the sentence `hand_in` is left out.
     """
     language = _language(notebook.metadata)
 
@@ -260,7 +261,7 @@ def _differs(cell: dict[str, Any]) -> bool:
 def _points(notebook: LessonNotebook, verdicts: dict[str, Verdict], total: str) -> Iterator[Text]:
     """Yield the sentences on earned points and on points that a person gives.
 
-    `total` is the id of the first.
+    `total` is the id of the sentence on earned points.
     """
     core = [name for name in notebook.exercises if notebook.counts(name)]
     earned = sum(notebook.earned(name, verdicts.get(name)) for name in core)

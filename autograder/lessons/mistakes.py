@@ -95,7 +95,10 @@ def helpers_of_mistakes(path: Path) -> str:
 
 
 def _misconception(path: Path, cell: Cell, above: Mistakes) -> Misconception:
-    """Return what a cell says about its mistake. `above` holds the mistakes above the cell."""
+    """Return sentence and theme of the mistake in a cell. `above` holds the mistakes above the cell.
+
+    Raises BrokenSource if the cell lacks a sentence or a theme.
+    """
     like, theme = cell.metadata.get("like"), cell.metadata.get("theme")
     if like is not None:
         if like not in above.named or theme is not None:

@@ -163,7 +163,9 @@ def _best_place(wrong: Wrong, expected: Expected) -> _Place | None:
 
 
 def _paths(value: object) -> Iterator[_Path]:
-    """Yield the path of each entry of a nested dict: `("a", "b")` for `{"a": {"b": 1}}`. Other values have the path ().
+    """Yield the path of each entry of a nested dict: `("a", "b")` for `{"a": {"b": 1}}`.
+
+    A value that is no dict has the path ().
     """
     if not isinstance(value, dict):
         yield ()
