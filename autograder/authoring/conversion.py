@@ -90,7 +90,7 @@ def convert_lesson(package: Path) -> dict[Path, str | None]:
 
 
 class _Writer:
-    """The new files of a lesson: modules without mistakes, and files of mistakes."""
+    """The new files of a lesson: modules without mistakes, and the mistakes."""
 
     def __init__(self, lesson: Statements, registered: dict[str, Registered]) -> None:
         self._lesson, self._registered = lesson, registered

@@ -199,7 +199,10 @@ class Card:
 
 
 def _measured(parameters: Mapping[str, object]) -> Text | None:
-    """Return the name of the measurement that a note's parameters hold, or None if the name is code."""
+    """Return the name of the measurement that a note is about, or None if the note is about code.
+
+    `parameters` are the note's. The measurement is in the parameter "what".
+    """
     return measured_name(str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`"))
 
 

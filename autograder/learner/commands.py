@@ -128,8 +128,7 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note with rescaled points to a verdict, if this notebook gives the exercise other points than its module does.
-    """
+    """Add a note with rescaled points to a verdict, if this notebook gives other points than the exercise's module."""
     worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
     if worth == exercise.points:
         return verdict

@@ -133,7 +133,7 @@ def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Un
 
 
 def _walk(folder: Path, only: Collection[str] | None) -> Iterator[tuple[str, Path]]:
-    """Yield pairs of relative path and path, for all files and links in a folder and its subfolders.
+    """Yield a path relative to `folder` and the full path, for each file and link in the folder and its subfolders.
 
     If `only` is not None, it holds the names of the files and subfolders to take.
     """

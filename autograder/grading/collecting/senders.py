@@ -37,7 +37,7 @@ class Senders:
     def origin(self, path: str) -> Origin:
         """Return who handed in the file at `path`, as far as the part of the path that the LMS made tells.
 
-        In an archive without a known form the result has neither a name nor a number.
+        If this part has no form of an LMS, the result has neither a name nor a number.
         """
         entry = self._unpacked.entry_of(path)
         origin = self._reading.origin(entry) if self._reading else None

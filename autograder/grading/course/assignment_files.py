@@ -17,7 +17,7 @@ def encoded_files(folder: Path) -> EncodedFiles:
     """Return the files of an assignment that go into the sandbox, in base64.
 
     `folder` is the assignment's source folder. Notebooks are left out. Of a private lesson's exercises only the modules
-    `exercises/LESSON/*.py` remain. Their keys and mistakes must not reach students' code.
+    `exercises/LESSON/*.py` remain: keys must not reach students' code, and programs are sent when a test is judged.
     Raises UserError if the files exceed 24 MB together.
     """
     exercises = folder / "exercises"  # of a private lesson

@@ -108,7 +108,7 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
 def _has_many_values(data: bytes) -> bool:
     """Return whether JSON data has more than `_MOST_VALUES` values, without parsing it.
 
-    Each value but the first has punctuation outside of strings before it.
+    Punctuation outside of strings is counted: each value but the first has such a character before it.
     """
     count, inside = 0, 0
     if sum(map(data.count, _PUNCTUATION)) <= _MOST_VALUES:  # the usual case: no need to tell what is in a string

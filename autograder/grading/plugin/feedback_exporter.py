@@ -104,9 +104,9 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
 
 class _Memory(BytecodeCache):
-    """Compiled templates in memory.
+    """A cache of compiled templates in memory.
 
-    An exporter is made for each page. Compiling the templates would take a sixth of its time.
+    Each page has an exporter of its own, which would compile the templates again: a sixth of its time.
     """
 
     def __init__(self) -> None:

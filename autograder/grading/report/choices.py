@@ -22,7 +22,8 @@ def choice_for(run: Run, right: Run, aspect: str, path: tuple[str, ...], plain: 
     """Return a value in the observation `run` as a choice of a question, or None if no short text can tell it.
 
     `aspect` and `path` name the value: the aspect, and the keys inside its dict. `right` is the solution's observation.
-    If `plain` is False, numbers depend on random inputs. They become multiples of the right ones, such as "2 times".
+    If `plain` is False, numbers depend on random inputs. They are told relative to the right ones, such as "2 times the
+    right value".
     """
     if run.raised:
         kind = run.raised.parameters.get("type")

@@ -179,8 +179,8 @@ def _kind(wrong: Wrong) -> str:
 def verdict_in(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
     """Return the verdict in a check's output, and the digest of the observations.
 
-    If there is no valid verdict, returns None twice. The digest alone is None if nothing was observed. `cell` is the
-    check's JSON, `exercise` the exercise's name.
+    If there is no valid verdict, both are None. The digest alone is None if nothing was observed. `cell` is the check's
+    JSON, `exercise` the exercise's name.
     """
     found: list[tuple[Any, Any]] = []
     outputs = cell.get("outputs")

@@ -31,8 +31,8 @@ class Question:
 
     `code` is the code, `called` the call and `inputs` its arguments; the last two may be "". `asks` names the value
     that is asked for: a sentence of the exercise, or an entry of a table. It is None where the choices are mistakes.
-    `answer` is the index of the right choice. `tempting` is the index of a wrong choice that students may take, or
-    None.
+    `answer` is the index of the right choice. `tempting` is the index of another choice that students are likely to
+    take, or None.
     """
 
     wrong: Wrong
@@ -46,7 +46,7 @@ class Question:
 
     @property
     def prompt(self) -> Text:
-        """The sentence that asks."""
+        """The question as a sentence."""
         if self.asks is None:
             return WORDS["lecture_mistake"]
         if self._is_table:
@@ -184,7 +184,10 @@ def _order(choice: Text) -> tuple[bool, float, str]:
 
 
 def _run(wrong: Wrong, case: int) -> Run:
-    """Run a mistake, which is our own code, and return what a card shows of the call."""
+    """Run the program of a recognised mistake on a public case, and return the observation.
+
+    The program is the course's own, not a student's.
+    """
     program = mistakes_of(wrong.exercise).program(wrong.mistake or "", wrong.exercise.asks)
     return observe(wrong.exercise, program, PUBLIC_SEED)[case]
 

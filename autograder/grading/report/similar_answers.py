@@ -67,8 +67,8 @@ def similar_in(graded: Graded) -> list[Pair]:
 def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[str, Sequence[str]]) -> list[Pair]:
     """Return the pairs of students whose answers are alike, those with the most shared tokens first.
 
-    `answers` maps exercises to students to answers. `forced` maps exercises to texts that anybody may have: given code
-    and right answers of the lesson.
+    `answers` maps an exercise to a dict from student to answer. `forced` maps an exercise to texts that anybody may
+    have: given code and right answers of the lesson.
     """
     pairs: dict[tuple[str, str], Pair] = {}
     for name, by_student in answers.items():

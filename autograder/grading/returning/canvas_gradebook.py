@@ -22,9 +22,9 @@ def fill_in(
 ) -> dict[str, str]:
     """Write points into the column of an assignment.
 
-    Returns the students who have no line, with the reason. The column is the one whose title has the assignment's
-    name, or the number in front of it. Points are scaled to Canvas' points possible. Students are found by Canvas'
-    id, SIS id, login, or a name that only one of `everybody` in the course has.
+    Returns a dict from each student who has no line to the reason. The column is the one whose title has the
+    assignment's name, or the number in front of it. Points are scaled to Canvas' points possible. Students are found by
+    Canvas' id, SIS id, login, or a name that only one of `everybody` in the course has.
     Raises UserError if the file is no gradebook, or no column or more than one fits.
     """
     heads = [text.cell(0, at).strip() for at in range(len(text.rows[0]))] if text.rows else []

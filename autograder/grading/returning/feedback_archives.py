@@ -20,9 +20,9 @@ _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # equal pages give equal archives
 
 
 class Returned(Protocol):
-    """A grade whose feedback is returned.
+    """A grade whose feedback is returned to an LMS.
 
-    `attempt` is the attempt that was graded.
+    `attempt` is the student's latest attempt, by which the LMS knows the sender, or None.
     """
 
     @property

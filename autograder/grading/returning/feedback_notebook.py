@@ -1,4 +1,4 @@
-"""Feedback as a notebook.
+"""Graded notebooks with feedback, in the form that Canvas shows.
 
 Canvas shows feedback under the name of the submitted file.
 """

@@ -16,8 +16,8 @@ from ..tables.roster import Student
 class Grade:
     """The grade of one student.
 
-    `points` are those after late penalties, `penalty` is what was taken off. `attempt` is None if the submission came
-    by another way than `autograder collect`.
+    `points` are those after late penalties, `penalty` is what was taken off. `attempt` is the student's latest attempt.
+    It is None if the submission came by another way than `autograder collect`.
     """
 
     student: Student

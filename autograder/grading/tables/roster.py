@@ -129,7 +129,7 @@ class Roster:
         return self._only(found, path)
 
     def group(self, name: str) -> list[Student]:
-        """Return the students of a group."""
+        """Return the students whose column `group` holds `name`."""
         key = names.key(name)
         return [student for student in self.students if student.group and names.key(student.group) == key]
 
@@ -150,7 +150,7 @@ class Roster:
         return _distinct(found)
 
     def _by_one_word(self, words: set[str]) -> list[Student]:
-        """Return the students with a name of which one word is in `words` and in no other student's name."""
+        """Return the students whom one of `words` identifies: it is a word of their name and of no other student's."""
         owners: dict[str, list[Student]] = defaultdict(list)
         for student in self.students:
             for word in names.parts(student.name):
@@ -192,7 +192,7 @@ def _refuse_another_name(student: Student, number: str, name: str, called: Seque
 def _is_another(student: Student, emails: Sequence[str]) -> bool:
     """Return whether a student's e-mail address differs from all of `emails`.
 
-    Only the part before the @ is compared. An address that is missing differs from none.
+    Only the part before the @ is compared. Returns False if the student has no address or `emails` is empty.
     """
     own = student.email.casefold().partition("@")[0]
     return bool(own and emails) and all(own != each.casefold().partition("@")[0] for each in emails)
@@ -203,7 +203,7 @@ def _distinct(students: Iterable[Student]) -> list[Student]:
 
 
 def read_roster(root: Path) -> Roster:
-    """Read the students of the course in the folder `root`. Without a file there are none.
+    """Read the students of the course in the folder `root`. Without a file `students.csv` the roster is empty.
 
     Raises UserError if the file has no column `id`, an empty or repeated id, or an id that cannot be a folder's name.
     """

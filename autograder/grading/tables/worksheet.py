@@ -60,7 +60,10 @@ class Worksheet:
     """
 
     def __init__(self, text: CsvText, path: Path) -> None:
-        """Raises UserError if the columns of identifiers or of grades are missing."""
+        """Find the columns by their headers in the first line of `text`. `path` is named in errors.
+
+        Raises UserError if the columns of identifiers or of grades are missing.
+        """
         self._text, self.path = text, path
         heads = [text.cell(0, at).strip().casefold() for at in range(len(text.rows[0]))] if text.rows else []
         self._columns = {
@@ -83,7 +86,7 @@ class Worksheet:
         return "feedback" in self._columns
 
     def set_grade(self, number: str, grade: float) -> None:
-        """Replace the grade of a participant. An equal number stays as it is written."""
+        """Replace the grade of a participant. If it is the same number, the text in the cell stays."""
         participant = self.participants[number]
         if _number(participant.grade) != round(grade, 2):
             text = f"{grade:.2f}"

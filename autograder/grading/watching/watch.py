@@ -69,7 +69,7 @@ class Watch:
             self._retry[place] = time.monotonic() + _RETRY
 
     def look(self, inbox: Inbox) -> None:
-        """Collect what has arrived in a folder, and mark it as pending."""
+        """Collect the submissions that have arrived in a folder, and mark their students as pending."""
         names = inbox.arrived()[:_TOGETHER]
         if names:
             self._take(inbox.folder, names)
