@@ -36,8 +36,8 @@ _WIDTH = 118
 def convert_course(course: Path) -> Iterator[str]:
     """Convert the private lessons in a course folder, and yield a line for each changed file.
 
-    What was built from the old form is deleted, because students would go on receiving it: keys, and copies beside the
-    notebooks. `autograder build` makes it anew.
+    Keys, and copies beside the notebooks, that were built from the old form are deleted: students would go on receiving
+    them. `autograder build` makes new ones.
     Raises UserError if a lesson cannot be imported.
     """
     folder = course / "exercises"

@@ -134,7 +134,7 @@ def names_loaded(node: ast.AST) -> Iterator[str]:
 
 
 def annotations_of(node: ast.stmt) -> str:
-    """Return the strings in a statement, which may be annotations."""
+    """Return the short strings in a statement, joined by spaces: each may be an annotation in quotes."""
     found = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
     return " ".join(each for each in found if re.fullmatch(r"[\w\[\], .|]{1,60}", each))
 

@@ -1,6 +1,6 @@
 """Observation of an answer: runs of the probe, returned as plain data.
 
-An observation is made in the process that runs the answer, and contains the answer's side effects. Nothing is judged
+An observation is made in the process that runs the answer. The answer's side effects are undone. Nothing is judged
 here, because only `judge` knows the expected results.
 """
 

@@ -56,7 +56,9 @@ def progress_table() -> Table | Reply:
 
 @dataclass(frozen=True)
 class Contents:
-    """A table of all lessons, with links to the notebooks beside it.
+    """A table of all lessons, with links to their notebooks.
+
+    The notebooks are beside the page that shows the table.
 
     `notebooks` is the folder of the built notebooks.
     """

@@ -81,7 +81,10 @@ def rehearse(path: str | None) -> Table | Reply:
 
 
 def _rehearse(file: Path, folder: Path, hand_in: Text) -> Table | Reply:
-    """Run the notebook `file` in `folder`. `hand_in` is the sentence that names the file to hand in."""
+    """Run the notebook `file` in `folder`, and return a table or a `Reply` as `rehearse` does.
+
+    `hand_in` is the sentence that names the file to hand in.
+    """
     try:
         notebook = read_notebook(file)
         metadata = notebook.get("metadata", {})
@@ -180,7 +183,10 @@ def _table(run: FreshRun, hand_in: Text) -> Table:
 
 
 def _session_table(notebook: LessonNotebook, absent: str, hand_in: Text) -> Table:
-    """Return a table of the points of this session. `absent` is the package that a fresh run lacks."""
+    """Return a table of the points of this session, for a machine that cannot run the notebook in a fresh process.
+
+    `absent` is the missing package.
+    """
     verdicts = {name: verdict for name, verdict in SESSION.last.items() if name in notebook.exercises}
     below = [message("ready.no_nbclient", name=absent), *_points(notebook, verdicts, "ready.session_total")]
     return _points_table(notebook, verdicts, "ready.not", list(_unsaved(notebook)), below, hand_in)

@@ -1,7 +1,6 @@
 """Execution of a lesson source as plain Python.
 
-Runs solutions, alternatives, stubs, facts, which are assertions that back the prose, and mistakes. Needs torch but not
-Jupyter.
+Runs solutions, alternatives, stubs, mistakes, and facts: assertions that back the prose. Needs torch but not Jupyter.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ _SENTENCES = re.compile(_SENTENCE.format("en") + _SENTENCE.format("ru"))
 class Mistakes:
     """The mistakes of one exercise.
 
-    `shared` are the cells before the first mistake. `cells` and `named` are dicts from the name of a mistake.
+    `shared` are the cells before the first mistake. `cells` maps the name of a mistake to its cell, `named` maps it to
+    its sentence and theme.
     """
 
     path: Path

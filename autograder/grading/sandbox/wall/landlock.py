@@ -66,7 +66,7 @@ def isolate_fork_server() -> None:
 
 
 def isolate_child(folder: str, limits: Limits) -> None:
-    """Isolate a child that has just been forked. `folder` is its own, and the current folder.
+    """Isolate a child that has just been forked. `folder` is the child's own folder, and its current one.
 
     File descriptors stay open: the caller closes them.
     Raises CannotIsolate if the kernel refuses.

@@ -74,7 +74,7 @@ def seal(wall: Wall) -> None:
 def limit(limits: Limits, *, count: bool = True) -> None:
     """Set the kernel's limits on the resources of this process.
 
-    The limit on processes counts all those of a user. It is set if `count` is True.
+    The limit on processes counts all those of a user. This limit is set only if `count` is True.
     """
     size = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     for what, most in (
