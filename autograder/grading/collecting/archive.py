@@ -25,7 +25,7 @@ from ..files.notebook_file import LARGEST_NOTEBOOK
 _MOST_FILES = 100_000
 _HIGHEST_RATIO, _ALWAYS_FINE = 200, 256 << 20  # unpacked to packed bytes, for archives of more than 256 MB unpacked
 _MOST_INSIDE = 5_000  # files of an archive in an archive, which a student has made
-_HIGHEST_INSIDE, _FINE_INSIDE = 20, 64 << 20  # the same ratio for it
+_HIGHEST_INSIDE, _FINE_INSIDE = 20, 64 << 20  # the same ratio, for an archive in an archive
 _LARGEST_TABLE = 256  # bytes for each file in an archive's table of contents
 _DEEPEST = 3  # archives inside archives
 _JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/)")

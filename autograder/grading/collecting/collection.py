@@ -62,7 +62,7 @@ class Collection:
             stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
             self._due = {**stated, **_due_dates(book)}
         self._handed_in: set[str] = set()  # numbers of participants
-        self._unplaced: set[str] = set()  # numbers of participants of whom nobody knows who they are
+        self._unplaced: set[str] = set()  # numbers of participants who were not identified
         self._collected: set[str] = set()  # assignments
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:

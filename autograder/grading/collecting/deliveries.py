@@ -34,7 +34,7 @@ class Delivery:
     files: dict[str, UnpackedFile] = field(default_factory=dict)
     notebooks: dict[str, list[str]] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
-    paths: SafePaths = field(default_factory=lambda: SafePaths((TIMESTAMP, SECRET)))  # nbgrader believes them
+    paths: SafePaths = field(default_factory=lambda: SafePaths((TIMESTAMP, SECRET)))  # nbgrader trusts them
 
     @property
     def time(self) -> datetime | None:

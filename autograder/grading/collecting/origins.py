@@ -63,7 +63,7 @@ class Reading:
     """The form of an archive's paths, and the number of enclosing folders."""
 
     form: Form
-    depth: int  # number of these folders
+    depth: int  # number of the enclosing folders
 
     def origin(self, entry: str) -> Origin | None:
         """Return who handed in the file at `entry`, a path in the archive, or None if the path has another form."""

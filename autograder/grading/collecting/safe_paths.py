@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _LONGEST = 240  # bytes of a file name
-_DEEPEST = 20  # folders; what lies deeper is taken as if it lay there
+_DEEPEST = 20  # folders; deeper ones are left out of the path
 
 
 class SafePaths:

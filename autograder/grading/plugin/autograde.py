@@ -78,7 +78,7 @@ class RunIsolated(SandboxTraits):
         try:
             graded = run_submission(*submitted.snapshots(), submitted.folder, submitted.notebook)
         except NoForkServer:
-            close_graders()  # a server goes on: start a new engine at the next click
+            close_graders()  # formgrader's server goes on: start a new engine at the next click
             raise
         for note in graded.remarks.notes:
             self.log.warning("%s: %s", submitted, note)

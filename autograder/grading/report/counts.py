@@ -117,7 +117,7 @@ class Graded:
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
     idle: list[str] = field(default_factory=list)
-    unplaced: int = 0  # files that nobody could be found for: they may be the work of `idle` students
+    unplaced: int = 0  # files without a known sender: they may be the work of `idle` students
     remarks: dict[str, list[Note]] = field(default_factory=dict)  # reasons for a review, by student with a score
     names: dict[str, str] = field(default_factory=dict)  # of students with a name in the gradebook
     pages: dict[str, Path] = field(default_factory=dict)  # the feedback page or the graded notebook, by student

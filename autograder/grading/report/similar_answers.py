@@ -24,8 +24,8 @@ from .counts import Graded
 _WINDOW = 5  # tokens: shorter sequences are alike by chance
 _OWN = 20  # tokens of an answer's own: fewer prove nothing
 _ALIKE = 0.9  # similarity of the answers' own tokens
-_COMMON = 0.1  # of the answers: what more of them have is no pair's own
-_FEW = 3  # answers that are never too many
+_COMMON = 0.1  # share of the answers: tokens that more of them have do not count
+_FEW = 3  # answers: tokens that only so many of them have always count
 _LISTED = 20  # pairs
 _MOST = 4_000  # tokens of an answer that are compared: time and memory grow with the square
 _LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}

@@ -11,7 +11,7 @@ from ...exercises.key import Theme
 from ...language import Text
 from .counts import Graded, Wrong
 
-LESSONS = 3  # with mistakes of one theme: then a student is stuck
+LESSONS = 3  # so many lessons with mistakes of one theme make a student stuck
 TITLES = {
     Theme.ACCUMULATION: Text("gradients add up in `.grad`", "градиенты накапливаются в `.grad`"),
     Theme.SCALING: Text("mean or sum: by what to divide", "среднее или сумма: на что делить"),

@@ -18,7 +18,7 @@ from .libc import check, libc
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES, _SIGKILL = 1, 4, 24, 38, 9
 _CAPABILITIES_3 = 0x20080522
 
-NOBODY = 65534  # user id outside if the grader is root, who has no limits
+NOBODY = 65534  # the user of children if the grader is root: root has no limits
 
 
 def effective_capabilities() -> int:
