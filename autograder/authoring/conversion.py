@@ -257,7 +257,7 @@ def _after_what_they_use(lesson: Statements, places: list[Place]) -> list[Place]
 def _is_helper(node: ast.stmt) -> bool:
     """Return whether a statement only defines names that others may use.
 
-    An exercise and its cases do more.
+    A statement that makes an exercise or registers its cases is no helper.
     """
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         names = {each.attr for d in node.decorator_list for each in ast.walk(d) if isinstance(each, ast.Attribute)}

@@ -153,7 +153,10 @@ def _is_call_of(node: ast.AST, *methods: str) -> bool:
 
 
 def _without_registration(node: ast.stmt) -> ast.AST:
-    """Return a statement without decorators if it is a mistake's program."""
+    """Return a statement without what registers a mistake: without decorators, or only the entries of a `wrong`.
+
+    Any other statement is returned unchanged.
+    """
     if isinstance(node, ast.FunctionDef | ast.ClassDef) and registers(node):
         return ast.Module([each for each in ast.iter_child_nodes(node) if each not in node.decorator_list], [])  # type: ignore[misc]
     return node.value.args[1] if isinstance(node, ast.Expr) and _is_call_of(node.value, "wrong") else node  # type: ignore[attr-defined]

@@ -46,8 +46,8 @@ class Token:
 class Pair:
     """Two students with answers that are alike.
 
-    `shared` maps exercises to the lines that both answers have. `tokens` is the number of shared tokens that neither
-    the exercise nor most of the class has.
+    `shared` maps exercises to the lines that both answers have. `tokens` is the number of shared tokens that the
+    exercise does not force and few answers have.
     """
 
     students: tuple[str, str]

@@ -44,7 +44,7 @@ class Unplaced(Exception):
 
 
 class Ambiguous(Unplaced):
-    """An error: several students fit, or two facts contradict each other."""
+    """An error: several students fit, or number and name contradict each other."""
 
 
 @dataclass
