@@ -32,9 +32,9 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 class Grades(GetGrades):  # type: ignore[misc]
     """nbgrader's preprocessor of feedback pages, with additions.
 
-    A cell that still needs manual grading gets the metadata key `waiting`. In `resources` are the grade ids of graded
-    cells that the student deleted, an explanation of lateness, and the student's name, or the id if the name is
-    unknown.
+    A cell that still needs manual grading gets the metadata key `waiting`. `resources` gets the grade ids of graded
+    cells that the student deleted, and an explanation of lateness. It also gets the student's name, or the id if the
+    name is unknown.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:

@@ -106,8 +106,8 @@ class Roster:
         """Return the student whose id, e-mail address, LMS number or name occurs in a path.
 
         A surname is enough if no other student's name has that word.
-        Raises Unplaced if nobody fits, more than one student does, or the path has the number of one student and the
-        name of another.
+        Raises Unplaced if nobody fits, if several students do, or if number and name in the path are of different
+        students.
         """
         whole = path.casefold()
         words = set(names.parts(path))
