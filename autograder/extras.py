@@ -34,7 +34,7 @@ def require(extra: str, purpose: str) -> None:
 
 
 def refuse_others() -> None:
-    """Check that no other distribution has installed a package of our name.
+    """Check that no other distribution has installed a package named `autograder`.
 
     The files of both would lie in one folder. Raises UserError if there is such a distribution.
     """

@@ -92,6 +92,9 @@ def begun_tables() -> dict[str, Verdict]:
 
 
 def filled_entries(verdict: Verdict) -> dict[str, object]:
-    """Return the numbers `filled` and `total` of a table of predictions with gaps. Else the dict is empty."""
+    """Return the counts of an unfinished table of predictions, such as `{"filled": 2, "total": 5, ...}`.
+
+    The dict is empty for a verdict on anything else, and for a table without any entry.
+    """
     notes = verdict.finding.got if verdict.finding else ()
     return next((n.parameters for n in notes if n.id == "absent.entries" and n.parameters.get("filled")), {})

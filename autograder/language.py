@@ -88,7 +88,7 @@ class Noun(NamedTuple):
     ru: tuple[str, str, str]
 
     def after(self, number: float) -> Text:
-        """Return the form that follows `number`."""
+        """Return the form that follows `number`: "point" after 1, "points" after 5."""
         few = number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14)
         one = number % 10 == 1 and number % 100 != 11
         return Text(self.en[number != 1], self.ru[1 if few else 0 if one else 2])
@@ -104,9 +104,9 @@ def quantity(number: float, noun: str) -> str:
 
 
 def with_offset(time: datetime) -> str:
-    """Return a time with its distance from UTC, the same in both languages.
+    """Return a time as text, such as "2026-09-17 23:59 (UTC+03:00)". It is the same in both languages.
 
-    A time without a zone has none.
+    For a time without a time zone, the part in brackets is left out.
     """
     offset = f"{time:%z}"
     return f"{time:%Y-%m-%d %H:%M}" + (f" (UTC{offset[:3]}:{offset[3:5]})" if offset else "")

@@ -1,4 +1,4 @@
-"""Steps of credit for late work."""
+"""Steps in which the credit for late work falls."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ _WIDTH = 118
 def convert_course(course: Path) -> Iterator[str]:
     """Convert the private lessons in a course folder, and yield a line for each changed file.
 
-    What was built from the old form is deleted, because students would go on receiving it: keys, and copies beside the
-    notebooks. `autograder build` makes it anew.
+    Keys, and copies beside the notebooks, that were built from the old form are deleted: students would go on receiving
+    them. `autograder build` makes new ones.
     Raises UserError if a lesson cannot be imported.
     """
     folder = course / "exercises"
@@ -90,7 +90,7 @@ def convert_lesson(package: Path) -> dict[Path, str | None]:
 
 
 class _Writer:
-    """The new files of a lesson."""
+    """The new files of a lesson: modules without mistakes, and the mistakes."""
 
     def __init__(self, lesson: Statements, registered: dict[str, Registered]) -> None:
         self._lesson, self._registered = lesson, registered
@@ -257,7 +257,7 @@ def _after_what_they_use(lesson: Statements, places: list[Place]) -> list[Place]
 def _is_helper(node: ast.stmt) -> bool:
     """Return whether a statement only defines names that others may use.
 
-    An exercise and its cases do more.
+    A statement that makes an exercise or registers its cases is no helper.
     """
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         names = {each.attr for d in node.decorator_list for each in ast.walk(d) if isinstance(each, ast.Attribute)}

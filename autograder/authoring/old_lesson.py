@@ -19,9 +19,10 @@ Place = tuple[str, int]  # a statement: the name of its module, and its index th
 
 @dataclass
 class Registered:
-    """The mistakes of one exercise by name.
+    """The mistakes of one exercise, as its module registers them.
 
-    A mistake is a program or wrong entries, and its sentences.
+    `mistakes` maps a mistake's name to a pair: its program, or the wrong entries of a table; and its sentence. `asks`
+    and `asks_for` are the exercise's.
     """
 
     asks: str
@@ -30,7 +31,7 @@ class Registered:
 
 
 def load(package: Path) -> dict[str, Registered]:
-    """Import a lesson's modules, and return what they register, by the name of the exercise."""
+    """Import a lesson's modules, and return a dict from exercise name to the mistakes that they register."""
     found: dict[str, Registered] = {}
 
     @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def names_loaded(node: ast.AST) -> Iterator[str]:
 
 
 def annotations_of(node: ast.stmt) -> str:
-    """Return the strings in a statement, which may be annotations."""
+    """Return the short strings in a statement, joined by spaces: each may be an annotation in quotes."""
     found = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
     return " ".join(each for each in found if re.fullmatch(r"[\w\[\], .|]{1,60}", each))
 
@@ -152,7 +153,10 @@ def _is_call_of(node: ast.AST, *methods: str) -> bool:
 
 
 def _without_registration(node: ast.stmt) -> ast.AST:
-    """Return a statement without decorators if it is a mistake's program."""
+    """Return a statement without what registers a mistake: without decorators, or only the entries of a `wrong`.
+
+    Any other statement is returned unchanged.
+    """
     if isinstance(node, ast.FunctionDef | ast.ClassDef) and registers(node):
         return ast.Module([each for each in ast.iter_child_nodes(node) if each not in node.decorator_list], [])  # type: ignore[misc]
     return node.value.args[1] if isinstance(node, ast.Expr) and _is_call_of(node.value, "wrong") else node  # type: ignore[attr-defined]

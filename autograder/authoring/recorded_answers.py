@@ -8,8 +8,8 @@ A file LESSON.py holds cells:
     # %% exercise="descend" verdict="refused" mistake="one_step"
     def descend(...): ...
 
-`verdict` is "passed" or "refused". `mistake` names the mistake that the check must recognise, or is "" if it must name
-none. Without it the check may name any.
+`verdict` is "passed" or "refused". `mistake` names the mistake that the check must recognise, or is "" if it must
+recognise none. If a cell has no such attribute, the check may recognise any mistake or none.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ KEYS = {"exercise", "verdict", "mistake"}
 class RecordedAnswer:
     """An answer to an exercise of a lesson.
 
-    The file has the lesson's name.
+    `path` is the file LESSON.py. `shared` are the cells that define what several answers use. `cell` is the answer's.
     """
 
     path: Path

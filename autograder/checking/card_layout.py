@@ -36,7 +36,7 @@ def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
 
 
 def _sentence(exercise: Exercise, mistake: str) -> Text:
-    """Return the sentence that names a mistake, or its bare name if the key does not have it yet."""
+    """Return the sentence that names a mistake, or the mistake's name if the key does not have the sentence yet."""
     from .. import exercises
 
     return exercises.sentence_for(exercise, mistake) or Text.same(mistake)
@@ -199,7 +199,10 @@ class Card:
 
 
 def _measured(parameters: Mapping[str, object]) -> Text | None:
-    """Return the name of the measurement that a note's parameters hold, or None if the name is code."""
+    """Return the name of the measurement that a note is about, or None if the note is about code.
+
+    `parameters` are the note's. The measurement is in the parameter "what".
+    """
     return measured_name(str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`"))
 
 

@@ -106,7 +106,12 @@ def _lesson_of(module: str) -> str:
 
 @dataclass
 class Exercise:
-    """An exercise, as the decorator `exercise` makes it from a probe."""
+    """An exercise, as the decorator `exercise` makes it from a probe.
+
+    The fields are the decorator's parameters. `asks_for` is "function", "class", or "dict" for a table of predictions.
+    `programs_text` is the source of the programs that a learner's test is tried on, otherwise "". `generate` draws
+    cases.
+    """
 
     name: str
     lesson: str

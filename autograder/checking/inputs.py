@@ -101,7 +101,8 @@ class Programs:
         def accumulate(parameter, micro_batches): ...
 
     The last definition of a cell is the program. The attribute `wrong` names the aspect that is right if a test refuses
-    it. Some of these programs would be right answers to other exercises. A child therefore gets them last.
+    the program. Some programs would be right answers to other exercises. A child therefore gets them after all other
+    answers have been observed.
     """
 
     right: Sequence[Any] = ()

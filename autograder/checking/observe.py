@@ -1,6 +1,6 @@
 """Observation of an answer: runs of the probe, returned as plain data.
 
-An observation is made in the process that runs the answer, and contains the answer's side effects. Nothing is judged
+An observation is made in the process that runs the answer. The answer's side effects are undone. Nothing is judged
 here, because only `judge` knows the expected results.
 """
 
@@ -123,7 +123,8 @@ def _observe_case(
 def _shown(exercise: Exercise, answer: object, case: Case) -> list[str]:
     """Return the names of the case's inputs that a card shows: those that are passed to the answer.
 
-    Only the probe uses the other ones. What is passed to a class cannot be told; there the probe's flags are left out.
+    All other inputs are for the probe only. If the answer is a class, nobody knows which inputs it gets: all are shown
+    but bools, which are switches of the probe.
     """
     names = list(vars(case))
     if exercise.asks_for == "class":

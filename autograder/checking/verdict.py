@@ -66,7 +66,8 @@ class Finding:
 class Verdict:
     """The result of a check, as a gradebook stores it.
 
-    `mistake` is the name of the recognised mistake.
+    `version` is the exercise's. `mistake` is the name of the recognised mistake. `language` is the card's, "en" or
+    "ru", or None for both.
     """
 
     exercise: str

@@ -88,10 +88,7 @@ def lessons() -> list[str]:
 
 
 def bare(lesson: str) -> str:
-    """Return a lesson's name without its number.
-
-    An example is gradient_accumulation for 03_gradient_accumulation.
-    """
+    """Return a lesson's name without its number: "gradient_accumulation" for "03_gradient_accumulation"."""
     number, _, rest = lesson.partition("_")
     return rest if number.isdigit() and rest else lesson
 
@@ -267,7 +264,7 @@ def _read_key(path: Path) -> Key:
 
 
 def misconceptions_of(exercise: Exercise) -> Mapping[str, Misconception]:
-    """Return what is said about an exercise's mistakes, by their names. It is empty if the key cannot be read."""
+    """Return a dict from the name of each mistake to its sentence and theme. It is empty if the key cannot be read."""
     try:
         return key_of(exercise).misconceptions
     except (OSError, LookupError, TypeError, ValueError):

@@ -37,7 +37,7 @@ class Theme(StrEnum):
 
     @property
     def is_shared(self) -> bool:
-        """False for the reasons why a misconception belongs to no theme."""
+        """False for MISSING, OWN and SLIP, which say why a misconception belongs to no theme."""
         return self not in (Theme.MISSING, Theme.OWN, Theme.SLIP)
 
 
@@ -53,7 +53,8 @@ class Misconception:
 class Key:
     """The key of one exercise.
 
-    `misconceptions` is a dict from the name of a mistake.
+    `expected` holds the observations on the public cases. `misconceptions` maps the name of a mistake to its sentence
+    and theme.
     """
 
     expected: Expected

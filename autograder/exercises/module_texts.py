@@ -76,9 +76,9 @@ def _forget(lesson: str) -> dict[str, ModuleType]:
 
 
 class _Texts(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """A finder and loader of modules.
+    """A finder and loader of modules whose sources are texts.
 
-    The modules are given as texts by their full names.
+    `texts` maps full names of modules to sources.
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:

@@ -106,8 +106,9 @@ def examine() -> tuple[bool, str]:
 
 
 def _look_around(wall: Wall) -> str:
-    """Return what is wrong inside a child behind `wall`, or an empty text.
+    """Return a complaint about the isolation behind `wall`, or "" if it is sound.
 
+    A process in the sandbox tries to reach hidden files, the network and other processes, and to write into folders.
     Raises CannotIsolate if the kernel refuses the wall.
     """
     try:

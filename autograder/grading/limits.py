@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Wall(StrEnum):
-    """The kinds of isolation around students' code, and the choice between them."""
+    """The kinds of isolation around students' code; AUTO chooses between two."""
 
     AUTO = "auto"  # the stronger of FULL and LANDLOCK that a machine gives
     FULL = "full"  # Linux namespaces

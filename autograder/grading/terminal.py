@@ -78,7 +78,11 @@ class Progress:
         self._next = "with --force the same command begins again" if force else "the same command goes on from there"
 
     def show(self, result: object, total: int) -> None:
-        """Show that one more submission has a `result`. `total` is the number of submissions."""
+        """Count one more graded submission, and draw the line anew.
+
+        `total` is the number of submissions of the assignment. `result` is ignored: the batch calls this with each
+        result.
+        """
         self._done = min(self._done + 1, total)  # several attempts of one student may be graded
         self._interrupt.kept = (
             f"{self._name}, done and kept: {self._done} of {quantity(total, 'submission')}; {self._next}"

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def start(lesson: str = "", *, language: str | None = None) -> Reply:
-    """Set the lesson and the language of this notebook.
+    """Set the lesson and the language of this notebook, and return a greeting.
 
-    `language` is "en", "ru", or None to show both. A notebook without exercises passes no lesson.
+    `lesson` is a name such as "gradient_accumulation", or "" for a notebook without exercises. `language` is "en",
+    "ru", or None to show both.
     """
     if language is not None and language not in LANGUAGES:
         return Reply((message("unknown.language", name=language),))
@@ -70,7 +71,8 @@ def _attend() -> None:
 def check(name: str = "") -> Verdict | Reply:
     """Check the answer to exercise `name`.
 
-    The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Never raises.
+    The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Returns a `Reply` if no
+    exercise has this name, or while nbgrader grades the notebook. Never raises.
     """
     return _check(name, sys._getframe(1).f_globals)
 
@@ -126,10 +128,7 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note with rescaled points to a verdict.
-
-    Adds none if the notebook gives the exercise the same points as its module does.
-    """
+    """Add a note with rescaled points to a verdict, if this notebook gives other points than the exercise's module."""
     worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
     if worth == exercise.points:
         return verdict
@@ -206,7 +205,8 @@ def progress() -> Table | Reply:
     """Return a table of all exercises checked so far.
 
     Each row shows an exercise's state, its points and the number of checks. The history of checks is stored in a file
-    and survives a restart of the kernel.
+    and survives a restart of the kernel. Returns a `Reply` if nothing was checked yet, or while nbgrader runs the
+    notebook.
     """
     from .progress import progress_table
 
@@ -223,8 +223,8 @@ def contents() -> Contents:
 def ready(path: str | None = None) -> Table | Reply:
     """Try the notebook before it is handed in: run the saved file in a fresh process.
 
-    Returns a table of the notebook's points, with a list of problems to fix below the table. `path` is needed only if
-    the notebook's path cannot be detected.
+    Returns a table of the notebook's points, with a list of problems to fix below the table. Returns a `Reply` that
+    names the cause if the notebook cannot be run. `path` is needed only if the notebook's path cannot be detected.
     """
     from .ready import rehearse
 

@@ -13,7 +13,7 @@ ANSWERS = (CellKind.ANSWER, CellKind.WRITTEN)
 
 
 class Unreadable(Exception):
-    """An error for a file that is not a notebook."""
+    """An error: a file cannot be read, or is not a notebook."""
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
@@ -63,7 +63,10 @@ def grade_id_of(cell: dict[str, Any]) -> GradeId:
 
 
 def restore_metadata(notebook: dict[str, Any], fresh: dict[str, Any]) -> None:
-    """Give back nbgrader's metadata to cells of `notebook` that have lost it. `fresh` is the built notebook."""
+    """Give back nbgrader's metadata to cells of `notebook` that have lost it.
+
+    `fresh` is the notebook as built from the lesson source.
+    """
     released = {name: cell for cell in fresh["cells"] if (name := grade_id_of(cell))}
     cells = [(grade_id_of(cell), source_of(cell)) for cell in notebook["cells"]]
     sources: dict[str, str] = {name: source_of(cell) for name, cell in released.items()}

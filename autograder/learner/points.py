@@ -60,7 +60,7 @@ class LessonNotebook:
         return verdict.points_out_of(self.worth(name)) if verdict else 0.0
 
     def label(self, name: str, language: str) -> str:
-        """Return title and name of exercise `name`, for a table. An extra exercise is marked."""
+        """Return title and name of exercise `name`, such as "Twice · `twice`". An extra exercise is marked."""
         extra = "" if self.counts(name) else f" ({message('progress.extra').read(language)})"
         return f"{self.exercises[name].title.read(language)} · `{name}`{extra}"
 

@@ -22,7 +22,8 @@ from .replies import Reply, Table
 def progress_table() -> Table | Reply:
     """Return a table of all exercises checked so far.
 
-    The points of this notebook's lesson are those of this notebook, because an instructor can change them.
+    Points of the present lesson are those of this notebook, because an instructor can change them. Returns a `Reply` if
+    nothing was checked yet, or while nbgrader runs the notebook.
     """
     if being_graded():
         return Reply((message("run.checking", name="progress"),))
@@ -55,7 +56,9 @@ def progress_table() -> Table | Reply:
 
 @dataclass(frozen=True)
 class Contents:
-    """A table of all lessons, with links to the notebooks beside it.
+    """A table of all lessons, with links to their notebooks.
+
+    The notebooks are beside the page that shows the table.
 
     `notebooks` is the folder of the built notebooks.
     """
@@ -99,7 +102,10 @@ class Contents:
 
 
 def _title_of(lesson: str, language: str) -> str:
-    """Return number and title of a lesson, or the name of a lesson that is not one of the course's."""
+    """Return number and title of a lesson, such as "03 Gradient accumulation".
+
+    If the lesson is not one of the course's, return its name.
+    """
     for path in (NOTEBOOKS / language).glob(f"[0-9][0-9]_{lesson}.ipynb"):
         return f"{path.stem[:2]} {_read_title(read_notebook(path))}"
     return lesson

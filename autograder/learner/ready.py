@@ -81,7 +81,10 @@ def rehearse(path: str | None) -> Table | Reply:
 
 
 def _rehearse(file: Path, folder: Path, hand_in: Text) -> Table | Reply:
-    """Run the notebook `file` in `folder`. `hand_in` is the sentence that names the file to hand in."""
+    """Run the notebook `file` in `folder`, and return a table or a `Reply` as `rehearse` does.
+
+    `hand_in` is the sentence that names the file to hand in.
+    """
     try:
         notebook = read_notebook(file)
         metadata = notebook.get("metadata", {})
@@ -146,8 +149,8 @@ class FreshRun(LessonNotebook):
 def fresh_run(file: Path, folder: Path, metadata: dict[str, Any], known: dict[str, Exercise]) -> FreshRun:
     """Run a notebook in a fresh process, and return it with its outputs.
 
-    `file` is the notebook's path, `folder` the working directory.
-    `metadata` is the notebook's own, `known` a dict from name to exercise of its lesson.
+    `file` is the notebook's path, `folder` the working directory. `metadata` is the notebook's, before the run. `known`
+    is a dict from name to exercise of its lesson.
     Raises Unreadable if the run fails.
     """
     print(message("ready.running", name=file.name).read(_language(metadata)))
@@ -180,7 +183,10 @@ def _table(run: FreshRun, hand_in: Text) -> Table:
 
 
 def _session_table(notebook: LessonNotebook, absent: str, hand_in: Text) -> Table:
-    """Return a table of the points of this session. `absent` is the package that a fresh run lacks."""
+    """Return a table of the points of this session, for a machine that cannot run the notebook in a fresh process.
+
+    `absent` is the missing package.
+    """
     verdicts = {name: verdict for name, verdict in SESSION.last.items() if name in notebook.exercises}
     below = [message("ready.no_nbclient", name=absent), *_points(notebook, verdicts, "ready.session_total")]
     return _points_table(notebook, verdicts, "ready.not", list(_unsaved(notebook)), below, hand_in)
@@ -196,7 +202,8 @@ def _points_table(
 ) -> Table:
     """Return a table of the notebook's points.
 
-    Where there are warnings, this file is not the one to hand in, so the sentence `hand_in` is left out.
+    `title` is the id of the table's title. `warnings` stand above the table, the sentences `below` under it. If there
+    are warnings, this file should not be handed in yet, and the sentence `hand_in` is left out.
     """
     language = _language(notebook.metadata)
 
@@ -260,7 +267,7 @@ def _differs(cell: dict[str, Any]) -> bool:
 def _points(notebook: LessonNotebook, verdicts: dict[str, Verdict], total: str) -> Iterator[Text]:
     """Yield the sentences on earned points and on points that a person gives.
 
-    `total` is the id of the first.
+    `total` is the id of the sentence on earned points.
     """
     core = [name for name in notebook.exercises if notebook.counts(name)]
     earned = sum(notebook.earned(name, verdicts.get(name)) for name in core)

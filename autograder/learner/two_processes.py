@@ -96,7 +96,7 @@ def _end(processes: list[subprocess.Popen[bytes]]) -> None:
 
 
 def _read(file: Path) -> dict[str, str] | None:
-    """Return what a process has written, or None if it has not come to its end."""
+    """Return the dict that a process has written into `file`, or None if the process did not finish."""
     try:
         return dict(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError):

@@ -24,7 +24,8 @@ _CONVERT = "mistakes have a file of their own now: `autograder convert DIR` rewr
 class Collection:
     """A folder of lesson sources with their exercise modules and notebooks.
 
-    The base class is for the course's own lessons, the subclass `Private` for an instructor's.
+    `lessons` is the folder of sources, `modules` that of the exercises' packages, `notebooks` that of the built
+    notebooks. The base class is for the course's own lessons, the subclass `Private` for an instructor's.
     """
 
     lessons: Path

@@ -1,7 +1,6 @@
 """Execution of a lesson source as plain Python.
 
-Runs solutions, alternatives, stubs, facts, which are assertions that back the prose, and mistakes. Needs torch but not
-Jupyter.
+Runs solutions, alternatives, stubs, mistakes, and facts: assertions that back the prose. Needs torch but not Jupyter.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from .source import CHECK, Lesson, without_solution
 class Ran:
     """The functions, classes and tables that a lesson's cells define.
 
-    `solutions`, `stubs` and `given` (given code) are dicts from exercise name to object. In `alternatives`, each
-    exercise name has a dict from a name such as "twice.1" to object. In `mistakes`, it has one from a mistake's name.
+    `solutions`, `stubs` and `given` (given code) are dicts from exercise name to object. `alternatives` maps an
+    exercise name to a dict from a name such as "twice.1" to object. `mistakes` maps an exercise name to a dict from a
+    mistake's name to object.
     """
 
     solutions: dict[str, object] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Keys: what the solutions and mistakes of a lesson show."""
+"""Keys: stored observations of a lesson's solutions and mistakes."""
 
 from __future__ import annotations
 

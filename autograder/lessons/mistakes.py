@@ -38,7 +38,8 @@ _SENTENCES = re.compile(_SENTENCE.format("en") + _SENTENCE.format("ru"))
 class Mistakes:
     """The mistakes of one exercise.
 
-    `shared` are the cells before the first mistake. `cells` and `named` are dicts from the name of a mistake.
+    `shared` are the cells before the first mistake. `cells` maps the name of a mistake to its cell, `named` maps it to
+    its sentence and theme.
     """
 
     path: Path
@@ -95,7 +96,10 @@ def helpers_of_mistakes(path: Path) -> str:
 
 
 def _misconception(path: Path, cell: Cell, above: Mistakes) -> Misconception:
-    """Return what a cell says about its mistake. `above` holds the mistakes above the cell."""
+    """Return sentence and theme of the mistake in a cell. `above` holds the mistakes above the cell.
+
+    Raises BrokenSource if the cell lacks a sentence or a theme.
+    """
     like, theme = cell.metadata.get("like"), cell.metadata.get("theme")
     if like is not None:
         if like not in above.named or theme is not None:

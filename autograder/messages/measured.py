@@ -184,7 +184,7 @@ _YES_NO = {"True": Text("yes", "да"), "False": Text("no", "нет")}
 
 
 def measured_name(key: str) -> Text | None:
-    """Return the name of a measurement, or None if `key` is code.
+    """Return the name of a measurement, or None if `key` is code, such as `w.grad`.
 
     The name of one entry, such as `numbers[2]` or `result['0']`, ends with its position.
     """

@@ -99,7 +99,7 @@ REASONS: dict[str, Text] = {
 
 
 def make_reason(id: str, **parameters: object) -> Note:
-    """Return a reason as a note. Raises KeyError if `REASONS` lacks the id or a parameter."""
+    """Return the note that states a reason. Raises KeyError if `REASONS` lacks the id or a parameter."""
     REASONS[id].format(**parameters)
     return Note(id, parameters)
 

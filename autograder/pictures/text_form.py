@@ -8,9 +8,9 @@ from ..session import being_graded
 
 
 def text_is_enough() -> bool:
-    """Return whether pictures are shown as text only.
+    """Return whether nbgrader is grading, so that pictures are shown as text only.
 
-    While nbgrader grades a notebook, drawing would take longer than all checks.
+    Drawing would take longer than all checks together.
     """
     return being_graded() == "autograde"
 

@@ -72,10 +72,10 @@ def submit_counted(
     *,
     again: bool = False,
 ) -> list[str]:
-    """Make the attempt that counts the submitted one, for each of `students`.
+    """Copy the attempt that counts into `submitted/`, for each of `students`. Returns the students whose files changed.
 
-    Returns the students with a change. `tried` maps students to the digests of attempts that were graded in this
-    run. If `again` is True, scores of earlier runs do not count.
+    `tried` maps students to the digests of attempts that were graded in this run. If `again` is True, scores of earlier
+    runs do not count.
     """
     store, changed = course.attempts(assignment), []
     with locked(course.root, assignment):
@@ -92,9 +92,9 @@ def submit_counted(
 
 
 def with_other_attempts(course: Course, assignment: str) -> list[str]:
-    """Return the students with attempts besides the submitted one.
+    """Return the students who have attempts besides the one in `submitted/`, if the best attempt counts.
 
-    The list is empty unless the best attempt counts.
+    If the latest attempt counts, the list is empty.
     """
     one, store = course.rules.rules.of(assignment), course.attempts(assignment)
     if one.counts != BEST:
@@ -103,9 +103,10 @@ def with_other_attempts(course: Course, assignment: str) -> list[str]:
 
 
 def forget_other_scores(course: Course, assignment: str, students: Sequence[str]) -> None:
-    """Let the next grading run all attempts of `students` but the submitted ones, whose scores are stored.
+    """Remove the stored scores of all attempts that are not in `submitted/`, so that the next grading runs them.
 
-    An exercise was mended, and only the submitted attempts were graded again.
+    This is for an exercise that was mended: only the attempts in `submitted/` have been graded again. Their new scores
+    are stored.
     """
     store = course.attempts(assignment)
     with locked(course.root, assignment), course.gradebook() as gradebook:
@@ -121,9 +122,9 @@ def counted(
 ) -> Attempt | None:
     """Return the attempt that counts, or None if there is no attempt. `attempts` are ordered by time.
 
-    If the best attempt counts, it is one that was not graded yet, or else the one with the most points after late
-    credit. Late days make no difference to this choice. Of equal attempts the earliest counts. Attempts in `tried`,
-    which holds digests, need not be graded.
+    If the best attempt counts, an attempt without a score comes first, so that it is graded. Attempts in `tried`, which
+    holds digests, need not be graded. If all have scores, the attempt with the most points after late credit counts, of
+    equal ones the earliest. Late days make no difference to this choice.
     """
     allowed = within_limit(attempts, one)
     if not allowed:
@@ -137,7 +138,7 @@ def counted(
 
 
 def within_limit(attempts: Sequence[Attempt], one: AssignmentRules) -> list[Attempt]:
-    """Return the attempts that may be graded: the first ones, up to the limit."""
+    """Return the attempts that may be graded: the first ones, as many as the rules `one` allow."""
     return list(attempts[: one.attempts or None])
 
 

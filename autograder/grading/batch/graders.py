@@ -1,4 +1,4 @@
-"""Graders for the run of a command."""
+"""The grader processes of one command, ready before the first submission."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..submission.grader import close_graders, process_grader
 
 @contextlib.contextmanager
 def open_graders(course: CourseSettings, isolation: Wall | None, starting: ForkServerProcess | None) -> Iterator[None]:
-    """Let the grader use the fork server `starting`, if any, in the `with` block.
+    """Make the fork server `starting` the one that grades in the `with` block. This is a context manager.
 
-    This is a context manager. At the end of the `with` block all graders are closed. Fatal errors in the `with`
-    block become UserErrors with the remedy.
+    If `starting` is None or has another wall, a fork server is started when it is needed. At the end all graders of
+    this process are closed. Fatal errors in the `with` block become UserErrors with the remedy.
     """
     chosen = isolation or course.isolation.wall()
     if starting and chosen == Wall.AUTO and strongest(Wall.AUTO) == Wall.LANDLOCK:

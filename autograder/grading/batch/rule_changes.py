@@ -12,7 +12,7 @@ from .counted_attempts import counted
 
 
 def follow_rules(course: Course) -> list[str]:
-    """Apply the rules in the files of the course if no grade changes by that. Otherwise change nothing.
+    """Apply the rules in the files of the course, unless a grade would change. In that case nothing is applied.
 
     Returns lines for the terminal: what would change, and how to apply it. Without a change the list is empty.
     Raises UserError if a rule is wrong.
@@ -32,7 +32,7 @@ def follow_rules(course: Course) -> list[str]:
 
 
 def list_changes(course: Course, new: CourseRules) -> list[str]:
-    """Return the changes of late penalties and counted attempts by the rules `new`, in words."""
+    """Return a sentence for each late penalty and each counted attempt that the rules `new` would change."""
     old = course.applied or CourseRules(Rules(), {})
     with course.gradebook() as gradebook:
         lines = [_describe(change) for change in compare(gradebook.db, old, new)]
@@ -40,7 +40,7 @@ def list_changes(course: Course, new: CourseRules) -> list[str]:
 
 
 def _changed_attempts(course: Course, old: CourseRules, new: CourseRules) -> Iterator[str]:
-    """Yield the students for whom another attempt counts under the rules `new`."""
+    """Yield a sentence for each student for whom another attempt counts under the rules `new`."""
     for name in course.graded_assignments():
         before, after = old.rules.of(name), new.rules.of(name)
         if (before.attempts, before.counts) == (after.attempts, after.counts):
@@ -59,5 +59,5 @@ def _changed_attempts(course: Course, old: CourseRules, new: CourseRules) -> Ite
 
 
 def _describe(change: PenaltyChange) -> str:
-    """Return a change of a late penalty in words."""
+    """Return a text such as "03_x, ann: a late penalty of 2 points before, no late penalty now"."""
     return f"{change.assignment}, {change.student}: {describe_change(change.before, change.after)}"

@@ -14,8 +14,8 @@ from ..rules.course_file import Rules
 def update_penalties(course: Course, students: Iterable[str], without: str) -> None:
     """Update the late penalties of students in all graded assignments but `without`.
 
-    Late days are used in the order of the due dates. A submission that is graded now may use days of which the grades
-    of later assignments knew nothing. Without late days nothing is done.
+    A submission that was graded now, in the assignment `without`, may have used late days. Fewer are then left for
+    assignments with a later due date. Without late days in the rules nothing is done.
     Raises UserError if the gradebook cannot be written.
     """
     applied, chosen = course.applied, set(students)

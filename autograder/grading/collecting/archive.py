@@ -25,7 +25,7 @@ from ..files.notebook_file import LARGEST_NOTEBOOK
 _MOST_FILES = 100_000
 _HIGHEST_RATIO, _ALWAYS_FINE = 200, 256 << 20  # unpacked to packed bytes, for archives of more than 256 MB unpacked
 _MOST_INSIDE = 5_000  # files of an archive in an archive, which a student has made
-_HIGHEST_INSIDE, _FINE_INSIDE = 20, 64 << 20  # the same ratio for it
+_HIGHEST_INSIDE, _FINE_INSIDE = 20, 64 << 20  # the same ratio, for an archive in an archive
 _LARGEST_TABLE = 256  # bytes for each file in an archive's table of contents
 _DEEPEST = 3  # archives inside archives
 _JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/)")
@@ -36,7 +36,7 @@ _CUT = 1 << 20  # bytes read at a time
 
 
 class Refused(UserError):
-    """The error that an archive is dangerous or broken as a whole."""
+    """An error: an archive is dangerous or broken as a whole."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class UnpackedFile:
 class Unpacked:
     """The files of an archive or a folder.
 
-    `unread` maps the paths of unreadable files to the reasons. `archives` are the paths of archives in it. `folder` is
-    the folder itself, or None for an archive.
+    `unread` maps the paths of unreadable files to the reasons. `archives` are the paths of zip archives that lay inside
+    and were unpacked. `folder` is the folder itself, or None for an archive.
     """
 
     files: list[UnpackedFile] = field(default_factory=list)
@@ -76,9 +76,10 @@ class Unpacked:
         return set(map(self.entry_of, self.paths))
 
     def entry_of(self, path: str) -> str:
-        """Return the path of the archive that a file came in, or of the file itself if it came in none.
+        """Return the outer part of a path, which an LMS made: of `Ann_7_x.zip/old/a.ipynb` it is `Ann_7_x.zip`.
 
-        An LMS made this path. Only the student has named what is inside.
+        The rest of the path lies in an archive that the student made. A file that lies in no inner archive keeps its
+        path.
         """
         parts = path.split("/")
         above = ("/".join(parts[:end]) for end in range(1, len(parts)))
@@ -132,7 +133,7 @@ def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Un
 
 
 def _walk(folder: Path, only: Collection[str] | None) -> Iterator[tuple[str, Path]]:
-    """Yield pairs of relative path and path, for all files and links in a folder and its subfolders.
+    """Yield a path relative to `folder` and the full path, for each file and link in the folder and its subfolders.
 
     If `only` is not None, it holds the names of the files and subfolders to take.
     """
@@ -198,8 +199,8 @@ def _open(source: Path) -> zipfile.ZipFile:
 def _unpack_inner(file: UnpackedFile, into: Path, found: Unpacked, depth: int, budget: _Budget | None = None) -> None:
     """Unpack an archive that lies in another archive or in a folder.
 
-    If it cannot be unpacked, the reason is added to `found.unread`: the other files are not affected. `budget` is that
-    of the student's archive around it. Without one it gets its own.
+    If it cannot be unpacked, the reason is added to `found.unread`: the other files are not affected. `budget` is
+    shared by all archives inside one archive of a student. If it is None, this archive begins a new budget.
     """
     if budget is None:
         budget = _Budget(max(_HIGHEST_INSIDE * file.place.stat().st_size, _FINE_INSIDE), _MOST_INSIDE)
@@ -239,7 +240,7 @@ def _refuse_long_table(source: Path, budget: _Budget) -> None:
 def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]], budget: _Budget) -> None:
     """Raise Refused if an archive has an entry that leads outside, a link, or more data than the budget allows.
 
-    Its data and files are taken out of the budget.
+    The archive's bytes and files are subtracted from the budget.
     """
     if len(entries) > budget.files:
         raise Refused(f"{source.name} has {len(entries)} files; at most {budget.files} are unpacked")
@@ -257,7 +258,7 @@ def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]], bud
 
 
 class _Unreadable(Exception):
-    """The error that one entry of an archive cannot be unpacked."""
+    """An error: one entry of an archive cannot be unpacked."""
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: Path) -> None:
@@ -312,9 +313,9 @@ def _unicode_path(extra: bytes) -> str | None:
 
 
 def _time(entry: zipfile.ZipInfo) -> datetime | None:
-    """Return the modification time of an entry.
+    """Return the modification time of an entry, or None if the entry has none.
 
-    Returns None for the earliest possible time, which means none.
+    Archives without times have the earliest possible time.
     """
     try:
         time = datetime(*entry.date_time)

@@ -1,4 +1,4 @@
-"""Submissions taken out of archives: who, which assignment, when, which attempt."""
+"""The collection of submissions from archives: sender, assignment, time, attempt."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
 @dataclass
 class Account:
-    """The outcome of one archive.
+    """The outcome of collecting one archive or folder.
 
-    `lines` maps students to sentences. `counts` maps kinds of outcomes to their numbers. `unplaced` are the files
-    without a place. `assignments` are those of which a submission was found. `arrived` are triples of assignment,
-    student and digest, for each attempt that was not stored before or was submitted again.
+    `source` is its name, `title` a line such as "x.zip: Moodle". `lines` maps students to sentences on their
+    submissions. `counts` maps outcomes such as "taken" to numbers of submissions. `unplaced` are the files whose
+    student or assignment is unknown. `assignments` are those of which a submission was found. `arrived` are triples of
+    assignment, student and digest, for each attempt that was not stored before or was submitted again.
     """
 
     source: str
@@ -47,7 +48,7 @@ class Account:
 
 
 class Collection:
-    """A run of `autograder collect`.
+    """A run of `autograder collect`, for any number of archives.
 
     `sheet` is Moodle's grading worksheet, or None. If `adds` is True, unknown people become students.
     """
@@ -61,13 +62,13 @@ class Collection:
             stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
             self._due = {**stated, **_due_dates(book)}
         self._handed_in: set[str] = set()  # numbers of participants
-        self._unplaced: set[str] = set()  # numbers of participants of whom nobody knows who they are
+        self._unplaced: set[str] = set()  # numbers of participants who were not identified
         self._collected: set[str] = set()  # assignments
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
-        """Store the submissions of one archive as attempts, and make the one that counts the submitted one.
+        """Store the submissions of one archive as attempts, and copy those that count into `submitted/`.
 
-        `arrival` is the time of submissions whose time nothing else tells.
+        `arrival` is the time for submissions whose time is otherwise unknown. If it is None, their time stays unknown.
         Raises UserError if the archive and the worksheet have no participant in common.
         """
         self._arrival = arrival
@@ -139,9 +140,9 @@ class Collection:
     def _store(
         self, assignment: str, student: Student, files: Mapping[str, Path], attempt: Attempt
     ) -> tuple[str, bool]:
-        """Store an attempt, and make the one that counts the submitted one.
+        """Store an attempt, and copy the attempt that counts into `submitted/`.
 
-        Returns what was done, in words, and whether anything was stored.
+        Returns the outcome in words, such as "taken as attempt 2", and whether anything was stored.
         """
         store = self._course.attempts(assignment)
         store.keep_submitted(student.id)
@@ -168,7 +169,10 @@ class Collection:
         return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
 
     def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str]:
-        """Return the time of a submission, and its source in words. The time is None if nothing tells."""
+        """Return the time of a submission, and its source in words, such as "worksheet".
+
+        If the time is unknown, it is None, and the source is "".
+        """
         if delivery.origin.time:
             time = delivery.origin.time
             return (time if time.tzinfo else time.replace(tzinfo=self._zone)), delivery.origin.time_from
@@ -209,9 +213,9 @@ class Collection:
             print(f"{self._course.root / STUDENTS_FILE}: {quantity(len(students), 'student')} added")
 
     def report_worksheet(self, sheet: Worksheet) -> None:
-        """Print who handed in something according to the worksheet, but has no submission in the archives.
+        """Print the participants who handed in something by the worksheet, but have no submission in the archives.
 
-        Participants whose files have no place are left out: each of these files was named.
+        Participants whose files could not be assigned are left out: each of these files was named.
         """
         for each in sheet.participants.values():
             if each.submitted and each.number not in self._handed_in | self._unplaced:
@@ -220,10 +224,10 @@ class Collection:
                 )
 
     def report_idle(self) -> None:
-        """Print who in `students.csv` has no submission of an assignment that was collected.
+        """Print, for each collected assignment, the students in `students.csv` without a submission.
 
-        A file without a place may be the work of one of them.
-        Nothing is printed if somebody who handed in is not in the list: it does not tell then who is in the course.
+        The line says so if some files could not be assigned: they may be the work of these students. Nothing is printed
+        if somebody who handed in is not in `students.csv`, as the list is then incomplete.
         """
         for assignment in sorted(self._collected):
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
@@ -238,12 +242,15 @@ def _due_dates(book: Book) -> dict[str, datetime]:
 
 
 def _identities(sheet: Worksheet | None) -> dict[str, tuple[str, ...]]:
-    """Return what a worksheet tells about each participant number: ID number, e-mail address, name."""
+    """Return a dict from participant number to ID number, e-mail address and name, as the worksheet states them.
+
+    Without a worksheet the dict is empty.
+    """
     participants = sheet.participants.values() if sheet else ()
     return {each.number: (each.id_number, each.email, each.name) for each in participants}
 
 
 def _renamed(notebooks: Sequence[str], released: ReleasedNotebooks) -> str:
-    """Return the end of a line on notebooks whose names are not the released ones."""
+    """Return a text such as "; renamed: my.ipynb", or "" if all notebooks have released names."""
     others = [path for path in notebooks if path.removesuffix(".ipynb") not in released]
     return f"; renamed: {', '.join(others)}" if others else ""

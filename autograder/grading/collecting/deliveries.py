@@ -1,4 +1,4 @@
-"""Files of one sender, with notebooks recognised by their cells."""
+"""Files of an archive, grouped by sender and attempt."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _MAY_BE_NOTEBOOKS = (".ipynb", ".json", ".txt", "")  # a browser may have added 
 class Delivery:
     """Files that one sender handed in together.
 
-    `files` maps relative paths, which are safe on any disk, to files. `notebooks` maps assignments to the paths of
-    their notebooks. `unread` maps paths to reasons.
+    `origin` is what their paths tell, `senders` are the student or the members of the team. `files` maps relative
+    paths, which are safe on any disk, to files. `notebooks` maps assignments to the paths of their notebooks. `unread`
+    maps paths of files that cannot be read or recognised to the reason.
     """
 
     origin: Origin
@@ -33,7 +34,7 @@ class Delivery:
     files: dict[str, UnpackedFile] = field(default_factory=dict)
     notebooks: dict[str, list[str]] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
-    paths: SafePaths = field(default_factory=lambda: SafePaths((TIMESTAMP, SECRET)))  # nbgrader believes them
+    paths: SafePaths = field(default_factory=lambda: SafePaths((TIMESTAMP, SECRET)))  # nbgrader trusts them
 
     @property
     def time(self) -> datetime | None:
@@ -48,10 +49,10 @@ class Delivery:
 
 @dataclass
 class Sorted:
-    """The files of one archive, by sender.
+    """The files of one archive, grouped by sender and attempt.
 
-    `unplaced` holds the others: the file if it could be read, its path, and the reason. `unknown` are the LMS's numbers
-    of those who sent them.
+    `form` is the LMS's form of paths, or None. `unplaced` holds files without a known sender: the file, or None if it
+    cannot be read; its path; the reason. `unknown` are the LMS's numbers in the paths of these files.
     """
 
     form: Form | None
@@ -68,8 +69,8 @@ def sort_files(
 ) -> Sorted:
     """Group the files of an archive by sender and attempt, and recognise their notebooks.
 
-    `released` maps assignments to their released notebooks. `identities` maps numbers of an LMS to what its worksheet
-    knows of the person, in the order in which it is compared with the roster.
+    `released` maps assignments to their released notebooks. `identities` maps an LMS's number to the person's ID
+    number, e-mail address and name in the worksheet.
     """
     senders_of = Senders(unpacked, roster, identities)
     done = Sorted(senders_of.form, [], [])
@@ -102,7 +103,7 @@ def sort_files(
 def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNotebooks]) -> None:
     """Find the notebooks of a delivery, and add them to `delivery.notebooks` by assignment.
 
-    Cells decide, not names. A notebook whose name lacks the suffix `.ipynb` gets it.
+    A notebook is recognised by its cells, not by its name. If the name lacks the suffix `.ipynb`, the suffix is added.
     """
     for path, file in list(delivery.files.items()):
         suffix = Path(path).suffix.lower()

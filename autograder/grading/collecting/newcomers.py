@@ -1,4 +1,4 @@
-"""Students that `students.csv` lacks, as an LMS names them."""
+"""New students for `students.csv`, from a worksheet or an archive."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from .origins import Origin, common_folders, recognise
 
 
 def from_worksheet(sheet: Worksheet, roster: Roster) -> list[Student]:
-    """Return the participants of a worksheet that the roster lacks, as students.
+    """Return the participants of a worksheet who are not in the roster, as students.
 
-    The id is the first part of the e-mail address, or the whole address if two share that part. Without an address it
-    is the ID number, or else the name. Participants without any of them are left out: Moodle hides their names.
+    The id is the first part of the e-mail address, or the whole address if two people share that part. Without an
+    address the id is the ID number. Without that number it is the name. Participants without any of the three are left
+    out: Moodle hides their names.
     """
     told = [each for each in sheet.participants.values() if each.email or each.id_number or each.name]
     parts = Counter(each.email.partition("@")[0].casefold() for each in told if each.email)
@@ -30,9 +31,10 @@ def from_worksheet(sheet: Worksheet, roster: Roster) -> list[Student]:
 
 
 def from_paths(unpacked: Unpacked, roster: Roster) -> list[Student]:
-    """Return the senders of an archive that the roster lacks, as students. Their ids are user names, or else names.
+    """Return the senders of an archive who are not in the roster, as students.
 
-    An archive in no LMS's form has a folder for each student.
+    The id is the sender's name. In forms without names, such as nbgrader's exchange, it is the user name. An id that
+    two senders would have is left out. If the archive has no LMS's form, each folder is taken for a student.
     """
     entries = unpacked.entries
     reading = recognise(entries)
@@ -52,9 +54,9 @@ def from_paths(unpacked: Unpacked, roster: Roster) -> list[Student]:
 
 
 def _by_folder(path: str, depth: int) -> Origin | None:
-    """Return the origin of a file that lies in a folder with the name of a student.
+    """Return the origin of a file that lies in a folder with the name of a student, or None if it lies above.
 
-    `depth` is the number of folders above.
+    `depth` is the number of folders around the student's folder.
     """
     *folders, name = path.split("/")
     return Origin(folders[depth], (), folders[depth], name) if depth < len(folders) else None
@@ -73,5 +75,5 @@ def _unknown(students: Iterable[Student], roster: Roster) -> list[Student]:
 
 
 def _as_folder(identity: str) -> str:
-    """Return an id as the name of a folder."""
+    """Return an id in a form that can be the name of a folder: without slashes and without a dot in front."""
     return re.sub(r"[/\\\0]", "-", identity).lstrip(".") or "student"

@@ -1,7 +1,8 @@
-"""Forms of file names by which LMSs tell who handed in what.
+"""The senders of files, read from the paths that an LMS made.
 
-Sources: Moodle's `mod/assign/classes/downloader.php`, Canvas' `lib/content_zipper.rb`, nbgrader's documentation of
-`zip_collect` for Blackboard, and nbgrader's `exchange/default/submit.py`.
+Each LMS has its own form of paths, such as `Ann Lee_7_assignsubmission_file/x.ipynb` in Moodle. Sources: Moodle's
+`mod/assign/classes/downloader.php`, Canvas' `lib/content_zipper.rb`, nbgrader's documentation of `zip_collect` for
+Blackboard, and nbgrader's `exchange/default/submit.py`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ class Origin:
     """The sender of a file, as far as its path tells.
 
     `name` is a person's or a group's name. `numbers` are numbers or user names of the LMS, the longest first. `attempt`
-    is the same for all files of one attempt. `rest` is the file's path as the student named it. `time` is the time of
-    submission, told by `time_from`; if it has no time zone, it is local time. `hidden` tells whether the LMS hides
-    names.
+    is a key that all files of one attempt share. `rest` is the file's path as the student named it. `time` is the time
+    of submission, in local time if it has no time zone. `time_from` is its source. `late` is True if Canvas marks the
+    file as late. `hidden` tells whether the LMS hides names.
     """
 
     name: str
@@ -37,10 +38,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of the paths in an archive.
+    """The form in which one LMS names the files of an archive.
 
-    `title` names the LMS. `origin` makes an `Origin` of a match of `pattern`.
-    `keeps_times` tells whether times in the archive are those of submissions. In Canvas they are those of the download.
+    `title` names the LMS. `pattern` matches a path, and `origin` makes an `Origin` of the match. `keeps_times` tells
+    whether modification times in the archive are those of submissions. In Canvas they are those of the download.
     """
 
     title: str
@@ -49,20 +50,23 @@ class Form:
     keeps_times: bool = True
 
     def read(self, path: str) -> Origin | None:
-        """Return the origin of the file `path`, or None if the path has another form."""
+        """Return who handed in the file at `path`, such as `Ann Lee_7_assignsubmission_file/x.ipynb` in Moodle.
+
+        Returns None if the path has another form.
+        """
         found = self.pattern.match(path)
         return self.origin(found) if found else None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The form of an archive's entries, below the folders around all."""
+    """The form of an archive's paths, and the number of enclosing folders."""
 
     form: Form
-    depth: int  # number of these folders
+    depth: int  # number of the enclosing folders
 
     def origin(self, entry: str) -> Origin | None:
-        """Return the origin of an entry, or None if its path has another form."""
+        """Return who handed in the file at `entry`, a path in the archive, or None if the path has another form."""
         return self.form.read(_below(entry, self.depth))
 
 
@@ -133,10 +137,10 @@ FORMS = (MOODLE, EXCHANGE, BLACKBOARD, CANVAS)
 
 
 def recognise(entries: Collection[str]) -> Reading | None:
-    """Return the form that at least half of an archive's entries have, or None.
+    """Return the form that at least half of an archive's paths have, or None if no form has so many.
 
-    `entries` are the paths that the LMS made. Entries in one folder count once: a student may have named them. Only
-    folders around all entries are left out, so that no student's folder is taken for the LMS's.
+    `entries` are the paths that the LMS made. Entries in one folder count once, because a student may have named them.
+    Only folders that enclose all entries are skipped, so that no student's folder is taken for the LMS's.
     """
     for depth in range(common_folders(entries) + 1):
         groups: dict[str, set[Form]] = {}
@@ -150,7 +154,7 @@ def recognise(entries: Collection[str]) -> Reading | None:
 
 
 def common_folders(entries: Collection[str]) -> int:
-    """Return the number of folders that lie around all entries."""
+    """Return the number of folders that enclose all entries: 1 for `["all/ann.zip", "all/bob/x.ipynb"]`."""
     parts = [entry.split("/")[:-1] for entry in entries]
     return sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, zip(*parts)))
 

@@ -14,8 +14,9 @@ from ..submission.sanitize import grade_id_of, source_of
 
 
 def released_notebooks(course: CourseSettings, book: Book) -> dict[str, ReleasedNotebooks]:
-    """Return the released notebooks of each assignment, or those of its source if the gradebook lacks it.
+    """Return a dict from assignment to its released notebooks.
 
+    If the gradebook lacks an assignment, its source notebooks are returned instead.
     Raises UserError if the course has no assignment.
     """
     sources = course.source("x").parent

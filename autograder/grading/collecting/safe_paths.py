@@ -1,4 +1,4 @@
-"""Relative paths that every disk can hold, each once."""
+"""Relative paths that are valid on every disk, and distinct."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import unicodedata
 from collections.abc import Iterable
 
 _LONGEST = 240  # bytes of a file name
-_DEEPEST = 20  # folders; what lies deeper is taken as if it lay there
+_DEEPEST = 20  # folders; deeper ones are left out of the path
 
 
 class SafePaths:
-    """The paths of one delivery.
+    """The paths of the files in one delivery.
 
-    No path is there twice, in capitals or not, and none is a file and a folder. The paths `reserved` are never given.
+    No two paths are equal, even without regard to capitals, and no file has the path of a folder. The paths `reserved`
+    are never given.
     """
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
@@ -47,7 +48,7 @@ class SafePaths:
 
 
 def _clean(piece: str) -> str:
-    """Return a name that every disk can hold."""
+    """Return a file or folder name in a form that every disk can hold: `.hidden` becomes `_.hidden`."""
     clean = "".join(c if c.isprintable() else "_" for c in unicodedata.normalize("NFC", piece)).strip()
     clean = f"_{clean}" if clean.startswith((".", "~")) or not clean else clean
     stem, dot, suffix = clean.rpartition(".") if "." in clean else (clean, "", "")

@@ -1,6 +1,6 @@
 """Senders of files, by names that an LMS or instructor gave.
 
-A student names what lies inside their own folder or archive. None of that tells who the sender is, or when.
+Students choose the names inside their own folder or archive. Such names are not used to tell sender or time.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ _CLOCKS = timedelta(minutes=5)  # a submission is copied, and the clock of anoth
 class Senders:
     """The senders of the files of one archive or folder.
 
-    `identities` maps numbers of an LMS to what its worksheet knows of the person, in the order in which it is compared
-    with the roster.
+    `identities` maps an LMS's number to the person's ID number, e-mail address and name in the worksheet.
     """
 
     def __init__(self, unpacked: Unpacked, roster: Roster, identities: Mapping[str, Sequence[str]]) -> None:
@@ -32,18 +31,23 @@ class Senders:
 
     @property
     def form(self) -> Form | None:
-        """The form of the archive, or None if it is of no LMS."""
+        """The LMS's form of the archive's paths, or None if it has no known form."""
         return self._reading.form if self._reading else None
 
     def origin(self, path: str) -> Origin:
-        """Return the origin of a file, as far as its entry tells."""
+        """Return who handed in the file at `path`, as far as the part of the path that the LMS made tells.
+
+        If this part has no form of an LMS, the result has neither a name nor a number.
+        """
         entry = self._unpacked.entry_of(path)
         origin = self._reading.origin(entry) if self._reading else None
         return replace(origin, rest=origin.rest + path.removeprefix(entry)) if origin else Origin("", (), "", path)
 
     def find(self, origin: Origin, path: str) -> tuple[Origin, list[Student]]:
-        """Return the origin with a time that can be believed, and the student or the group that handed in a file.
+        """Return the student, or all members of the group, who handed in the file at `path`.
 
+        `origin` is what the path tells. It is returned as well, in nbgrader's exchange with a time that the student
+        cannot have forged.
         Raises Unplaced if the roster has nobody who fits, or if the file belongs to somebody else.
         """
         entry = self._unpacked.entry_of(path)
@@ -78,10 +82,10 @@ class Senders:
             return group
 
     def _vouched(self, origin: Origin, file: Path) -> Origin:
-        """Return an origin in nbgrader's exchange with a time that the server vouches for.
+        """Return an origin in nbgrader's exchange with a time that the student cannot have forged.
 
-        The name of a folder in the exchange is the student's own. Its owner is not, nor is the time of its last change
-        by the server's clock.
+        Students can choose the name of their folder in the exchange, with the time in it. They cannot choose the
+        folder's owner and the time of its last change by the server's clock.
         Raises Unplaced if the folder belongs to another student.
         """
         folder = next(above for above in file.parents if "+" in above.name)
@@ -100,10 +104,11 @@ class Senders:
 
 
 def _depth_of_names(entries: Collection[str], roster: Roster) -> int:
-    """Return the number of folders above those that name students.
+    """Return the number of folders around the files and folders that are named after students.
 
-    At this depth half of the names, or else most, are those of students. It is the same for all entries, and folders
-    that do not lie around all entries count once: so a student's own folders cannot change it.
+    It is the first depth at which at least half of the names are those of students. If there is none, it is the depth
+    with the largest share of such names. All entries have the same depth, so that a student's own folders cannot change
+    it.
     """
     named: dict[int, float] = {}
     for depth in range(common_folders(entries) + 2):
@@ -115,7 +120,10 @@ def _depth_of_names(entries: Collection[str], roster: Roster) -> int:
 
 
 def _named(entry: str, depth: int) -> str:
-    """Return the name of the folder or file in the path `entry` at a depth, or of the file if it lies above."""
+    """Return the file or folder name at `depth` in the path `entry`: "bob" for "all/bob/x.ipynb" and 1.
+
+    Returns the file's name if the path is shorter.
+    """
     parts = entry.split("/")
     return parts[min(depth, len(parts) - 1)]
 

@@ -1,4 +1,4 @@
-"""Files that could not be placed, in the folder `unplaced/`."""
+"""Files whose student or assignment is unknown, kept in `unplaced/`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FOLDER, _TABLE = "unplaced", "reasons.csv"
 
 @dataclass(frozen=True)
 class UnplacedFile:
-    """A file without a place.
+    """A file from an archive whose student or assignment is unknown.
 
-    `contents` is where it lies now, or None if it cannot be read.
+    `path` is that in the archive. `contents` is the file on disk, or None if it cannot be read.
     """
 
     path: str
@@ -27,10 +27,9 @@ class UnplacedFile:
 
 
 def keep_unplaced(root: Path, source: str, files: Sequence[UnplacedFile]) -> Path:
-    """Write the files of one archive that could not be placed, and a table of the reasons.
+    """Write the unplaced files of one archive, and a table of the reasons, into the folder `unplaced/SOURCE`.
 
-    The files replace those of an earlier run with the same archive: what has found its place since then disappears.
-    Returns the folder.
+    Files of an earlier run with the same archive are removed: some may have been placed since. Returns the folder.
     """
     place = root / _FOLDER / source
     remove_leftovers(place)
@@ -53,15 +52,15 @@ def keep_unplaced(root: Path, source: str, files: Sequence[UnplacedFile]) -> Pat
 
 
 def count_unplaced(root: Path) -> int:
-    """Return the number of files without a place, of all archives of the course in the folder `root`."""
+    """Return the number of unplaced files, from all archives, of the course in the folder `root`."""
     tables = [read_csv(path) for path in (root / _FOLDER).rglob(_TABLE)]
     return sum(len(table.rows) - 1 for table in tables)
 
 
 def doubt_of_unplaced(root: Path) -> str:
-    """Return the words to put after "no submission", or "".
+    """Return a text such as ", or it has no place yet (2 files in unplaced/)", to put after "no submission".
 
-    A file without a place may be somebody's submission.
+    Returns "" if there are no unplaced files. Such a file may be the submission that seems to be missing.
     """
     count = count_unplaced(root)
     return f", or it has no place yet ({quantity(count, 'file')} in unplaced/)" if count else ""

@@ -19,7 +19,7 @@ from ..terminal import printable
 def check_rules(root: Path, *, apply: bool) -> int:
     """Print the rules of the course in words, and what they change for submissions graded before.
 
-    If `apply` is True, the rules then are those that grades follow. Returns the exit status 0.
+    If `apply` is True, grades follow these rules from now on. Returns the exit status 0.
     Raises UserError if a rule is wrong.
     """
     course = open_course(root)
@@ -66,7 +66,7 @@ def explain(course: Course, one: CourseRules) -> Iterator[str]:
 
 
 def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
-    """Return the rules of one assignment in words."""
+    """Return the rules of one assignment in words, such as "due 2026-09-17 23:59; late work gets nothing"."""
     parts = []
     if one.lessons != (one.name,):
         parts.append(f"lessons {', '.join(one.lessons)}")

@@ -22,7 +22,8 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
     """Take submissions out of archives and folders, and print a line for each student.
 
     `worksheet` is Moodle's grading worksheet for the archives. Unknown people are added to `students.csv` if `add` is
-    True or there is no such file yet. Returns the exit status: 1 if a file has no place.
+    True or there is no such file yet. Returns the exit status: 1 if an archive was not collected, or the student or
+    assignment of a file is unknown.
     Raises UserError with the remedy if nothing can be collected.
     """
     course = open_course(root)
@@ -52,7 +53,7 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
 
 
 def _report(account: Account, course: Course) -> Iterator[str]:
-    """Yield the lines on one archive."""
+    """Yield lines for the terminal on the outcome of one archive."""
     names = {student.id: str(student) for student in course.roster.students}
     yield account.title
     for student in sorted(account.lines):

@@ -51,7 +51,8 @@ def list_requests(root: Path, assignment: str | None) -> int:
 def answer_request(root: Path, assignment: str, student: str, answer: str) -> int:
     """Answer a student's open requests with a comment on the feedback page. Returns the exit status 0.
 
-    The comment stands at the exercise that the request names, or else at the first one. Comments that are there stay.
+    The comment stands at the exercise that the request names. If it names none, the comment stands at the first
+    exercise. Existing comments stay.
     Raises UserError if there is no open request, or no grade.
     """
     course = open_course(root)
@@ -81,7 +82,10 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
 
 
 def _describe(course: Course, assignment: str, one: Request) -> Iterator[str]:
-    """Yield lines on a request: the text, the cards."""
+    """Yield lines on a request: its text, and the cards of the exercises that it names.
+
+    If it names none, the cards of all exercises that did not pass are shown.
+    """
     yield textwrap.indent(one.text, "    > ", lambda line: True)
     checks = list(_checks(course, assignment, one.student))
     named = _named(one, [name for name, _ in checks])
@@ -92,7 +96,7 @@ def _describe(course: Course, assignment: str, one: Request) -> Iterator[str]:
 
 
 def _named(one: Request, names: Sequence[str]) -> list[str]:
-    """Return those of `names` that the text of a request has in it."""
+    """Return the exercises that the text of a request mentions. `names` are all exercises of the assignment."""
     words = set(re.findall(r"\w+", one.text))
     return [name for name in names if name in words]
 

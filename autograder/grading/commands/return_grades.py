@@ -23,10 +23,11 @@ from .feedback import make_feedback
 
 
 def return_course(root: Path, assignment: str | None, *, worksheet: Path | None, gradebook: Path | None) -> int:
-    """Return the grades of one assignment, or of all graded ones and the total of the course.
+    """Write files with grades and feedback that an LMS can import, for one assignment or for all graded ones.
 
-    `worksheet` is Moodle's grading worksheet of the assignment; without it, the collected one is used. `gradebook` is
-    Canvas' gradebook as exported. Returns the exit status: 1 if somebody who handed in gets nothing.
+    Without an assignment the total of the course is written, too. `worksheet` is Moodle's grading worksheet of the
+    assignment; without it, the collected one is used. `gradebook` is Canvas' gradebook as exported. Returns the exit
+    status: 1 if somebody who handed in gets nothing.
     Raises UserError with the remedy if nothing can be returned.
     """
     course = open_course(root)
@@ -45,9 +46,9 @@ def return_course(root: Path, assignment: str | None, *, worksheet: Path | None,
 def _return_assignment(
     course: Course, assignment: str, worksheet: Path | None, gradebook: Path | None
 ) -> dict[str, str]:
-    """Write what an LMS imports into the folder `returned/ASSIGNMENT` of the course.
+    """Write the files for an LMS into the folder `returned/ASSIGNMENT` of the course, and print the outcome.
 
-    Returns those who get nothing, with the reason, and prints them.
+    Returns a dict from each person who gets nothing to the reason.
     """
     found = _grades(course, assignment)
     grades, nothing = found.by_student, found.nothing
@@ -113,9 +114,9 @@ def _grades(course: Course, assignment: str) -> Grades:
 
 
 def _fill_in_worksheet(sheet: Worksheet, found: Grades, language: str) -> dict[str, str]:
-    """Write grades and comments into a worksheet. Returns the students who are not in it, with the reason.
+    """Write grades and comments into a worksheet. `language` is that of the comments.
 
-    `language` is that of the comments.
+    Returns a dict from each student who is not in the worksheet to the reason.
     """
     grades, maximum = found.by_student, found.maximum
     numbers = {
@@ -138,7 +139,7 @@ def _fill_in_worksheet(sheet: Worksheet, found: Grades, language: str) -> dict[s
 
 
 def _unknown_senders(sheet: Worksheet, found: Grades, roster: Roster, waiting: Set[str]) -> dict[str, str]:
-    """Return the participants of a worksheet who handed in, but have no submission in the course.
+    """Return the participants who handed in by the worksheet, but have no submission in the course.
 
     The result maps each to the reason. `waiting` are numbers of participants whose submission has no grade yet.
     """
@@ -159,7 +160,7 @@ def _unknown_senders(sheet: Worksheet, found: Grades, roster: Roster, waiting: S
 
 
 def _describe(grade: Grade, maximum: float, language: str) -> str:
-    """Return the comment on a grade: points, maximum, late penalty."""
+    """Return the comment on a grade, in `language`: points, maximum, and the late penalty if there is one."""
     shown = {name: decimal(value, language) for name, value in (("points", grade.points), ("maximum", maximum))}
     said = [WORKSHEET["points"].read(language).format(noun=POINT.after(grade.points).read(language), **shown)]
     if grade.penalty:

@@ -14,10 +14,10 @@ _LARGEST = 24 << 20  # total bytes: every child receives them
 
 
 def encoded_files(folder: Path) -> EncodedFiles:
-    """Return the files of an assignment.
+    """Return the files of an assignment that go into the sandbox, in base64.
 
-    `folder` is the assignment's source folder. Notebooks are omitted. Of a private lesson's exercises only the modules
-    remain: keys are for learners, and programs are sent when a test is judged.
+    `folder` is the assignment's source folder. Notebooks are left out. Of a private lesson's exercises only the modules
+    `exercises/LESSON/*.py` remain: keys must not reach students' code, and programs are sent when a test is judged.
     Raises UserError if the files exceed 24 MB together.
     """
     exercises = folder / "exercises"  # of a private lesson

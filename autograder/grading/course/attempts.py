@@ -1,4 +1,4 @@
-"""All attempts of all students, in the folder `attempts/`."""
+"""The attempts of all students, kept in the folder `attempts/`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _RECORD = ".autograder-attempt.json"
 class Attempt:
     """One attempt of a student at an assignment, without its files.
 
-    `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None, and `time_from` what
-    told it. `source` names the archive. `taken` is when it was collected. `lms` holds what an LMS needs to recognise
-    the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those in the archive.
-    `score` is in points, without a late penalty. It is None if the attempt was not graded, or if all attempts are alike
-    by the rules. `answered` tells whether an attempt beyond the limit has its receipt.
+    `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None. `time_from` is its
+    source, such as "worksheet". `source` names the archive. `taken` is when the attempt was collected. `lms` holds what
+    an LMS needs to recognise the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those
+    in the archive.
+    `score` is in points, without a late penalty. It is None if the attempt was not graded, or if the rules do not
+    choose among attempts. `answered` is True if the student was told that this attempt exceeds the number of attempts
+    to be graded.
     """
 
     digest: str
@@ -83,27 +85,27 @@ class AttemptStore:
                 folder.rename(place)
 
     def record_score(self, student: str, score: float) -> None:
-        """Store the score of the attempt that is submitted now."""
+        """Store `score` with the attempt that is in `submitted/` now."""
         attempt = self.submitted(student)
         if attempt is not None and attempt.score != score:
             self._record(student, replace(attempt, score=score))
 
     def forget_other_scores(self, student: str) -> None:
-        """Remove the scores of all attempts but the one that is submitted now."""
+        """Remove the stored scores of all attempts but the one that is in `submitted/` now."""
         submitted = self.submitted(student)
         for attempt in self.of(student):
             if attempt != submitted and attempt.score is not None:
                 self._record(student, replace(attempt, score=None))
 
     def record_answer(self, student: str, attempt: Attempt) -> None:
-        """Store that an attempt beyond the limit has its receipt."""
+        """Store that a student was told that this attempt exceeds the number of attempts to be graded."""
         self._record(student, replace(attempt, answered=True))
 
     def _record(self, student: str, attempt: Attempt) -> None:
         replace_json(self._above(student) / attempt.digest[:16] / _RECORD, asdict(attempt))
 
     def submitted(self, student: str) -> Attempt | None:
-        """Return the attempt that lies in `submitted/`, or None if it is not stored."""
+        """Return the stored attempt whose files are in `submitted/` now, or None if they are not stored."""
         digest = digest_of(self._submitted_files(student))
         return next((each for each in self.of(student) if each.digest == digest), None)
 
@@ -113,15 +115,18 @@ class AttemptStore:
         return [path for path in sorted(above.rglob("*")) if _is_file(path) and path.name != _RECORD]
 
     def secret(self, student: str, attempt: Attempt) -> bytes | None:
-        """Return the file by which nbgrader's exchange finds feedback on an attempt, or None."""
+        """Return the content of an attempt's file `submission_secret.txt`, or None if the attempt has none.
+
+        nbgrader's exchange needs it to find the feedback on an attempt.
+        """
         with contextlib.suppress(FileNotFoundError):
             return (self._above(student) / attempt.digest[:16] / SECRET).read_bytes()
         return None
 
     def keep_submitted(self, student: str) -> None:
-        """Store what lies in `submitted/` as an attempt, if no attempt is equal to it.
+        """Store the student's files in `submitted/` as an attempt, unless an equal attempt is stored.
 
-        It came by another way, for example through `nbgrader collect`.
+        Such files came another way than through `autograder collect`, for example through `nbgrader collect`.
         """
         files, time = self._submitted_files(student), None
         if TIMESTAMP in files:

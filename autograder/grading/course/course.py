@@ -1,4 +1,4 @@
-"""A course, opened for one command, which reads each file once."""
+"""A course as one command opens it: each file is read once."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class Course(CourseSettings):
 
     @cached_property
     def stated(self) -> Rules:
-        """The rules in course.toml. Raises BadRule if one is wrong."""
+        """The rules in course.toml. Raises BadRule if a rule is wrong."""
         return read_rules(self.root)
 
     @cached_property
     def written(self) -> CourseRules:
-        """The rules in course.toml, with the extensions in students.csv. Raises BadRule if one is wrong."""
+        """The rules in course.toml, with the extensions in students.csv. Raises BadRule if a rule is wrong."""
         return written_rules(self.root, self.roster)
 
     @cached_property
     def applied(self) -> CourseRules | None:
-        """The rules that were last applied, or None if none were yet."""
+        """The rules that were last applied to grades, or None if none were yet."""
         return applied_rules(self.root)
 
     @property
@@ -56,7 +56,7 @@ class Course(CourseSettings):
         return self.applied or self.written
 
     def due_date(self, assignment: str) -> datetime | None:
-        """Return the due date that the applied rules state for an assignment."""
+        """Return the due date that the applied rules state for an assignment, or None."""
         return self.applied.rules.of(assignment).due if self.applied else None
 
     def apply(self, new: CourseRules) -> None:
@@ -76,7 +76,7 @@ class Course(CourseSettings):
         self.__dict__.pop("roster", None)
 
     def reread(self) -> Course:
-        """Return the same course, whose files are read anew."""
+        """Return a new object for the same course, which reads the files again."""
         return Course(self.root, self.config, self.directory)
 
     def attempts(self, assignment: str) -> AttemptStore:

@@ -41,8 +41,9 @@ def write_result(
     """Write a graded submission and its record into `folder`, as `nbgrader autograde` does.
 
     The folder `source` holds the assignment's files. Files that match one of the patterns `ignore` are not copied.
-    `files` maps relative paths to contents of the student's other files, which get inert names. If the assignment has a
-    file with the same path, the student's file is omitted. `notebooks` maps released names to graded notebooks.
+    `files` maps relative paths to contents of the student's other files, whose names are made harmless (see
+    `inert_name`). If the assignment has a file with the same path, the student's file is omitted. `notebooks` maps
+    released names to graded notebooks.
     """
     for found in map(Path, find_all_files(str(source), [*ignore, "*.ipynb"])):
         path = folder / found.relative_to(source)

@@ -1,4 +1,4 @@
-"""Data about a course and an assignment, for pickling.
+"""Snapshots of a course and an assignment, which can be pickled.
 
 Another process can grade with these data alone.
 """

@@ -19,7 +19,8 @@ Reasons = dict[str, list[Note]]  # by released name of a notebook; "" for those 
 class Remarks:
     """The reasons for a review of one submission, and other notes.
 
-    `failed` tells whether grading failed.
+    `reasons` maps released names of notebooks to reasons; the key "" is for the whole submission. `notes` are sentences
+    that need no review. `failed` tells whether grading failed.
     """
 
     reasons: Reasons = field(default_factory=dict)
@@ -32,7 +33,7 @@ class Remarks:
         return [reason for reasons in self.reasons.values() for reason in reasons]
 
     def flag(self, notebook: str, earlier: Remarks) -> bool | None:
-        """Return whether formgrader shows a flag on a notebook, or None if its flag stays as it is.
+        """Return whether to flag a notebook in formgrader, or None to leave its flag as it is.
 
         `earlier` are the remarks of the grading before. If they hold no reason, only an instructor can have set a flag.
         """
@@ -85,5 +86,5 @@ class RemarksFolder:
 
 
 def _reason(stored: Any) -> Note:
-    """Return a stored reason. Older versions stored an English sentence."""
+    """Return the note for a reason from a file. Older versions stored an English sentence instead of an id."""
     return make_reason("text", text=stored) if isinstance(stored, str) else Note(**stored)

@@ -54,7 +54,7 @@ class CourseSettings:
     def language(self) -> str:
         """The language of the release, "en" or "ru".
 
-        It is that of the environment variable AUTOGRADER_LANGUAGE, or else that of course.toml.
+        The environment variable AUTOGRADER_LANGUAGE sets it. Without the variable, course.toml does.
         """
         removed = self.config.get("OneLanguage", {}).get("remove_cell_tags", ())
         return next((each for each in LANGUAGES if each not in removed), LANGUAGES[0])

@@ -31,7 +31,7 @@ _COURSE_RECORD = ".autograder.json"  # the course id, and hashes of the files as
 
 
 class NoCourse(UserError):
-    """The error that a course folder cannot be created, with a remedy."""
+    """An error: a course folder cannot be created, with a remedy."""
 
 
 def make_course(

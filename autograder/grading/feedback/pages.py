@@ -1,4 +1,4 @@
-"""Feedback pages: which are out of date, and how they are made."""
+"""Feedback pages: finding and making those that are out of date."""
 
 from __future__ import annotations
 
@@ -84,9 +84,10 @@ def _make_page(course: Course, assignment: str, student: str) -> None:
 
 
 def _copy_secret(course: Course, assignment: str, student: str) -> None:
-    """Update the file by which a student finds the pages in the exchange.
+    """Copy `submission_secret.txt` of the latest submission beside a student's pages, if it has changed.
 
-    If the same work was submitted twice, only the file in `submitted/` belongs to the latest submission.
+    A student finds the pages in the exchange by this file. If the same work was submitted twice, only `submitted/` has
+    the file of the latest submission.
     """
     source, target = course.submitted(assignment, student) / SECRET, course.feedback(assignment, student) / SECRET
     if source.is_file() and not source.is_symlink() and target.is_file() and source.read_bytes() != target.read_bytes():

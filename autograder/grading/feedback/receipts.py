@@ -1,4 +1,4 @@
-"""Receipts: pages for students that tell what was received, and no result."""
+"""Receipts: pages that tell students that their work came, without results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def write_receipt(course: Course, assignment: str, student: str, until: datetime
 
 
 def write_refusal(course: Course, assignment: str, student: str, attempt: Attempt, place: Path) -> None:
-    """Write a receipt for an attempt beyond the limit into the folder `place`."""
+    """Write a receipt for an attempt that is not graded into the folder `place`.
+
+    The student had handed in as many attempts before as the rules allow.
+    """
     one = course.rules.rules.of(assignment)
     which = RECEIPT["best" if one.counts == BEST else "latest"]
     sentences = [
@@ -56,7 +59,10 @@ def write_refusal(course: Course, assignment: str, student: str, attempt: Attemp
 
 
 def _received(course: Course, assignment: str, student: str, attempt: Attempt | None) -> list[Text]:
-    """Return sentences on what was received when."""
+    """Return sentences that tell when the work came, and which attempt it is.
+
+    `attempt` is None if the work is not stored as an attempt.
+    """
     if attempt is None:
         return [RECEIPT["received"]]
     rules = course.rules.rules
@@ -73,7 +79,10 @@ def _received(course: Course, assignment: str, student: str, attempt: Attempt | 
 
 
 def _write(place: Path, names: list[str], assignment: str, sentences: list[Text], language: str) -> None:
-    """Write one page for each notebook. It has the sentences in the course's language first."""
+    """Write one page for each notebook. `names` are the notebooks' names.
+
+    The page has the sentences in both languages, those in `language` first.
+    """
     place.mkdir(parents=True, exist_ok=True)
     ordered = sorted(LANGUAGES, key=lambda each: each != language)
     paragraphs = [

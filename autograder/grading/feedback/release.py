@@ -27,7 +27,7 @@ class Release:
     """The outcome of a release.
 
     `students` have a page in the exchange of each of `languages`. `others` did not submit through the exchange.
-    `failed` maps the other languages to an error message.
+    `failed` maps each language whose release failed to an error message.
     """
 
     students: list[str] = field(default_factory=list)
@@ -55,7 +55,10 @@ def release_pages(course: CourseSettings, assignment: str, students: Sequence[st
 
 
 def release_folder(course: CourseSettings, assignment: str, student: str, above: Path) -> Release:
-    """Release the pages in the folder `above`/`student`/`assignment`, in place of the course's own."""
+    """Release the pages in the folder `above/STUDENT/ASSIGNMENT` instead of the course's feedback folder.
+
+    Returns the outcome.
+    """
     done = Release([student])
     config = deepcopy(course.config)
     config.CourseDirectory.feedback_directory = str(above)

@@ -22,7 +22,7 @@ def replace_json(path: Path, data: Any) -> None:
 
 
 def file_of(folder: Path, student: str) -> Path:
-    """Return the path of a student's file in `folder`.
+    """Return the path of a student's JSON file in `folder`, such as `FOLDER/8f43a0....json`.
 
     The file name is a hash, because student names may have any characters and any length.
     """
@@ -64,13 +64,13 @@ def remove_leftovers(place: Path) -> None:
 
 
 def describe_error(error: OSError, where: Path) -> str:
-    """Return a sentence with the file and the cause of an error.
+    """Return the file and the cause of an error, such as "/course/x.json: Permission denied".
 
-    If the error does not name a file, the sentence names `where`.
+    If the error does not name a file, the text names `where`.
     """
     return f"{error.filename or where}: {error.strerror or error}"
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder. What cannot be removed stays."""
+    """Remove a folder. Files that cannot be removed stay, and no error is raised."""
     shutil.rmtree(folder, ignore_errors=True)

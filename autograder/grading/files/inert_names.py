@@ -14,7 +14,8 @@ def inert_name(path: str) -> str:
     """Return a path under which a web server sends a file as text or data: `page.html` becomes `page.html.txt`.
 
     Formgrader serves the files beside a graded notebook from its own address (nbgrader, `SubmissionFilesHandler`). A
-    page there, or a drawing in SVG, could act for the instructor. A server tells the type by the suffix, as this does.
+    script in a page or an SVG picture could act with the instructor's rights. Like the server, this function guesses
+    the type from the suffix.
     """
     kind, _ = mimetypes.guess_type(path)
     return f"{path}.txt" if kind and _ACTIVE.search(kind) else path

@@ -41,9 +41,10 @@ def locked(root: Path, assignment: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch_folder(root: Path) -> Iterator[Path]:
-    """Yield a temporary folder on the disk of the course in the folder `root`. This is a context manager.
+    """Yield a temporary folder inside the course folder `root`. This is a context manager.
 
-    The folders of killed processes are removed. Each process locks its own, and the kernel unlocks those of the killed.
+    Each process holds a lock on its temporary folder. Folders without a lock, left by killed processes, are removed
+    first.
     """
     above = root / ".autograder"
     above.mkdir(mode=0o700, exist_ok=True)

@@ -10,8 +10,9 @@ TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # written by nbgra
 
 
 def in_utc(text: str) -> str | None:
-    """Return the time in nbgrader's file as ISO 8601, or None.
+    """Return the time that nbgrader's file `timestamp.txt` states, in UTC as ISO 8601. `text` is the file's content.
 
-    Raises ValueError if the file holds something else.
+    Returns None if the file is empty.
+    Raises ValueError if the text is not a time.
     """
     return parse_utc(text.strip()).replace(tzinfo=UTC).isoformat() if text.strip() else None

@@ -21,9 +21,9 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 class Unreadable(Exception):
-    """An error about a submission that cannot be graded.
+    """An error: a submission cannot be read, and so cannot be graded.
 
-    `reason` tells an instructor why. As text, the error is the reason in English.
+    `reason` tells an instructor why. `str()` of the error is the reason in English.
     """
 
     def __init__(self, reason: Note) -> None:
@@ -108,7 +108,7 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
 def _has_many_values(data: bytes) -> bool:
     """Return whether JSON data has more than `_MOST_VALUES` values, without parsing it.
 
-    Each value but the first has punctuation outside of strings before it.
+    Punctuation outside of strings is counted: each value but the first has such a character before it.
     """
     count, inside = 0, 0
     if sum(map(data.count, _PUNCTUATION)) <= _MOST_VALUES:  # the usual case: no need to tell what is in a string
@@ -132,9 +132,10 @@ def _is_cut_off(data: bytes, error: ValueError) -> bool:
 
 
 def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a notebook of format 2 or 3 in format 4, without outputs. `name` is the file name in error messages.
+    """Convert a notebook of format 2 or 3 into format 4, without outputs. `name` is the file name in error messages.
 
-    The rules are those of nbformat (`v4/convert.py`, `upgrade_cell`), which also validates: minutes for a large file.
+    The rules are those of nbformat (`v4/convert.py`, `upgrade_cell`). nbformat itself also validates the notebook,
+    which takes minutes for a large file.
     Raises Unreadable if the notebook cannot be converted.
     """
     try:

@@ -1,4 +1,4 @@
-"""Students' pictures: which kinds, and how large, a page may show."""
+"""Pictures in students' notebooks: kinds and sizes that a page may show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # JPEG markers of a frame, 
 
 
 def is_picture(kind: str, text: object) -> bool:
-    """Return whether base64 text is a picture of the MIME type `kind` that a page may show."""
+    """Return whether `text` is a picture in base64, of the MIME type `kind`, that a page may show.
+
+    The picture must be a PNG or JPEG file that is neither damaged nor too large.
+    """
     if kind not in KINDS or not isinstance(text, str) or len(text) > _LARGEST:
         return False
     try:
@@ -27,9 +30,10 @@ def is_picture(kind: str, text: object) -> bool:
 
 
 def kept_attachments(cells: Iterator[Mapping[str, object]]) -> Iterator[dict[str, dict[str, str]]]:
-    """Yield the pictures pasted into each of a notebook's cells: a dict from name to MIME type to base64 text.
+    """Yield, for each cell, the pictures that are pasted into it: `{"plot.png": {"image/png": BASE64}}`.
 
-    What is no picture is left out, and so is what is too much for one notebook.
+    Attachments that are no PNG or JPEG pictures are left out. So are pictures that exceed the notebook's total of
+    `_LARGEST`.
     """
     left = _LARGEST
     for cell in cells:

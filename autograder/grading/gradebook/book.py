@@ -35,14 +35,17 @@ PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
 
 
 class BookClosed(Exception):
-    """An error that the gradebook cannot be written, with the database's message."""
+    """An error: the gradebook cannot be written.
+
+    The message is the database's.
+    """
 
 
 class Book:
     """An open gradebook of one course, read and written for grading.
 
-    `penalty` is the course's rule for late penalties (see `late_penalty`). `extensions` maps students to assignments to
-    additional time.
+    `penalty` is the course's rule for late penalties (see `late_penalty`). `extensions` maps a student to a dict from
+    assignment to additional time.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class Book:
         return True
 
     def released(self, assignment: str) -> ReleasedNotebooks:
-        """Return the released notebooks of an assignment.
+        """Return a dict from released name to notebook, for the released notebooks of an assignment.
 
         Raises MissingEntry if the gradebook lacks the assignment.
         """
@@ -132,7 +135,7 @@ class Book:
         return {each.name: each.duedate for each in self._gradebook.assignments if each.duedate}
 
     def standings(self, assignment: str) -> dict[str, Standing]:
-        """Return a dict from student to standing, for all students with a submission in the gradebook."""
+        """Return a dict from student to points and state of review, for all submissions in the gradebook."""
         return standings(self._db, assignment)
 
     def write(
@@ -154,10 +157,10 @@ class Book:
         return self._commit(lambda: self._write(assignment, student, timestamp, notebooks, flags))
 
     def update_penalty(self, assignment: str, student: str) -> tuple[float, float]:
-        """Update the late penalty of a submission from due date, extension and scores.
+        """Compute the late penalty of a submission anew, from due date, extension and scores.
 
-        Returns the old and the new penalty in points. Nothing else changes. Raises BookClosed if the gradebook cannot
-        be written.
+        Returns the old and the new penalty in points. Nothing else changes.
+        Raises BookClosed if the gradebook cannot be written.
         """
         return self._commit(lambda: self._update_penalty(assignment, student))
 
@@ -178,10 +181,8 @@ class Book:
     def _commit(self, work: Callable[[], _T]) -> _T:
         """Call `work` in one transaction, and return its result.
 
-        Retries while the gradebook is locked, and after a lost connection.
-
-        After `PATIENCE` seconds of retries BookClosed is raised. Later transactions are then tried only once each,
-        until one succeeds.
+        `work` is called again while the gradebook is locked, and after a lost connection, for at most `PATIENCE`
+        seconds. After a failure each later transaction is tried only once, until one succeeds.
         Raises BookClosed if the gradebook cannot be written.
         """
         until = time.monotonic() + self._patience
@@ -203,7 +204,7 @@ class Book:
                 return done
 
     def points(self, assignment: str, name: str) -> dict[str, float]:
-        """Return a dict from student to the automatic score of one graded cell.
+        """Return a dict from student to the automatic score of one graded cell, 0 if the cell has none.
 
         `name` is the cell's grade id.
         """
@@ -283,10 +284,9 @@ class Book:
 
 
 def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the column values to write into the table `grade` for one submitted notebook.
+    """Return a dict from a cell's database id to the values to write into its row of the table `grade`.
 
-    The result maps a cell's database id to a dict of column values. `there` maps the same ids to the existing rows of
-    the table.
+    `result` has the new scores of the notebook. `there` maps database ids of cells to the existing rows.
     """
     grades = {}
     for cell, name in notebook.graded.items():

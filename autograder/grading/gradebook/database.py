@@ -1,4 +1,4 @@
-"""The gradebook's database, SQLite or PostgreSQL: locks, errors, the address in messages."""
+"""The gradebook's database, SQLite or PostgreSQL: locks, errors, its address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TAKE = "SELECT pg_try_advisory_lock(%s)"
 
 
 class LockedElsewhere(Exception):
-    """The error that a grader on another machine holds the lock."""
+    """An error: a grader on another machine works on the assignment."""
 
 
 def hold_lock(gradebook: Gradebook, course_id: str, assignment: str) -> None:
@@ -43,9 +43,9 @@ def hold_lock(gradebook: Gradebook, course_id: str, assignment: str) -> None:
 
 
 def passes(error: Exception) -> bool:
-    """Return whether a retry can succeed after `error`.
+    """Return whether `error` is temporary, so that a retry may succeed.
 
-    Another process was writing at the same time, or the connection to a server was lost.
+    That is so if another process was writing at the same time, or if the connection to a server was lost.
     """
     lost = isinstance(error, (OperationalError, InterfaceError)) and "psycopg" in type(error.orig).__module__
     return lost or isinstance(error, (IntegrityError, LockedElsewhere)) or "locked" in str(error)
@@ -58,12 +58,12 @@ def said(error: Exception) -> str:
 
 
 def default_url(root: Path) -> str:
-    """Return the address of the database that a course in the folder `root` has without a setting."""
+    """Return the address of a course's database if no setting names one: `sqlite:///ROOT/gradebook.db`."""
     return f"sqlite:///{root / 'gradebook.db'}"
 
 
 def shown(url: str) -> str:
-    """Return a database's address without the password."""
+    """Return the database address `url` without the password. Returns "the database" if the address is invalid."""
     try:
         return make_url(url).render_as_string(hide_password=True)
     except SQLAlchemyError:

@@ -84,7 +84,7 @@ class Rows:
     def of(self, model: Any, submitted: str, cells: Iterable[str]) -> dict[str, Any]:
         """Return a dict from a cell's database id to its row of `model`, for one submitted notebook.
 
-        `submitted` is the database id of the notebook. `cells` are database ids of cells. They must be given, because
+        `submitted` is the database id of the notebook. `cells` are database ids of cells. They are needed for speed:
         the database index starts with the cell.
         """
         if submitted in self._added:

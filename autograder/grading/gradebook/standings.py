@@ -28,7 +28,7 @@ class Standing:
 
 
 def standings(db: Any, assignment: str) -> dict[str, Standing]:
-    """Return a dict from student to standing, for all students with a submission of the assignment.
+    """Return a dict from student to points and state of review, for all students with a submission of the assignment.
 
     `db` is the gradebook's SQLAlchemy session.
     """

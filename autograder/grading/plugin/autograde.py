@@ -27,7 +27,7 @@ _REMARKS = "autograder_remarks"  # the key in nbconvert's resources, which go fr
 
 
 class _Submitted:
-    """A submitted notebook, as nbgrader names it to a preprocessor."""
+    """The submitted notebook on which nbgrader runs a preprocessor."""
 
     def __init__(self, config: Config, resources: Any) -> None:
         named = resources["nbgrader"]
@@ -79,7 +79,7 @@ class RunIsolated(SandboxTraits):
         try:
             graded = run_submission(*submitted.snapshots(), submitted.folder, submitted.notebook)
         except NoForkServer:
-            close_graders()  # a server goes on: start a new engine at the next click
+            close_graders()  # formgrader's server goes on: start a new engine at the next click
             raise
         for note in graded.remarks.notes:
             self.log.warning("%s: %s", submitted, one_line(note))

@@ -32,8 +32,9 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 class Grades(GetGrades):  # type: ignore[misc]
     """nbgrader's preprocessor of feedback pages, with additions.
 
-    A cell that still needs manual grading gets the metadata key `waiting`. In `resources` are the grade ids of graded
-    cells that the student deleted, an explanation of lateness, and the student's name or else id.
+    A cell that still needs manual grading gets the metadata key `waiting`. `resources` gets the grade ids of graded
+    cells that the student deleted, and an explanation of lateness. It also gets the student's name, or the id if the
+    name is unknown.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -103,9 +104,9 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
 
 class _Memory(BytecodeCache):
-    """Compiled templates in memory.
+    """A cache of compiled templates in memory.
 
-    An exporter is made for each page. Compiling the templates would take a sixth of its time.
+    Each page has an exporter of its own, which would compile the templates again: a sixth of its time.
     """
 
     def __init__(self) -> None:

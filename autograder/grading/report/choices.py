@@ -1,4 +1,4 @@
-"""Observed values as choices of a question."""
+"""Choices of a multiple-choice question, made from observed values."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _MISSING = object()
 
 
 def choice_for(run: Run, right: Run, aspect: str, path: tuple[str, ...], plain: bool) -> Text | None:
-    """Return an entry of the observation `run` in a few words, or None if it cannot be told.
+    """Return a value in the observation `run` as a choice of a question, or None if no short text can tell it.
 
-    `right` is the solution's observation. If `plain` is False, numbers that depend on random inputs are told as
-    multiples of the right ones.
+    `aspect` and `path` name the value: the aspect, and the keys inside its dict. `right` is the solution's observation.
+    If `plain` is False, numbers depend on random inputs. They are told relative to the right ones, such as "2 times the
+    right value".
     """
     if run.raised:
         kind = run.raised.parameters.get("type")
@@ -40,7 +41,7 @@ def choice_for(run: Run, right: Run, aspect: str, path: tuple[str, ...], plain: 
 
 
 def is_telling(choice: Text) -> bool:
-    """Return whether a choice says more than that a value is another one."""
+    """Return whether a choice says more than "another value"."""
     return choice.en != WORDS["choice_other"].en
 
 
@@ -52,7 +53,10 @@ def _entry(run: Run, aspect: str, path: tuple[str, ...]) -> object:
 
 
 def _relative(value: object, wanted: object) -> Text | None:
-    """Return a number or tensor as a multiple of the right one, or None if it is neither."""
+    """Return a number or tensor as a multiple of the right one, or None if `value` is neither.
+
+    If it is no multiple, the text says so: another shape, NaN, or another value.
+    """
     if any(isinstance(each, torch.Tensor) and each.is_complex() for each in (value, wanted)):
         return None
     try:

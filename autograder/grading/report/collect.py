@@ -82,7 +82,8 @@ def collect(course: Course, assignment: str) -> Graded:
 class _Stored:
     """The contents of the gradebook on one assignment.
 
-    `waiting` maps students to the cells that need manual grading, by grade id: whether a cell has a manual score.
+    `waiting` has a dict for each student. It maps the grade id of a cell that needs manual grading to whether the cell
+    already has a manual score.
     """
 
     maximum: float

@@ -117,7 +117,7 @@ class Graded:
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
     idle: list[str] = field(default_factory=list)
-    unplaced: int = 0  # files that nobody could be found for: they may be the work of `idle` students
+    unplaced: int = 0  # files without a known sender: they may be the work of `idle` students
     remarks: dict[str, list[Note]] = field(default_factory=dict)  # reasons for a review, by student with a score
     names: dict[str, str] = field(default_factory=dict)  # of students with a name in the gradebook
     pages: dict[str, Path] = field(default_factory=dict)  # the feedback page or the graded notebook, by student
@@ -163,7 +163,7 @@ class Graded:
 
 
 def _kind(wrong: Wrong) -> str:
-    """Return a text that is equal for answers about which the report prints the same.
+    """Return the key of the group to which a wrong answer belongs: the report prints the same about equal keys.
 
     Two mistakes with the same sentence therefore form one group.
     """
@@ -179,8 +179,8 @@ def _kind(wrong: Wrong) -> str:
 def verdict_in(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
     """Return the verdict in a check's output, and the digest of the observations.
 
-    If there is no valid verdict, returns None twice. The digest alone is None if nothing was observed. `cell` is the
-    check's JSON, `exercise` the exercise's name.
+    If there is no valid verdict, both are None. The digest alone is None if nothing was observed. `cell` is the check's
+    JSON, `exercise` the exercise's name.
     """
     found: list[tuple[Any, Any]] = []
     outputs = cell.get("outputs")

@@ -28,9 +28,9 @@ class ItemStatistics:
 def item_statistics(
     earned: Mapping[str, Mapping[str, float]], points: Mapping[str, float]
 ) -> dict[str, ItemStatistics]:
-    """Return the statistics of each exercise.
+    """Return a dict from exercise to its statistics.
 
-    `earned` maps exercises to students to points. `points` maps exercises to their maximum points.
+    `earned` maps an exercise to a dict from student to points. `points` maps exercises to their maximum points.
     """
     totals: dict[str, float] = {}
     for by_student in earned.values():

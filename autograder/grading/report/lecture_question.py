@@ -29,10 +29,10 @@ _Path = tuple[str, ...]
 class Question:
     """A question on a piece of code, with choices.
 
-    `code` is the code, `called` the call and `inputs` its arguments; the last two may be empty. `asks` is what is asked
-    for: a sentence of the exercise, the entry of a result, or nothing where the choices are mistakes. `answer` is the
-    index of the right choice. `tempting` is the index of another choice: what students expect, or what a right answer
-    to the exercise gives.
+    `code` is the code, `called` the call and `inputs` its arguments; the last two may be "". `asks` names the value
+    that is asked for: a sentence of the exercise, or an entry of a table. It is None where the choices are mistakes.
+    `answer` is the index of the right choice. `tempting` is the index of another choice that students are likely to
+    take, or None.
     """
 
     wrong: Wrong
@@ -46,7 +46,7 @@ class Question:
 
     @property
     def prompt(self) -> Text:
-        """The sentence that asks."""
+        """The question as a sentence."""
         if self.asks is None:
             return WORDS["lecture_mistake"]
         if self._is_table:
@@ -120,7 +120,12 @@ def _on_mistake(wrong: Wrong, groups: Sequence[Wrong]) -> Question:
 
 @dataclass(frozen=True)
 class _Place:
-    """An entry of an observation, with the values that mistakes give."""
+    """A value in an observation that a question can ask for.
+
+    `case` is the index of the case. `aspect` and `path` name the value: the aspect, and the keys inside its dict.
+    `mine` is the value that the mistake gives, `right` the solution's. `others` holds the values of all mistakes, by
+    English text.
+    """
 
     case: int
     aspect: str
@@ -130,15 +135,15 @@ class _Place:
     others: Mapping[str, Text]
 
     def choices(self) -> tuple[tuple[Text, ...], Text, Text]:
-        """Return the choices in order, the one of the mistake, and the one of a right answer."""
+        """Return the choices in order, the choice that the mistake gives, and the choice that is right."""
         kept = list({each.en: each for each in (self.mine, self.right, *self.others.values())}.values())[:_MOST]
         return tuple(sorted(kept, key=_order)), self.mine, self.right
 
 
 def _best_place(wrong: Wrong, expected: Expected) -> _Place | None:
-    """Return the entry for which the mistakes of the exercise give the most different values.
+    """Return the value for which the mistakes of the exercise give the most different choices.
 
-    Returns None if the mistake gives no value there that can be told in few words.
+    Returns None if the answer's mistake gives no value that a short text can tell.
     """
     exercise, best = wrong.exercise, None
     for case, (run, right) in enumerate(zip(expected.mistakes[wrong.mistake or ""], expected.solution)):
@@ -158,7 +163,10 @@ def _best_place(wrong: Wrong, expected: Expected) -> _Place | None:
 
 
 def _paths(value: object) -> Iterator[_Path]:
-    """Yield the path of each entry of a value."""
+    """Yield the path of each entry of a nested dict: `("a", "b")` for `{"a": {"b": 1}}`.
+
+    A value that is no dict has the path ().
+    """
     if not isinstance(value, dict):
         yield ()
         return
@@ -176,15 +184,18 @@ def _order(choice: Text) -> tuple[bool, float, str]:
 
 
 def _run(wrong: Wrong, case: int) -> Run:
-    """Run a mistake, which is our own code, and return what a card shows of the call."""
+    """Run the program of a recognised mistake on a public case, and return the observation.
+
+    The program is the course's own, not a student's.
+    """
     program = mistakes_of(wrong.exercise).program(wrong.mistake or "", wrong.exercise.asks)
     return observe(wrong.exercise, program, PUBLIC_SEED)[case]
 
 
 def _code_before(exercise: Exercise, lessons: Sequence[Lesson]) -> str:
-    """Return the code that a table of predictions is about.
+    """Return the code that a table of predictions is about, or "" if the lessons have none.
 
-    It is the last cell above the table that belongs to no exercise.
+    It is the last code cell above the table that belongs to no exercise.
     """
     for lesson in lessons:
         code = ""

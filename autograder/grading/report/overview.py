@@ -34,13 +34,13 @@ class Overview(View):
 
     @property
     def nobody_stuck(self) -> str:
-        """The sentence for a class in which nobody is stuck, or can be as yet."""
+        """The sentence that nobody is stuck, or that there are too few lessons yet to tell."""
         lessons = {lesson.name for graded in self.pages.values() for lesson in graded.lessons}
         return self.words["nobody_stuck" if len(lessons) >= LESSONS else "stuck_later"]
 
     @property
     def has_unplaced(self) -> bool:
-        """True if files that nobody could be found for may be the work of somebody."""
+        """True if some files have no known student: they may be submissions that seem to be missing."""
         return any(graded.unplaced for graded in self.pages.values())
 
     def student(self, id: str) -> str:

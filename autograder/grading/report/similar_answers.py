@@ -24,8 +24,8 @@ from .counts import Graded
 _WINDOW = 5  # tokens: shorter sequences are alike by chance
 _OWN = 20  # tokens of an answer's own: fewer prove nothing
 _ALIKE = 0.9  # similarity of the answers' own tokens
-_COMMON = 0.1  # of the answers: what more of them have is no pair's own
-_FEW = 3  # answers that are never too many
+_COMMON = 0.1  # share of the answers: tokens that more of them have do not count
+_FEW = 3  # answers: tokens that only so many of them have always count
 _LISTED = 20  # pairs
 _MOST = 4_000  # tokens of an answer that are compared: time and memory grow with the square
 _LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -46,8 +46,8 @@ class Token:
 class Pair:
     """Two students with answers that are alike.
 
-    `shared` maps exercises to the lines that both answers have. `tokens` is the number of shared tokens that neither
-    the exercise nor most of the class has.
+    `shared` maps exercises to the lines that both answers have. `tokens` is the number of shared tokens that the
+    exercise does not force and few answers have.
     """
 
     students: tuple[str, str]
@@ -67,8 +67,8 @@ def similar_in(graded: Graded) -> list[Pair]:
 def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[str, Sequence[str]]) -> list[Pair]:
     """Return the pairs of students whose answers are alike, those with the most shared tokens first.
 
-    `answers` maps exercises to students to answers. `forced` maps exercises to texts that anybody may have: given code
-    and right answers of the lesson.
+    `answers` maps an exercise to a dict from student to answer. `forced` maps an exercise to texts that anybody may
+    have: given code and right answers of the lesson.
     """
     pairs: dict[tuple[str, str], Pair] = {}
     for name, by_student in answers.items():
@@ -85,7 +85,7 @@ def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[st
 
 
 def tokens_of(source: str) -> list[Token]:
-    """Return the tokens of Python code, without layout. Of code that is no Python the words are returned."""
+    """Return the tokens of Python code, without layout. If the code is not valid Python, its words are returned."""
     found = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -100,7 +100,10 @@ def tokens_of(source: str) -> list[Token]:
 
 
 def _own_tokens(tokens: Mapping[str, list[Token]], forced: Iterable[list[Token]]) -> dict[str, list[Token]]:
-    """Return the tokens of each answer that neither `forced` nor many answers have, where they are enough."""
+    """Return a dict from student to the tokens that neither `forced` nor many other answers have.
+
+    Students with fewer than `_OWN` such tokens are left out.
+    """
     common = {window for each in forced for window in _windows(each)}
     counts = Counter(window for each in tokens.values() for window in set(_windows(each)))
     most = max(_FEW, _COMMON * len(tokens))

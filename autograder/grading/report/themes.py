@@ -11,7 +11,7 @@ from ...exercises.key import Theme
 from ...language import Text
 from .counts import Graded, Wrong
 
-LESSONS = 3  # with mistakes of one theme: then a student is stuck
+LESSONS = 3  # so many lessons with mistakes of one theme make a student stuck
 TITLES = {
     Theme.ACCUMULATION: Text("gradients add up in `.grad`", "градиенты накапливаются в `.grad`"),
     Theme.SCALING: Text("mean or sum: by what to divide", "среднее или сумма: на что делить"),
@@ -71,7 +71,7 @@ def _lessons(mistakes: Sequence[tuple[str, Wrong]]) -> int:
 
 
 def by_student(found: Sequence[Stuck]) -> Mapping[str, list[Stuck]]:
-    """Return the same entries by student."""
+    """Return a dict from student to the entries of `found` about this student."""
     students: dict[str, list[Stuck]] = defaultdict(list)
     for each in found:
         students[each.student].append(each)

@@ -33,7 +33,7 @@ class View:
         self.words = {name: text.read(language) for name, text in WORDS.items()}
 
     def title_of(self, graded: Graded) -> str:
-        """Return the titles of an assignment's lessons, or else its name."""
+        """Return the titles of an assignment's lessons. If it has no lessons, return the assignment's name."""
         titles = [lesson.titles().get(self.language, "") for lesson in graded.lessons]
         return ", ".join(filter(None, titles)) or graded.assignment
 

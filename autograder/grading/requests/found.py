@@ -1,4 +1,4 @@
-"""Requests found in the files of a submission.
+"""Students' requests to look at a grade again, found in submitted files.
 
 A request is a file such as `regrade.txt`, or text in a Markdown cell after "Regrade:".
 """
@@ -34,7 +34,10 @@ def find_requests(folder: Path) -> Iterator[str]:
 
 
 def time_of(folder: Path) -> str:
-    """Return the time of the submission in `folder`, in UTC as ISO 8601, or "" if nothing tells."""
+    """Return the time of the submission in `folder`, in UTC as ISO 8601.
+
+    Returns "" if nbgrader's file `timestamp.txt` is missing, empty or invalid.
+    """
     try:
         text = load(folder / TIMESTAMP, _LARGEST).decode("utf-8")
         return in_utc(text) or ""
@@ -52,6 +55,6 @@ def _in_notebook(notebook: dict[str, Any]) -> Iterator[str]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """Yield a text without white space around it, unless nothing is left."""
+    """Yield `text` without white space around it, cut to `_LONGEST` characters. Yield nothing if no text is left."""
     if text := text.strip()[:_LONGEST]:
         yield text

@@ -1,4 +1,4 @@
-"""Stored requests of one assignment, one file per student."""
+"""Students' requests to look at a grade again, stored per assignment."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..files.atomic import file_of, replace_json
 class Request:
     """A student's request to look at a grade again.
 
-    `came` is the time when it was found, `submitted` that of the submission with it, in UTC as ISO 8601. The second is
-    empty if nobody knows. `answer` is empty until an instructor answers.
+    `came` is the time when grading found the request. `submitted` is the time of the submission that holds it, or "" if
+    unknown. Both are in UTC as ISO 8601. `answer` is "" until an instructor answers.
     """
 
     student: str
@@ -27,7 +27,7 @@ class Request:
 
 
 class RequestStore:
-    """The requests of one assignment.
+    """The stored requests of one assignment, in one file per student.
 
     A request stays when a later submission no longer has it. `root` is the course folder.
     """
@@ -45,7 +45,10 @@ class RequestStore:
         return [one for one in self.all() if not one.answer]
 
     def add(self, student: str, texts: Iterable[str], submitted: str) -> None:
-        """Store the requests of a submission. A text that the student has already sent is not stored again."""
+        """Store the requests `texts` from a student's submission, except those that the student has sent before.
+
+        `submitted` is the time of the submission, in UTC as ISO 8601, or "".
+        """
         known = _read(file_of(self._folder, student))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         texts = [text for text in dict.fromkeys(texts) if text not in {one.text for one in known}]

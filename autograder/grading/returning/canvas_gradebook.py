@@ -22,9 +22,9 @@ def fill_in(
 ) -> dict[str, str]:
     """Write points into the column of an assignment.
 
-    Returns the students who have no line, with the reason. The column is the one whose title has the assignment's
-    name, or the number in front of it. Points are scaled to Canvas' points possible. Students are found by Canvas'
-    id, SIS id, login, or a name that only one of `everybody` in the course has.
+    Returns a dict from each student who has no line to the reason. The column is the one whose title has the
+    assignment's name, or the number in front of it. Points are scaled to Canvas' points possible. Students are found by
+    Canvas' id, SIS id, login, or a name that only one of `everybody` in the course has.
     Raises UserError if the file is no gradebook, or no column or more than one fits.
     """
     heads = [text.cell(0, at).strip() for at in range(len(text.rows[0]))] if text.rows else []
@@ -58,7 +58,10 @@ def fill_in(
 
 
 def _column(heads: list[str], assignment: str) -> int:
-    """Return the column of an assignment. Raises UserError if none or more than one fits."""
+    """Return the index of an assignment's column. `heads` are the titles of the columns.
+
+    Raises UserError if none or more than one fits.
+    """
     number, words = re.match(r"(\d*)_?(.*)", assignment).groups()  # type: ignore[union-attr]
     titles = {at: head for at, head in enumerate(heads) if re.search(r"\(\d+\)$", head) and "read only" not in head}
     fits = [at for at, head in titles.items() if assignment.casefold() in head.casefold()]

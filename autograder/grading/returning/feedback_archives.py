@@ -20,9 +20,9 @@ _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # equal pages give equal archives
 
 
 class Returned(Protocol):
-    """A grade whose feedback is returned.
+    """A grade whose feedback is returned to an LMS.
 
-    `attempt` is the attempt that was graded.
+    `attempt` is the student's latest attempt, by which the LMS knows the sender, or None.
     """
 
     @property
@@ -33,9 +33,9 @@ def write_feedback(folder: Path, course: Course, assignment: str, grades: Mappin
     """Write the feedback of all students into archives in `folder`, one for each LMS that they used.
 
     `moodle_feedback.zip` has the folders of Moodle's own archive. `canvas_feedback.zip` has notebooks under the names
-    of the submitted files, because Canvas shows feedback under those. All other pages lie in `feedback/`, and those of
-    a team that Moodle names as one: each member has a page.
-    Returns the students without a page, with the reason.
+    of the submitted files, because Canvas shows feedback under these names. The folder `feedback/` has the pages of all
+    others. It also has those of teams, because Moodle names a team as one sender, while each member has a page. Returns
+    a dict from each student without a page to the reason.
     """
     nothing, rules = {}, course.rules
     senders = Counter(_sender(grade.attempt) for grade in grades.values())
@@ -65,7 +65,7 @@ def write_feedback(folder: Path, course: Course, assignment: str, grades: Mappin
 
 
 def _sender(attempt: Attempt | None) -> tuple[str, ...]:
-    """Return whom the LMS names as the sender of an attempt."""
+    """Return the LMS's form, number and name of the sender of an attempt, or () if `attempt` is None."""
     return tuple(attempt.lms.get(key, "") for key in ("form", "number", "name")) if attempt else ()
 
 
@@ -82,9 +82,10 @@ def _pages(course: Course, assignment: str, student: str) -> Iterator[Path]:
 def _canvas_files(
     course: Course, rules: CourseRules, assignment: str, student: str, lms: Mapping[str, str]
 ) -> dict[str, bytes]:
-    """Return a notebook with the feedback, under the name that Canvas expects.
+    """Return a dict with one item: the file name that Canvas expects, and the graded notebook with the feedback.
 
-    The name begins with the numbers of user and attachment, as in the archive that was collected.
+    The name begins with the numbers of user and attachment, as in the archive that was collected. The dict is empty if
+    there is no graded notebook.
     """
     graded = sorted(course.autograded(assignment, student).glob("*.ipynb"))[:1]
     with course.gradebook() as gradebook:

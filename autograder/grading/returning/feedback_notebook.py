@@ -1,4 +1,4 @@
-"""Feedback as a notebook.
+"""Graded notebooks with feedback, in the form that Canvas shows.
 
 Canvas shows feedback under the name of the submitted file.
 """
@@ -20,7 +20,7 @@ from ..rules.late_explanation import explain_lateness
 
 
 def feedback_notebook(rules: CourseRules, path: Path, gradebook: Gradebook, assignment: str, student: str) -> bytes:
-    """Return a graded notebook with a table of points at the top, and comments below the answers.
+    """Return the bytes of a graded notebook with a table of points at the top, and comments below the answers.
 
     `rules` are those that grades follow, `path` is the graded notebook.
     """

@@ -16,8 +16,8 @@ from ..tables.roster import Student
 class Grade:
     """The grade of one student.
 
-    `points` are those after late penalties, `penalty` is what was taken off. `attempt` is None if the submission came
-    by another way than `autograder collect`.
+    `points` are those after late penalties, `penalty` is what was taken off. `attempt` is the student's latest attempt.
+    It is None if the submission came by another way than `autograder collect`.
     """
 
     student: Student
@@ -71,9 +71,9 @@ def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> Non
 
 
 def worst(points: Mapping[str, tuple[float, float]], number: int) -> list[str]:
-    """Return the assignments with the smallest shares of their maximum.
+    """Return up to `number` assignments, those with the smallest shares of their maximum. Keep at least one.
 
-    `points` maps names to points and maximum. At least one assignment is left.
+    `points` maps assignments to points and maximum.
     """
     shares = {name: got / most if most else 1.0 for name, (got, most) in points.items()}
     ranked = sorted(shares, key=lambda name: (shares[name], name))

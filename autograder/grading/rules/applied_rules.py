@@ -1,6 +1,6 @@
-"""The rules that grades follow.
+"""The course's rules: as written now, and as last applied to grades.
 
-They are those of `course.toml` and `students.csv` when they were last applied.
+They are written in `course.toml` and `students.csv`. Grades follow them only after `apply_rules`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _RECORD = Path(".autograder", "rules.json")
 
 @dataclass(frozen=True)
 class CourseRules:
-    """Rules and extensions.
+    """The rules of a course together with its students' extensions.
 
-    `extensions` maps students to assignments to time. `text` and `said` are the texts of both.
+    `extensions` maps a student to a dict from assignment to additional time. `text` is the text of `course.toml`.
+    `said` maps a student to the text in the column `extensions` of `students.csv`.
     """
 
     rules: Rules
@@ -39,7 +40,7 @@ class CourseRules:
         return self.extensions.get(student, {}).get(assignment, timedelta(0))
 
     def feedback_time(self, student: str, assignment: str) -> datetime | None:
-        """Return when a student may get feedback on an assignment, or None for at once."""
+        """Return the time from which a student may get feedback on an assignment, or None for at once."""
         one = self.rules.of(assignment)
         if one.due is None or one.feedback != AFTER_DUE:
             return None
@@ -48,7 +49,10 @@ class CourseRules:
 
 @dataclass(frozen=True)
 class PenaltyChange:
-    """A late penalty that other rules would change, in points."""
+    """One submission's late penalty before and after a change of rules.
+
+    Both are in points.
+    """
 
     assignment: str
     student: str
@@ -57,7 +61,10 @@ class PenaltyChange:
 
 
 def written_rules(root: Path, roster: Roster) -> CourseRules:
-    """Return the rules as they stand in the files of the course now. Raises BadRule if one is wrong."""
+    """Return the rules as `course.toml` in the folder `root` and `roster` state them now.
+
+    Raises BadRule if a rule is wrong.
+    """
     path = root / RULES_FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     said = {student.id: student.extensions for student in roster.students if student.extensions}
@@ -65,7 +72,7 @@ def written_rules(root: Path, roster: Roster) -> CourseRules:
 
 
 def applied_rules(root: Path) -> CourseRules | None:
-    """Return the rules that grades follow, or None if none were applied yet."""
+    """Return the rules that grades follow: those of the last `apply_rules`. Returns None if none were applied yet."""
     try:
         record = json.loads((root / _RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -82,10 +89,11 @@ def _parsed(text: str, said: Mapping[str, str], source: str, students: str) -> C
 
 
 def apply_rules(root: Path, db: Any, applied: CourseRules | None, new: CourseRules) -> None:
-    """Write due dates and extensions into the gradebook, and record the rules.
+    """Write due dates and extensions into the gradebook, and record the rules `new` as applied.
 
-    `db` is the gradebook's session, `applied` are the old rules. A due date or an extension that the old rules did not
-    state either is left alone: an instructor has set it. Penalties are updated by the next run of `autograder grade`.
+    `db` is the gradebook's session, `applied` are the rules so far. Where neither of the two states a due date or an
+    extension, the gradebook's is left alone: an instructor has set it. Penalties are updated by the next run of
+    `autograder grade`.
     """
     old = applied or CourseRules(Rules(), {})
     for assignment in db.query(Assignment):
@@ -101,7 +109,10 @@ def apply_rules(root: Path, db: Any, applied: CourseRules | None, new: CourseRul
 
 
 def compare(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChange]:
-    """Yield the late penalties of graded submissions that would be others under the new rules."""
+    """Yield each late penalty of a graded submission that differs between the rules `old` and `new`.
+
+    `db` is the gradebook's session.
+    """
     submissions = list(db.query(SubmittedAssignment).join(Assignment))
     before, after = _penalties(submissions, old), _penalties(submissions, new)
     for (assignment, student), points in sorted(after.items()):
@@ -110,7 +121,7 @@ def compare(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChan
 
 
 def _penalties(submissions: list[SubmittedAssignment], one: CourseRules) -> dict[tuple[str, str], float]:
-    """Return the points that rules take off, by assignment and student."""
+    """Return the points that the rules `one` take off for lateness: a dict from assignment and student to points."""
     late: dict[str, dict[str, timedelta]] = {}
     scores: dict[tuple[str, str], float] = {}
     for submission in submissions:
@@ -125,7 +136,11 @@ def _penalties(submissions: list[SubmittedAssignment], one: CourseRules) -> dict
 
 
 def lateness(time: datetime | None, student: str, assignment: str, one: CourseRules) -> timedelta:
-    """Return how long after the due date a submission came. `time` is in UTC without a time zone."""
+    """Return how long after the due date a submission came, with the student's extension taken into account.
+
+    `time` is the time of submission, in UTC without a time zone. `one` are the rules. The result is 0 if the submission
+    came in time, if `time` is None, or if the assignment has no due date.
+    """
     due = one.rules.of(assignment).due
     if due is None or time is None:
         return timedelta(0)

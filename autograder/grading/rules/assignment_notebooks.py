@@ -1,7 +1,4 @@
-"""Source notebooks of assignments.
-
-They are whole lessons, or those exercises and points that the rules name.
-"""
+"""Source notebooks of assignments, with the points that the rules state."""
 
 from __future__ import annotations
 
@@ -24,10 +21,11 @@ from .toml_table import BadRule
 def assignment_notebooks(
     rules: Rules, sources: Sequence[Lesson], lessons: Collection, private: AbstractSet[str]
 ) -> dict[Path, str]:
-    """Return the texts of all source notebooks, by their paths in the course folder.
+    """Return a dict from path in the course folder, such as `source/03_x/03_x.ipynb`, to the text of a source notebook.
 
-    A lesson that no assignment in the rules names is an assignment of its own. Assignments of `private` lessons,
-    which an instructor has added, are left out: `autograder build` writes their notebooks.
+    `sources` are the lessons, from which the notebooks are made. A lesson that no assignment in the rules names is an
+    assignment of its own. Assignments of `private` lessons, which an instructor has added, are left out: `autograder
+    build` writes their notebooks.
     Raises BadRule if the rules name a lesson or an exercise that does not exist.
     """
     by_name = {lesson.file_name: lesson for lesson in sources}
@@ -49,7 +47,10 @@ def assignment_notebooks(
 
 
 def set_points(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[str, Exercise]) -> None:
-    """Let those exercises of a source notebook count that the rules name, for the points that the rules name."""
+    """Set in a source notebook which exercises count, and for how many points.
+
+    `one` are the assignment's rules. If they name no exercises, the core exercises and all written answers count.
+    """
     for cell in notebook.cells:
         ours = cell.metadata.get("nbgrader", {})
         named = GradeId(ours.get("grade_id", ""))
@@ -66,9 +67,10 @@ def set_points(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[
 
 
 def deadlines(one: AssignmentRules, rules: Rules) -> Iterator[tuple[str, object]]:
-    """Yield what a notebook tells its student about deadlines, as items of its metadata.
+    """Yield items of a notebook's metadata that state the deadlines: `due`, `late` and `grace`.
 
-    Times are in ISO 8601.
+    `one` are the assignment's rules. `due` is in ISO 8601, `grace` in seconds. `late` is a list such as `[[86400,
+    80.0]]`, credit of 80 % until a day after the due date. Nothing is yielded without a due date.
     """
     if one.due:
         yield "due", one.due.astimezone(rules.zone).isoformat()
@@ -77,7 +79,10 @@ def deadlines(one: AssignmentRules, rules: Rules) -> Iterator[tuple[str, object]
 
 
 def _known(name: str, lessons: Mapping[str, Lesson], assignment: str) -> Lesson:
-    """Return the lesson `name`. Raises BadRule if there is none."""
+    """Return the lesson `name`, a file name without `.py`. Raises BadRule if there is none.
+
+    `assignment` is the name in the message.
+    """
     if name not in lessons:
         near = difflib.get_close_matches(name, lessons, n=3) or sorted(lessons)[:4]
         raise BadRule(f"{RULES_FILE}, {assignment}: there is no lesson {name!r}; did you mean {', '.join(near)}?")

@@ -26,11 +26,11 @@ AT_ONCE, AFTER_DUE = "at_once", "after_due"  # when students get feedback
 class AssignmentRules:
     """The rules of one assignment.
 
-    All times are in UTC. `lessons` are the lessons it is made of. `exercises` are the exercises that count, or None for
-    the lesson's core. `points` maps exercises to other points than the lesson's. After the last step of `late` there is
-    no credit.
-    `attempts` is the number of attempts that are graded, or 0 for all. `counts` tells which of them counts. `feedback`
-    tells when students get it; without a due date they get it at once.
+    All times are in UTC. `lessons` are the lessons of which the assignment is made. `exercises` are the exercises that
+    count, or None for the lessons' core. `points` maps exercises to other points than the lesson's. `late` are steps of
+    falling credit; after the last step there is no credit.
+    `attempts` is the number of attempts that are graded, or 0 for all. `counts` is LATEST or BEST, the attempt that
+    counts. `feedback` is AT_ONCE or AFTER_DUE; without a due date students get feedback at once.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Rules:
     assignments: Mapping[str, AssignmentRules] = field(default_factory=dict)
 
     def of(self, assignment: str) -> AssignmentRules:
-        """Return the rules of an assignment. Without rules of its own it has no deadline."""
+        """Return the rules of an assignment. An assignment that the file does not state has no deadline."""
         return self.assignments.get(assignment) or AssignmentRules(assignment, (assignment,))
 
 
@@ -91,9 +91,9 @@ def read_rules(root: Path) -> Rules:
 
 
 def parse_rules(text: str, source: str) -> Rules:
-    """Return the rules that the text of a `course.toml` states. `source` names the file in messages.
+    """Return the rules that `text`, the content of a `course.toml`, states. `source` names the file in messages.
 
-    Raises BadRule as `read_rules` does.
+    Raises BadRule if the text is wrong. The message names the key and what is expected.
     """
     try:
         table = tomllib.loads(text)
@@ -114,7 +114,10 @@ def parse_rules(text: str, source: str) -> Rules:
 
 
 def _assignment(name: str, table: Table, defaults: Table, zone: ZoneInfo) -> AssignmentRules:
-    """Return the rules of one assignment. What `table` does not state is taken from `defaults`."""
+    """Return the rules of the assignment `name`. Keys that are missing in `table` are taken from `defaults`.
+
+    Raises BadRule if a rule is wrong.
+    """
     if not re.fullmatch(r"[\w.-]+", name) or "+" in name:
         raise BadRule(f"{table.where}: an assignment's name has letters, digits, - and _ only", "assignments")
     table.values = {**defaults.values, **table.values}

@@ -19,8 +19,9 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 class Credit:
     """The credit for one submission.
 
-    `percent` is the share of the points. `late` is the time after the due date, the extension included. `late_days` is
-    the number of the student's late days that this submission uses.
+    `percent` is the share of the points, 100 for work in time. `late` is the time that has passed since the due date,
+    or since the end of the student's extension. `late_days` is the number of the student's late days that this
+    submission uses.
     """
 
     percent: float
@@ -29,9 +30,9 @@ class Credit:
 
 
 def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]:
-    """Return the extensions that a cell of `students.csv` states, by assignment.
+    """Return a dict from assignment to additional time, read from a cell of `students.csv`.
 
-    The text is like "03_gradient_accumulation +2d; 04_jacobian_products 2026-10-01 23:59". `where` names the cell in
+    `text` is like "03_gradient_accumulation +2d; 04_jacobian_products 2026-10-01 23:59". `where` names the cell in
     messages.
     Raises BadRule if an extension has another form, or if the assignment has no due date.
     """
@@ -57,10 +58,10 @@ def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]
 
 
 def credits(rules: Rules, late: Mapping[str, timedelta]) -> dict[str, Credit]:
-    """Return the credit for each submission of one student, by assignment.
+    """Return a dict from assignment to the credit for one student's submission.
 
-    `late` maps assignments to the time after the due date, the extension included. Late days are used in the order of
-    the due dates: each pays for one day or a part of it. The grace of an assignment costs no late day.
+    `late` maps assignments to lateness, as `lateness` returns it. Late days are used in the order of the due dates:
+    each pays for one day or a part of it. The grace of an assignment costs no late day.
     """
     left = rules.late_days
     found = {}

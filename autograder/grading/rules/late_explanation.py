@@ -15,10 +15,10 @@ from .late_penalty import credit_of, seconds_late
 
 
 def explain_lateness(current: CourseRules, db: Any, submission: SubmittedAssignment) -> Text | None:
-    """Return when a submission was due, when it came, and what credit it gets. None if it came in time.
+    """Return sentences for a student: when the submission was due, when it came, and what credit it gets.
 
-    `current` are the rules that grades follow, `db` is the gradebook's session. The credit is told if the rules give
-    it: a course may have a plugin of its own for late penalties.
+    Returns None if the submission came in time. `current` are the rules that grades follow, `db` is the gradebook's
+    session. The credit is left out if these rules state no due date: a plugin of the course may then decide.
     """
     late = timedelta(seconds=seconds_late(submission))
     if late <= timedelta(0):

@@ -1,7 +1,4 @@
-"""Late penalties of a submission's notebooks.
-
-A course chooses the rule. The default is that of `course.toml`.
-"""
+"""Late penalties of submissions, by `course.toml` or a plugin."""
 
 from __future__ import annotations
 
@@ -21,18 +18,18 @@ from ...language import quantity
 from .applied_rules import CourseRules, applied_rules, lateness
 from .late_credit import Credit, credits
 
-# Assignment, student, score, and seconds late to points off.
+# Maps assignment, student, score and seconds late to the points to take off, or None.
 LatePenalty = Callable[[str, str, float, float], "float | None"]
 
 
 class CourseLatePenalty(LateSubmissionPlugin):  # type: ignore[misc]
     """A plugin for nbgrader with the late penalties of `course.toml`.
 
-    For an assignment without such a rule, nbgrader's own settings count.
+    For an assignment without a due date in `course.toml`, nbgrader's own settings count.
     """
 
     def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float | None:
-        """Return the points to take off one notebook, or None for none.
+        """Return the points to take off one notebook, or None if there are none to take off.
 
         Late days may have been used for other assignments: their lateness is read from the gradebook.
         """
@@ -47,9 +44,10 @@ class CourseLatePenalty(LateSubmissionPlugin):  # type: ignore[misc]
 
 
 def credit_of(db: Any, applied: CourseRules, student: str, assignment: str, late: timedelta) -> Credit:
-    """Return the credit for a submission that came `late` after the due date.
+    """Return the credit for a student's submission that came `late` after the due date.
 
-    `db` is the gradebook's session. It tells for which other assignments the student has used late days.
+    `applied` are the rules. `db` is the gradebook's session, from which the student's other submissions are read: late
+    days may have been used for them.
     """
     submissions = (
         db.query(Assignment.name, SubmittedAssignment.timestamp)
@@ -64,8 +62,9 @@ def credit_of(db: Any, applied: CourseRules, student: str, assignment: str, late
 def late_penalty(config: Config, db_url: str) -> LatePenalty:
     """Return the course's rule for late penalties, as a function.
 
-    The config names an nbgrader plugin with the rule, by default `CourseLatePenalty`. The plugin object is
-    created at each call of the function. A broken plugin therefore fails only for late submissions.
+    `config` names an nbgrader plugin with the rule, by default `CourseLatePenalty`. `db_url` is the gradebook's
+    address. The plugin object is created at each call of the function. A broken plugin therefore fails only for late
+    submissions.
     """
 
     def rule(assignment: str, student: str, score: float, seconds: float) -> float | None:
@@ -83,7 +82,7 @@ def no_penalty(assignment: str, student: str, score: float, seconds: float) -> N
 
 
 def seconds_late(submission: SubmittedAssignment) -> float:
-    """Return the number of seconds between the due date and a late submission.
+    """Return the seconds between the due date and a late submission, or 0 if it is in time or has no due date.
 
     nbgrader's own method fails for a student with an extension if the assignment has no due date.
     """
@@ -91,7 +90,7 @@ def seconds_late(submission: SubmittedAssignment) -> float:
 
 
 def describe_change(before: float, after: float) -> str:
-    """Return how a late penalty has changed, for the terminal. Both are in points."""
+    """Return a text such as "a late penalty of 2 points before, no late penalty now". Both numbers are points."""
     said = [f"a late penalty of {quantity(each, 'point')}" if each else "no late penalty" for each in (before, after)]
     return f"{said[0]} before, {said[1]} now"
 
@@ -101,7 +100,8 @@ def apply_penalty(
 ) -> None:
     """Set the late penalty of each notebook of a submission.
 
-    `scores` maps the notebooks' database ids to their scores. A penalty never exceeds the notebook's score.
+    `scores` maps the notebooks' database ids to their scores. `rule` tells the points to take off. A penalty never
+    exceeds the notebook's score.
     """
     late = seconds_late(submission)
     for submitted in submission.notebooks:

@@ -10,9 +10,9 @@ _EXAMPLE = "Europe/Moscow"
 
 
 def machine_zone() -> str:
-    """Return the name of this machine's time zone.
+    """Return the name of this machine's time zone, such as "Asia/Tokyo".
 
-    Returns an example if the machine has UTC or does not tell.
+    Returns "Europe/Moscow", as an example, if the zone is UTC or unknown.
     """
     _, _, name = str(_LOCAL.resolve()).partition("zoneinfo/")
     name = os.environ.get("TZ", "").removeprefix(":") or name

@@ -1,4 +1,4 @@
-"""Tables of a TOML file, read key by key.
+"""Tables of a TOML file, read key by key with checks.
 
 Error messages name the key.
 """
@@ -41,9 +41,9 @@ EXAMPLES = {
 
 
 class BadRule(UserError):
-    """The error that a rule is wrong.
+    """An error: a rule in `course.toml` or an extension is wrong.
 
-    The message names the rule. `key` is that of the rule, and chooses the example.
+    The message names the rule. `key` is the rule's key in `EXAMPLES`; the example is shown with the message.
     """
 
     def __init__(self, message: str, key: str = "") -> None:
@@ -51,9 +51,10 @@ class BadRule(UserError):
 
 
 def not_toml(text: str, source: str, error: tomllib.TOMLDecodeError) -> BadRule:
-    """Return the error that the text of a file is not valid TOML.
+    """Return the error for a file that is not valid TOML.
 
-    The error shows an example of the key in the wrong line.
+    `text` is the content of the file, `source` its name in the message. The error shows an example of the key in the
+    wrong line.
     """
     number = re.search(r"at line (\d+)", str(error))
     lines = text.splitlines()
@@ -64,7 +65,8 @@ def not_toml(text: str, source: str, error: tomllib.TOMLDecodeError) -> BadRule:
 class Table:
     """A table of a TOML file, read key by key.
 
-    `where` names the table in messages. `seen` are the keys that were read.
+    `where` names the table in messages. `seen` are the keys that were read. Each method returns the value of a key, or
+    a default, and raises BadRule if the value is wrong.
     """
 
     def __init__(self, values: dict[str, Any], where: str) -> None:
@@ -131,7 +133,7 @@ class Table:
         return tuple(steps)
 
     def refuse_unknown(self) -> None:
-        """Raise BadRule if the table has a key that nobody has read."""
+        """Raise BadRule if the table has a key that no method was asked for."""
         unknown = [key for key in self.values if key not in self.seen]
         if unknown:
             near = difflib.get_close_matches(unknown[0], self.seen, n=1)
@@ -149,7 +151,7 @@ class Table:
 def read_span(text: str, where: str) -> timedelta:
     """Return the time span that a text like "10min", "36h", "2d" or "1d 12h" states.
 
-    Raises BadRule for other texts.
+    `where` names the text in messages. Raises BadRule for other texts.
     """
     if not re.fullmatch(rf"({_SPAN.pattern}\s*)+", text.strip()):
         raise BadRule(f"{where} is {text!r}; a time span looks like 10min, 36h, 2d or 1d 12h")
@@ -157,10 +159,10 @@ def read_span(text: str, where: str) -> timedelta:
 
 
 def local_moment(value: datetime, zone: ZoneInfo, where: str) -> datetime:
-    """Return a time in UTC. A time without a time zone is in `zone`.
+    """Return the time `value` in UTC. If `value` has no time zone, it is in `zone`.
 
-    In autumn an hour comes twice: the second one is taken. Raises BadRule for a time in the hour that clocks skip in
-    spring.
+    In autumn an hour comes twice: the second one is taken. `where` names the time in messages.
+    Raises BadRule for a time in the hour that clocks skip in spring.
     """
     if value.tzinfo is not None:
         return value.astimezone(UTC)

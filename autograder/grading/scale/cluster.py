@@ -1,4 +1,4 @@
-"""Connections to a Dask scheduler that runs, or is started here."""
+"""Connections to a Dask scheduler, which runs elsewhere or is started here."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def examine_workers(address: str) -> tuple[bool, str]:
 
 
 def _examine(needed: dict[str, str]) -> tuple[bool, str]:
-    """Return whether the worker that runs this can grade, and a text with findings.
+    """Return whether the worker that runs this function can grade, and a text with findings.
 
-    `needed` are the head's versions.
+    `needed` are the versions of the machine that sends the submissions.
     """
     if wrong := differences(needed, versions()):
         return False, f"✗ not used: {wrong}"

@@ -44,9 +44,9 @@ class _Task:
 
 
 class DaskExecutor(Executor):
-    """Sends calls of `prepare` and `grade_submission` to the workers of `client`.
+    """An executor that sends submissions to the workers of `client`.
 
-    `submit` accepts these two functions only.
+    `submit` accepts only calls of `prepare` and `grade_submission`.
     """
 
     def __init__(self, client: Client) -> None:
@@ -120,7 +120,7 @@ class DaskExecutor(Executor):
         return fitting
 
     def _done(self, digest: str, tasks: Sequence[_Task], sent: DaskFuture[Any]) -> None:
-        """Hand over results. What a worker could not do is sent again."""
+        """Hand over the results of a batch. Send its submissions again if a worker died or was refused."""
         try:
             for task, graded in zip(tasks, sent.result(), strict=True):
                 task.future.set_result(graded)

@@ -1,4 +1,4 @@
-"""Versions that must be equal on all machines."""
+"""Versions that must be equal on all machines that grade together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _PACKAGE = Path(__file__).parents[2]
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return what a verdict depends on, by name: versions, and hashes of the package and of the lessons."""
+    """Return a dict from name to version, of everything that a verdict depends on.
+
+    For the package and the lessons the values hold hashes of the files.
+    """
     return {
         "autograder": f"{__version__} ({_hash(_PACKAGE, '*.py', '*.json')})",
         "lessons": _hash(COURSE.lessons, "*.py"),
@@ -27,9 +30,9 @@ def versions() -> dict[str, str]:
 
 
 def differences(mine: dict[str, str], theirs: dict[str, str]) -> str:
-    """Return the versions of `theirs` that differ from `mine`, in words.
+    """Return a text such as "torch 2.5.0 instead of 2.6.0" with the versions of `theirs` that differ from `mine`.
 
-    The text is empty if there are none.
+    Returns "" if there are none.
     """
     wrong = {name: value for name, value in mine.items() if theirs.get(name) != value}
     return "; ".join(f"{name} {theirs.get(name, 'missing')} instead of {value}" for name, value in wrong.items())

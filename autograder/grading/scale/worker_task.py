@@ -24,7 +24,7 @@ _preparing = threading.Lock()
 class SealedAssignment(WorkerPlugin):  # type: ignore[misc]
     """Snapshots of course and assignment with expected results, encrypted.
 
-    Each worker gets it when it is registered, or when it comes. `digest` identifies the assignment.
+    Dask gives this plugin to all workers, also to those that connect later. `digest` identifies the assignment.
     """
 
     def __init__(self, digest: str, sealed: bytes) -> None:
@@ -36,7 +36,7 @@ class SealedAssignment(WorkerPlugin):  # type: ignore[misc]
 
 
 class WrongVersion(Exception):
-    """The error that a worker has other versions than the head.
+    """An error: a worker has other versions than the sender of submissions.
 
     The arguments are the worker's address and the differences in words.
     """
@@ -47,7 +47,8 @@ def grade_batch(
 ) -> list[GradedSubmission]:
     """Grade submissions of one assignment, one after the other, and return the results in the same order.
 
-    `digest` identifies the assignment, whose data are encrypted with `key`. `needed` are the head's versions.
+    `digest` identifies the assignment, whose data are encrypted with `key`. `needed` are the versions of the machine
+    that sends the submissions.
     Raises WrongVersion if those of this machine differ. Raises UserError or CannotIsolate if nothing can be graded.
     """
     if wrong := differences(needed, versions()):

@@ -28,7 +28,8 @@ class HandedIn:
     """The content of a submission's folder, and reasons for a review.
 
     `raw` maps released names to the contents of notebook files. `renamed` maps released names to submitted paths, for
-    notebooks that the student renamed. `extras` holds the other files. `timestamp` is the time of submission.
+    notebooks that the student renamed. `extras` holds the other files. `timestamp` is the time of submission. `notes`
+    are sentences for the instructor that need no review.
     """
 
     raw: dict[str, bytes]

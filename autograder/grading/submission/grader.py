@@ -1,4 +1,4 @@
-"""Runs of submissions on an engine that has passed the self-test.
+"""The grader of a process, which runs submissions after a self-test.
 
 The self-test grades the course's own solutions. If a run failed and the submission may not be the cause, the submission
 is run again. A process has one grader for each combination of limits and wall.
@@ -41,9 +41,9 @@ _INTERRUPTED = "a process ended while the course's own solution was graded, so n
 class Job:
     """The data that all submissions of one released notebook share.
 
-    `course` is the course folder, `name` the notebook's name. `files` are the assignment's own. `expected` maps
-    exercises to expected results that were computed elsewhere; if it is None, they are computed on first use, as the
-    lesson is.
+    `course` is the course folder, `name` the notebook's released name. `files` belong to the assignment, not to
+    students. `expected` maps exercises to expected results that were computed elsewhere. If it is None, they are
+    computed on first use.
     """
 
     course: Path
@@ -74,9 +74,9 @@ class Job:
 
 
 class Grader:
-    """A runner of submissions, for any number of threads.
+    """A runner of submissions in the sandbox, for any number of threads.
 
-    `starting` is a fork server whose process has been started, for the first engine.
+    `starting` is a fork server that has been started in advance. The first engine uses it.
     """
 
     def __init__(self, limits: Limits, *, wall: Wall = Wall.FULL, starting: ForkServerProcess | None = None) -> None:
@@ -129,7 +129,8 @@ class Grader:
 
         `beside` are the student's own files.
         If the child died, the notebook is run once more. If the fork server died, the notebook is run again, until no
-        engine can be started. If the notebook ran out of time on a busy machine, it is run again, alone.
+        engine can be started. If the notebook ran out of time on a busy machine, it is run again while nothing else
+        runs.
         Raises the same exceptions as `prepare`.
         """
         with self._lock.shared():
@@ -166,8 +167,8 @@ _lock = threading.Lock()
 def process_grader(limits: Limits, isolation: Wall, starting: ForkServerProcess | None = None) -> Grader:
     """Return this process's grader for `limits` and `isolation`. The first call creates the grader.
 
-    `isolation` is a wall, or AUTO. `starting` is a fork server whose process has been started. Only a new
-    grader uses it.
+    `isolation` is a wall, or AUTO. `starting` is a fork server that has been started in advance. Only a new grader uses
+    it.
     """
     with _lock:
         key = limits, strongest(isolation)

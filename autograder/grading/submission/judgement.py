@@ -1,6 +1,6 @@
-"""Judgements of answers, stored and used again for equal behaviour.
+"""Judgements of answers, cached for answers with equal behaviour.
 
-A judgement is a verdict and a digest of the observations. It also makes the card.
+A judgement is a verdict with a digest of the observations. It makes the output of the check's cell, with the card.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _LONGEST_NAME = 60  # characters of an exception's type
 
 
 def digest(runs: list[dict[str, Any]]) -> str:
-    """Return a hash of the observations `runs`, without printed text and the answer's text."""
+    """Return a hash of encoded observations. Text that the answer printed makes no difference.
+
+    `runs` are those of the exercise's cases, as `run_codec` encodes them.
+    """
     shown = [{key: run.get(key) for key in ("values", "raised", "edited")} for run in runs]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -125,8 +128,8 @@ class LessonJudge:
     def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:
         """Return the judgement on an answer to the exercise `name`.
 
-        `runs` are the observations as the child encoded them, and `code` is the answer's `code_digest`. The student may
-        have forged both. A forged value may cause an exception of any type.
+        `runs` are the observations as the child encoded them. `code` is a hash of the answer's code (see
+        `code_digest`), or None. The student may have forged both. A forged value may cause an exception of any type.
         """
         said = json.dumps([runs, code])
         key = name, hashlib.sha256(said.encode()).digest()

@@ -197,7 +197,8 @@ class _Run:
     def _plain(self, child: StudentProcess | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
         """Return the outputs of the next cell, which is not a check. `number` is the execution count.
 
-        If the child has ended, returns an error as the only output, or an empty list.
+        If the child has ended, the outputs of a graded cell are an error. So are those of the first cell that was not
+        run. All other cells get an empty list.
         """
         before = self._outcome.ended
         answer = self._guarded(lambda: child.ask(ChildRequest.CELL, source=cell.source)) if child else None

@@ -65,7 +65,7 @@ _TAGS = _TEXT_TAGS | _BLOCK_TAGS | _TABLE_TAGS | {"abbr", "acronym"}
 
 @dataclass
 class OutputBudget:
-    """The sizes that a notebook's further outputs may have."""
+    """The amount of output that a notebook may still have."""
 
     characters: int = 32 << 20
     html: int = 500_000  # characters

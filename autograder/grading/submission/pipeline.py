@@ -197,5 +197,5 @@ def _job(course: CourseSnapshot, assignment: AssignmentSnapshot, name: str) -> J
 
 
 def fault(error: Exception) -> Note:
-    """Return the reason for an instructor if grading failed because of a bug in the grader."""
+    """Return the reason for a failed grading that a bug in the grader has caused. `error` is the exception."""
     return make_reason("our_error", error=f"{type(error).__name__}: {error}")

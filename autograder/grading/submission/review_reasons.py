@@ -11,7 +11,7 @@ from .sanitize import Sanitized
 
 
 def list_changes(clean: Sanitized, released: ReleasedCells) -> list[Note]:
-    """Return reasons for a review because graded cells were deleted or copied.
+    """Return reasons for a review because graded cells were deleted, put back or repeated.
 
     The list is empty if no review is needed. `clean` is the sanitized notebook.
     """

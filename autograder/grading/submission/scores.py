@@ -108,10 +108,7 @@ def _is_verdict(output: NotebookNode, maximum: float) -> bool:
 
 
 def _is_fault(output: NotebookNode) -> bool:
-    """Return whether an output is a verdict without points because of tampering or a bug.
-
-    The bug is one in the checking code.
-    """
+    """Return whether an output is a verdict without points because the checking code failed or was tampered with."""
     record = output.get("data", {}).get(MIME)
     return isinstance(record, dict) and record.get("state") == VerdictState.OUR_ERROR
 

@@ -72,7 +72,8 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, 
 def _first_mistakes(known: dict[str, Exercise]) -> dict[str, str]:
     """Return a dict from exercise name to code that makes the exercise's first mistake.
 
-    Tables of predictions are left out, because they are no programs. So are tests: what they are tried on is not there.
+    Tables of predictions are left out, because they are no programs. Exercises that ask for a test are left out,
+    because the programs to try a test on are not in the fork server.
     """
     found = {}
     for name, exercise in known.items():

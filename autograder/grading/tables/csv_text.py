@@ -1,4 +1,4 @@
-"""CSV files, changed cell by cell without losing another byte."""
+"""CSV files that are edited cell by cell, without other changes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _CELL = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass
 class CsvText:
-    """A CSV file as text.
+    r"""The text of a CSV file, split into cells.
 
-    `rows` holds the cells of each line as they stand in the file, with quotes. `ends` holds the line ends.
+    `rows` holds the cells of each line as they stand in the file, with quotes. `ends` holds the end of each line, such
+    as "\r\n".
     """
 
     rows: list[list[str]]
@@ -43,16 +44,16 @@ class CsvText:
         cells[column] = f'"{escaped}"' if quoted else text
 
     def to_bytes(self) -> bytes:
-        """Return the contents of the file."""
+        """Return the content of the file, to be written."""
         text = "".join(self.separator.join(cells) + end for cells, end in zip(self.rows, self.ends))
         return self.mark + text.encode(self.encoding, "xmlcharrefreplace")
 
 
 def read_csv(path: Path) -> CsvText:
-    """Read a CSV file. Separator and encoding are recognised.
+    """Read a CSV file in an encoding and with a separator that are guessed.
 
-    Encodings are UTF-8, UTF-16 with a byte order mark, and cp1251, in which Excel writes Russian text. Separators are
-    the comma, the semicolon and the tab.
+    The encoding is UTF-8, UTF-16 with a byte order mark, or cp1251, in which Excel writes Russian text. The separator
+    is the comma, the semicolon or the tab.
     Raises UserError if the file cannot be read.
     """
     try:
@@ -84,7 +85,10 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _split(text: str, separator: str) -> tuple[list[list[str]], list[str]]:
-    """Return the raw cells of each line of CSV, and the line ends. RFC 4180, with any line end."""
+    r"""Return a list of each line's cells, with their quotes, and a list of the line ends.
+
+    The format is RFC 4180, except that lines may end with "\n", "\r" or "\r\n".
+    """
     unquoted, end = rf"[^{re.escape(separator)}\r\n]*", rf"{re.escape(separator)}|\r\n|\n|\r|\Z"
     token, plain = re.compile(rf'("(?:[^"]|"")*"|{unquoted})({end})'), re.compile(rf"({unquoted})({end})")
     rows: list[list[str]] = []
@@ -106,22 +110,23 @@ def _split(text: str, separator: str) -> tuple[list[list[str]], list[str]]:
 
 
 def write_csv(path: Path, rows: list[list[str]]) -> None:
-    """Write a CSV file of our own, in UTF-8 with a byte order mark, which Excel needs.
+    """Write `rows` into a new CSV file, in UTF-8 with a byte order mark, which Excel needs.
 
-    No cell is a formula: see `as_text`.
+    A cell that looks like a formula is written as text: see `as_text`.
     """
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         csv.writer(file).writerows([list(map(as_text, row)) for row in rows])
 
 
 def as_text(cell: str) -> str:
-    """Return the text of a cell in a form that no spreadsheet takes for a formula.
+    """Return the text of a cell in a form that no spreadsheet takes for a formula: `=A1` becomes `'=A1`.
 
-    Names of students and files may begin like one. An apostrophe marks text (OWASP, "CSV injection"). Numbers stay.
+    Names of students and files may begin like a formula. An apostrophe in front marks text (OWASP, "CSV injection").
+    Numbers such as `-1.5` stay as they are.
     """
     return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 
 
 def from_text(cell: str) -> str:
-    """Return the text that `as_text` has marked."""
+    """Return the text of a cell without the apostrophe that `as_text` has added, if it has."""
     return cell[1:] if cell.startswith("'") and as_text(cell[1:]) != cell[1:] else cell

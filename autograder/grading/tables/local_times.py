@@ -1,4 +1,4 @@
-"""Times as an LMS writes them for people, in English or Russian."""
+"""Times as an LMS shows them to people, in English or Russian."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _IN_NUMBERS = re.compile(
 
 
 def read_time(text: str) -> datetime | None:
-    """Return the time that a worksheet's cell states, without a time zone. Returns None if there is none.
+    """Return the time in a cell of Moodle's worksheet, without a time zone, or None if the cell has no time.
 
-    Read are times in ISO 8601, in words in English and Russian, and in numbers with the day before the month.
+    Three forms are known: ISO 8601, words ("23 November 2026, 6:05 PM", «23 ноября 2026, 18:05»), and numbers with the
+    day before the month ("23.11.2026 18:05").
     """
     text = text.strip()
     try:

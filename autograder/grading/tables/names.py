@@ -11,7 +11,7 @@ _MOST_PARTS = 5  # all orders of a name's parts are compared as long as there ar
 
 
 def parts(name: str) -> tuple[str, ...]:
-    """Return the words of a name, each in a normal form.
+    """Return the words of a name in a normal form: "Пётр O'Neil" gives `("петр", "oneil")`.
 
     Case, ё or е, apostrophes, and Unicode's forms make no difference. Accents do. Emoji and punctuation are dropped.
     """
@@ -20,12 +20,16 @@ def parts(name: str) -> tuple[str, ...]:
 
 
 def key(name: str) -> tuple[str, ...]:
-    """Return a key that is the same for all orders of a name's parts."""
+    """Return a key that is the same for "Anna Lee" and "Lee Anna": `("anna", "lee")`."""
     return tuple(sorted(parts(name)))
 
 
 def joined(name: str) -> set[str]:
-    """Return a name without spaces, in all orders of its parts. Canvas writes names into file names like this."""
+    """Return a name without spaces, in all orders of its words: `{"annalee", "leeanna"}`.
+
+    Canvas writes names into file names like this. A name of more than five words is returned only forwards and
+    backwards.
+    """
     words = parts(name)
     orders = itertools.permutations(words) if len(words) <= _MOST_PARTS else [words, tuple(reversed(words))]
     return {"".join(order) for order in orders}

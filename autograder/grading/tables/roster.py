@@ -21,7 +21,7 @@ class Student:
     """A line of `students.csv`.
 
     `id` is nbgrader's id of the student. `lms` holds numbers, user names and other names by which an LMS knows the
-    student. `extensions` is text that the course's rules read.
+    student. `extensions` is text such as "03_gradient_accumulation +2d" (see `read_extensions`).
     """
 
     id: str
@@ -37,19 +37,23 @@ class Student:
 
 
 class Unplaced(Exception):
-    """The error that a sender cannot be identified.
+    """An error: no student, or more than one, can be the sender.
 
-    Nobody fits, or more than one student. The message is for the instructor. It says what to do.
+    The message is for the instructor. It says what to do.
     """
 
 
 class Ambiguous(Unplaced):
-    """The error that more than one student fits."""
+    """An error: several students fit, or number and name contradict each other."""
 
 
 @dataclass
 class Roster:
-    """All students of a course, by number and by name."""
+    """All students of a course, with indexes to find them.
+
+    `by_number` has ids, e-mail addresses, and the numbers and names in the column `lms`, all in lower case. The keys of
+    `by_name` are made by `names.key`, those of `by_joined` by `names.joined`.
+    """
 
     students: list[Student]
     by_number: dict[str, list[Student]] = field(default_factory=lambda: defaultdict(list))
@@ -66,11 +70,12 @@ class Roster:
                     self.by_joined[text].append(student)
 
     def find(self, numbers: Sequence[str], name: str) -> Student:
-        """Return the student with one of `numbers`, or else with the name.
+        """Return the student whom one of `numbers` identifies. If none does, return the student with the name.
 
-        `numbers` are ids, e-mail addresses or an LMS's numbers; the first one that fits counts. A name may be written
-        without spaces. Whoever has the name but another e-mail address is somebody else.
-        Raises Unplaced if nobody fits, more than one student does, or the name is that of another student.
+        `numbers` are ids, e-mail addresses or an LMS's numbers; the first one that fits counts. The name may be written
+        without spaces. A student who has this name but another e-mail address is not taken.
+        Raises Unplaced if nobody fits, more than one student does, or the number is of one student and the name of
+        another.
         """
         called = self._called(name)
         for number in numbers:
@@ -101,7 +106,8 @@ class Roster:
         """Return the student whose id, e-mail address, LMS number or name occurs in a path.
 
         A surname is enough if no other student's name has that word.
-        Raises Unplaced if nobody fits, or more than one student does, or the number is of another than the name.
+        Raises Unplaced if nobody fits, if several students do, or if number and name in the path are of different
+        students.
         """
         whole = path.casefold()
         words = set(names.parts(path))
@@ -123,14 +129,14 @@ class Roster:
         return self._only(found, path)
 
     def group(self, name: str) -> list[Student]:
-        """Return the students of a group."""
+        """Return the students whose column `group` holds `name`."""
         key = names.key(name)
         return [student for student in self.students if student.group and names.key(student.group) == key]
 
     def without_group(self, name: str) -> str:
-        """Return a name without the group in front of it.
+        """Return `name` without a group in front: Moodle writes "Team 7-Anna Petrova" for a member of "Team 7".
 
-        Moodle writes "Team 7-Anna Petrova" for a team's members.
+        Only groups of `students.csv` are recognised. Other names are returned unchanged.
         """
         groups = (student.group for student in self.students if student.group)
         return next((name.removeprefix(f"{each}-") for each in groups if name.startswith(f"{each}-")), name)
@@ -144,7 +150,7 @@ class Roster:
         return _distinct(found)
 
     def _by_one_word(self, words: set[str]) -> list[Student]:
-        """Return the students with a name of which one word is in `words` and in no other student's name."""
+        """Return the students whom one of `words` identifies: it is a word of their name and of no other student's."""
         owners: dict[str, list[Student]] = defaultdict(list)
         for student in self.students:
             for word in names.parts(student.name):
@@ -167,7 +173,7 @@ class Roster:
 
 
 def _column(numbers: Sequence[str]) -> str:
-    """Return the column of `students.csv` into which the first of an LMS's numbers or addresses belongs."""
+    """Return the column of `students.csv` for the first of `numbers`: "email" for an address, otherwise "lms"."""
     return "email" if numbers and "@" in numbers[0] else "lms"
 
 
@@ -184,9 +190,9 @@ def _refuse_another_name(student: Student, number: str, name: str, called: Seque
 
 
 def _is_another(student: Student, emails: Sequence[str]) -> bool:
-    """Return whether a student's address differs from all of `emails`.
+    """Return whether a student's e-mail address differs from all of `emails`.
 
-    Another domain alone makes no difference.
+    Only the part before the @ is compared. Returns False if the student has no address or `emails` is empty.
     """
     own = student.email.casefold().partition("@")[0]
     return bool(own and emails) and all(own != each.casefold().partition("@")[0] for each in emails)
@@ -197,7 +203,7 @@ def _distinct(students: Iterable[Student]) -> list[Student]:
 
 
 def read_roster(root: Path) -> Roster:
-    """Read the students of the course in the folder `root`. Without a file there are none.
+    """Read the students of the course in the folder `root`. Without a file `students.csv` the roster is empty.
 
     Raises UserError if the file has no column `id`, an empty or repeated id, or an id that cannot be a folder's name.
     """

@@ -35,8 +35,8 @@ _NEEDED = ("identifier", "grade")
 class Participant:
     """A line of the worksheet.
 
-    `number` is Moodle's number of the participant in this assignment. `maximum` is the highest grade, or None.
-    `submitted` is the time of submission in local time without a time zone, or None.
+    `row` is the line's index in the file. `number` is Moodle's number of the participant in this assignment. `maximum`
+    is the highest grade, or None. `submitted` is the time of submission in local time without a time zone, or None.
     """
 
     row: int
@@ -54,10 +54,16 @@ class Participant:
 
 
 class Worksheet:
-    """A grading worksheet, whose grades and feedback comments can be replaced."""
+    """A grading worksheet, in which grades and feedback comments can be replaced.
+
+    `participants` maps Moodle's numbers of participants, as text, to the lines.
+    """
 
     def __init__(self, text: CsvText, path: Path) -> None:
-        """Raises UserError if the columns of identifiers or of grades are missing."""
+        """Find the columns by their headers in the first line of `text`. `path` is named in errors.
+
+        Raises UserError if the columns of identifiers or of grades are missing.
+        """
         self._text, self.path = text, path
         heads = [text.cell(0, at).strip().casefold() for at in range(len(text.rows[0]))] if text.rows else []
         self._columns = {
@@ -80,7 +86,7 @@ class Worksheet:
         return "feedback" in self._columns
 
     def set_grade(self, number: str, grade: float) -> None:
-        """Replace the grade of a participant. An equal number stays as it is written."""
+        """Replace the grade of a participant. If it is the same number, the text in the cell stays."""
         participant = self.participants[number]
         if _number(participant.grade) != round(grade, 2):
             text = f"{grade:.2f}"
@@ -91,14 +97,14 @@ class Worksheet:
         self._text.replace(self.participants[number].row, self._columns["feedback"], text)
 
     def to_bytes(self) -> bytes:
-        """Return the contents of the file."""
+        """Return the content of the file, to be written."""
         return self._text.to_bytes()
 
     @property
     def _comma(self) -> bool:
         """True if numbers have a decimal comma.
 
-        The numbers in the file tell, and otherwise its language.
+        The numbers in the file decide. If none has a comma or a point, the language of the column's header decides.
         """
         told = [
             self._text.cell(row, self._columns[name])
@@ -135,7 +141,7 @@ def worksheet_path(root: Path, assignment: str) -> Path:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a cell states, with a decimal point or comma."""
+    """Return the number in a cell, which may have a decimal point or comma. Returns None if the cell has no number."""
     try:
         return float(text.replace(",", ".").replace("\xa0", ""))
     except ValueError:

@@ -18,8 +18,8 @@ _Signature = tuple[tuple[str, int, int], ...]
 class Inbox:
     """A folder into which submissions are put.
 
-    An entry is a file or a subfolder. It has arrived when it stays the same from one look to the next: it is then
-    unlikely that it is still being written.
+    An entry is a file or a subfolder. It has arrived when it is the same at two looks in a row: probably nobody is
+    writing it any more.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class Inbox:
 
 
 def inboxes(course: CourseSettings, folders: list[Path]) -> list[Inbox]:
-    """Return the watched folders: `folders`, or if there are none those of nbgrader's exchange.
+    """Return the watched folders: `folders`, or those of nbgrader's exchange if `folders` is empty.
 
     Raises UserError if a folder does not exist, or if nothing was released to the exchange.
     """
@@ -72,7 +72,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _signature(path: Path) -> _Signature:
-    """Return the paths, times of modification and sizes of the files in an entry."""
+    """Return paths, modification times in nanoseconds and sizes of the files in an entry."""
     if not path.is_dir():
         return _stat(path)
     return tuple(

@@ -1,4 +1,4 @@
-"""Submissions on their way: collected, graded, feedback given."""
+"""The steps from a submission's arrival to its feedback."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ _RETRY = 10.0  # seconds after an error
 
 
 class Watch:
-    """The steps of a submission on its way: collect, grade, feedback, release."""
+    """The steps from a submission's arrival to its feedback: collect, grade, release.
+
+    At most `ahead` submissions run or wait at a time. If `adds` is True, unknown people become students. `pending` maps
+    assignments to the students whose submissions are to be graded.
+    """
 
     def __init__(self, course: Course, executor: Executor, isolation: Wall | None, ahead: int, adds: bool) -> None:
         self._course, self._executor, self._adds = course, executor, adds
@@ -49,7 +53,8 @@ class Watch:
     def attempt(self, place: Path, step: Callable[[], None]) -> None:
         """Call `step`, and print its error if there is one.
 
-        After an error, calls for the same `place` do nothing for some seconds.
+        `place` is the folder that the step works on. After an error, calls for the same `place` do nothing for some
+        seconds.
         """
         if time.monotonic() < self._retry.get(place, 0.0):
             return
@@ -64,7 +69,7 @@ class Watch:
             self._retry[place] = time.monotonic() + _RETRY
 
     def look(self, inbox: Inbox) -> None:
-        """Collect what has arrived in a folder, and mark it as pending."""
+        """Collect the submissions that have arrived in a folder, and mark their students as pending."""
         names = inbox.arrived()[:_TOGETHER]
         if names:
             self._take(inbox.folder, names)
@@ -77,14 +82,14 @@ class Watch:
             students.clear()
 
     def answer_refused(self) -> None:
-        """Give receipts for attempts beyond the limit."""
+        """Give receipts to students who have handed in more attempts than are graded."""
         for assignment, students in self._unanswered.items():
             for student in sorted(students):
                 place = self._course.feedback(assignment, student)
                 self.attempt(place, partial(self._answer, assignment, student))
 
     def give_withheld(self) -> None:
-        """Give the feedback whose time has come."""
+        """Make and release the feedback that was withheld until a time that has passed now."""
         for assignment, times in self._withheld.items():
             students = [student for student, until in times.items() if until <= datetime.now(UTC)]
             for student in students:
@@ -114,7 +119,7 @@ class Watch:
         return any(each.digest in digests for each in allowed)
 
     def _answer(self, assignment: str, student: str) -> None:
-        """Give receipts for a student's attempts beyond the limit that have none."""
+        """Give a student receipts for attempts beyond the number of attempts to be graded, except where they exist."""
         store, one = self._course.attempts(assignment), self._course.rules.rules.of(assignment)
         attempts = store.of(student)
         for each in attempts[len(within_limit(attempts, one)) :]:

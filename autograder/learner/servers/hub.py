@@ -17,8 +17,8 @@ _FOR_INSTRUCTORS = ("create-assignment", "formgrader", "course-list")  # panels 
 def serve() -> NoReturn:
     """Become the server that JupyterHub expects in this process.
 
-    The hub sets AUTOGRADER_LANGUAGE, and for an instructor AUTOGRADER_COURSE. An instructor's server works in that
-    folder. There nbgrader's commands are about the English release unless a command names another language.
+    The hub sets AUTOGRADER_LANGUAGE, and for an instructor AUTOGRADER_COURSE, the course folder in which the server
+    works. There nbgrader's commands are about the English release unless a command names another language.
     Raises UserError if the language is unknown or the folder cannot be entered.
     """
     language, course = os.environ.get("AUTOGRADER_LANGUAGE", "en"), os.environ.get("AUTOGRADER_COURSE")

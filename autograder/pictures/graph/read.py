@@ -148,8 +148,8 @@ def _fill_in_saved(
 ) -> dict[Any, dict[int, int]]:
     """Add saved tensors to `nodes`, and saved constants to the `edges` that end at a constant.
 
-    Returns a dict from node to the storages that the node keeps. These are a dict from storage key to bytes. Storages
-    of inputs are left out.
+    Returns a dict from node to the storages that it keeps: a dict from storage key to bytes. Storages of inputs are
+    left out.
     """
     attributes: dict[type, list[str]] = {}  # cached by node type: `dir` is slow
     stops: dict[int, list[int]] = {}  # node -> positions of its edges without a target
@@ -179,10 +179,10 @@ def _fill_in_saved(
 def _constants(
     found: list[tuple[Saved, torch.Tensor | None]], stops: list[int], edges: list[Edge]
 ) -> Iterator[tuple[int, torch.Tensor]]:
-    """Yield positions in `edges` of edges that end at a constant, each with this constant.
+    """Yield a position in `edges` and a constant, for each edge that ends at a known constant.
 
-    `stops` are the positions of all such edges. Constants are known only if the node saved them. Nothing is yielded
-    where the choice is ambiguous.
+    `stops` are the positions of all edges that end at a constant. Constants are known only if the node saved them.
+    Nothing is yielded where the choice is ambiguous.
     """
     constants = {
         id(tensor): (row.name, tensor)

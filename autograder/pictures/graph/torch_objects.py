@@ -117,7 +117,8 @@ def hooks_on_tensors(tensors: Sequence[torch.Tensor], nodes: Sequence[Any]) -> d
 def hooks_beside(*handles: Any) -> Callable[[], list[str]]:
     """Return a function that lists the names of a node's other hooks.
 
-    `handles` belong to one's own hooks on that node. torch gives access to a node's hooks only through such handles.
+    `handles` belong to the caller's own hooks on that node. torch gives access to a node's hooks only through such
+    handles.
     """
 
     def names() -> list[str]:

@@ -198,7 +198,7 @@ def points(value: float) -> str:
 
 
 def unit(most: int) -> tuple[int, str]:
-    """Return the unit in which to show up to `most` bytes: its size in bytes, and the id of its name."""
+    """Return the unit in which to show up to `most` bytes: its size and its name's id, such as `(1000, "unit.kB")`."""
     for size, id in ((10**6, "unit.MB"), (10**3, "unit.kB")):
         if most >= 2 * size:
             return size, id

@@ -37,7 +37,7 @@ class CannotLayOut(Exception):
 def missing_graphviz() -> Note | None:
     """Return a note on what to install for pictures, or None if Graphviz is here.
 
-    Graphviz's libraries are in the wheel of pygraphviz; the program `dot` takes their place.
+    Graphviz is the program `dot`, or the libraries in the wheel of pygraphviz. The package graphviz is needed, too.
     """
     if find_spec("graphviz") and (find_spec("pygraphviz") or shutil.which("dot")):
         return None

@@ -200,7 +200,7 @@ class Shell(InteractiveShell):
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
         """Return the output of a command, as a list of lines if `split` is True.
 
-        It is empty if none may be run.
+        If the sandbox allows no commands, the output is empty, and the cell shows the reason.
         """
         try:
             return super().getoutput(cmd, split, depth + 1)

@@ -18,8 +18,8 @@ _NOT_RUN = 126  # the exit status of shells
 def run_command(command: str) -> int:
     """Run a `!` command with empty input, and show its output in the notebook cell.
 
-    Returns the command's exit code. Where no program may be run, the reason is the output, as the rest of the cell may
-    hold an answer.
+    Returns the command's exit code. If the sandbox allows no programs, the cell shows the reason. No exception is
+    raised then, because the rest of the cell may hold an answer.
     """
     try:
         return _run(command)

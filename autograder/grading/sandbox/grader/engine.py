@@ -24,8 +24,8 @@ class Engine:
     """A fork server and its children, the students' processes.
 
     Any number of threads may use one engine. Use the engine as a context manager: at the end of the `with` block the
-    fork server is killed. `wall` is the wall around the children. `starting` is a fork server whose process has been
-    started, but may not be ready yet. If it is None, the engine starts a fork server.
+    fork server is killed. `wall` is the wall around the children. `starting` is a fork server that has been started in
+    advance, and may not be ready yet. If it is None, the engine starts a fork server.
     Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the fork server ends while it is starting.
     """
 

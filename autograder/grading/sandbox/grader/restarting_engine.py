@@ -15,14 +15,14 @@ _REAPED = 0.2  # seconds to wait for a dying fork server: the kernel kills its c
 
 
 class NoForkServer(UserError):
-    """The error that fork servers died too often."""
+    """An error: fork servers died too often."""
 
 
 class RestartingEngine:
     """A thread-safe engine that is replaced if its fork server dies.
 
     If the fork server of the first engine dies, a second engine is started. There is no third engine. `starting` is a
-    fork server whose process has been started, for the first engine.
+    fork server that has been started in advance. The first engine uses it.
     """
 
     def __init__(self, limits: Limits, *, wall: Wall = Wall.FULL, starting: ForkServerProcess | None = None) -> None:

@@ -34,7 +34,7 @@ class Ending(StrEnum):
 
 
 class Ended(Exception):
-    """The error that a child has ended early, and why."""
+    """An error: a child has ended early. `why` is the cause."""
 
     def __init__(self, why: Ending) -> None:
         super().__init__(why)
@@ -44,9 +44,9 @@ class Ended(Exception):
 class StudentProcess:
     """A running child, reached through a channel.
 
-    `handle` is a pidfd of the child: a file descriptor that stands for a process. `folder` is the folder whose size the
-    kernel does not limit, or None. Use the object as a context manager:
-    at the end of the `with` block the child is killed.
+    `handle` is a pidfd of the child: a file descriptor that stands for a process. `folder` is the child's folder if the
+    kernel does not limit its size, otherwise None. Use the object as a context manager: at the end of the `with` block
+    the child is killed.
     """
 
     def __init__(self, channel: Channel, handle: int, limits: Limits, folder: str | None = None) -> None:
@@ -107,9 +107,10 @@ class StudentProcess:
         return waited(self._process)
 
     def _look(self) -> None:
-        """Raise Ended if the child and its descendants together exceed the memory limit, or the disk limit.
+        """Raise Ended if the child exceeds its limit on memory, on threads or on disk space.
 
-        Threads take memory of the kernel. Where their number cannot be limited in advance, it is watched.
+        The memory is that of the child and its descendants. Threads also take memory of the kernel, and not every wall
+        can limit their number in advance.
         """
         most = self._limits.processes
         if sum(map(memory, descendants(self._process))) > self._limits.memory or threads(self._process) > most:

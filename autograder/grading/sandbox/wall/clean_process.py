@@ -7,7 +7,7 @@ import subprocess
 
 
 def environment() -> dict[str, str]:
-    """Return the environment variables of a process of ours, which hold nothing of the instructor's."""
+    """Return environment variables for a helper process, without the instructor's own."""
     kept = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
     return kept | {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
 

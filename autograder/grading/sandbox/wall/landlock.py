@@ -46,10 +46,11 @@ class _Beneath(ctypes.Structure):
 
 
 def isolate_fork_server() -> None:
-    """Let this process read what its children may read, and write in its temporary folder.
+    """Restrict this process: it may read what its children may read, and write in its temporary folder only.
 
-    The fork server runs a lesson's released cells, and remembers what they read. It may still run programs.
-    Raises CannotIsolate if the kernel has no Landlock, or a version that lacks a part.
+    The fork server runs a lesson's released cells, and children inherit all that these cells read. It may still run
+    programs.
+    Raises CannotIsolate if the kernel has no Landlock, or too old a version.
     """
     version = libc.syscall(_CREATE, None, ctypes.c_size_t(0), _ONLY_VERSION)
     if version < 0:
@@ -65,7 +66,7 @@ def isolate_fork_server() -> None:
 
 
 def isolate_child(folder: str, limits: Limits) -> None:
-    """Isolate a child that has just been forked. `folder` is its own, and the current folder.
+    """Isolate a child that has just been forked. `folder` is the child's own folder, and its current one.
 
     File descriptors stay open: the caller closes them.
     Raises CannotIsolate if the kernel refuses.
@@ -81,7 +82,7 @@ def isolate_child(folder: str, limits: Limits) -> None:
 
 
 def _restrict(rules: Iterable[_Rule], handled: _Handled) -> None:
-    """Refuse this process and its descendants what `handled` names, permanently, except what `rules` allow.
+    """Forbid this process and its descendants all actions in `handled` that no rule allows, permanently.
 
     Raises CannotIsolate if the kernel refuses.
     """
@@ -100,7 +101,7 @@ def _restrict(rules: Iterable[_Rule], handled: _Handled) -> None:
 
 @functools.cache
 def _readable() -> tuple[_Rule, ...]:
-    """Return the rules that all children have."""
+    """Return the rules on files that every child may read."""
     hidden = filesystem.EXERCISES.resolve()
     rules = [rule for path in filesystem.visible() for rule in _without(hidden, path)]
     rules += [(f"/dev/{name}", _READ_FILE | allowed) for name, allowed in _DEVICES.items()]
@@ -109,10 +110,11 @@ def _readable() -> tuple[_Rule, ...]:
 
 
 def _without(hidden: Path, path: Path) -> Iterator[_Rule]:
-    """Yield rules that let everything in `path` be read but the files in the folder `hidden`.
+    """Yield rules that let everything in `path` be read, except the files in the folder `hidden`.
 
-    Landlock cannot except a folder inside one that is allowed. On the way down to `hidden`, each neighbour gets a rule
-    of its own. The names in `hidden` can be listed. Links get no rule, as what they lead to may be hidden.
+    Landlock cannot forbid a folder inside an allowed one. On the way down to `hidden`, each neighbouring folder
+    therefore gets a rule of its own. File names in `hidden` can still be listed. Links get no rule, because their
+    targets may be hidden.
     """
     if path.is_symlink():
         return
@@ -130,10 +132,10 @@ def _without(hidden: Path, path: Path) -> Iterator[_Rule]:
 
 
 def _become_another(folder: str) -> bool:
-    """Become another user if this process is root and can.
+    """Become another user, who owns `folder`, if this process is root and the kernel allows the change.
 
-    Return whether no other process has the same user. The new user owns `folder`. Where root stays what it is, it
-    is an ordinary user without its capabilities.
+    Returns whether no other process has the same user. If the change is not allowed, root stays, but without
+    capabilities it has only the rights of an ordinary user.
     """
     first = _first_of_users()
     if first is None:
@@ -153,10 +155,11 @@ def _become(user: int, folder: str) -> None:
 
 @functools.cache
 def _first_of_users() -> int | None:
-    """Return the number from which each child gets a user of its own, NOBODY, or None.
+    """Return the number to which a child adds its process id to get a user of its own, or NOBODY, or None.
 
-    A process of its own tries it. In a user namespace the high numbers are unknown. Without capabilities, and where
-    Python lies in a folder that only root enters, root cannot become anybody else.
+    NOBODY means that all children share this user. None means that a child keeps the user that it has. A forked process
+    tries out which users it can become. High numbers are unknown in a user namespace. Root cannot become another user
+    without capabilities, or if only root can enter the folder of Python.
     """
     if os.geteuid() != 0:
         return None

@@ -9,7 +9,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class CannotIsolate(Exception):
-    """The error that the kernel has refused a step of isolation.
+    """An error: the kernel has refused a step of isolation.
 
     The message names the system call and the kernel's reason.
     """

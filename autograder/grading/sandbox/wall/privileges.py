@@ -18,7 +18,7 @@ from .libc import check, libc
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES, _SIGKILL = 1, 4, 24, 38, 9
 _CAPABILITIES_3 = 0x20080522
 
-NOBODY = 65534  # user id outside if the grader is root, who has no limits
+NOBODY = 65534  # the user of children if the grader is root: root has no limits
 
 
 def effective_capabilities() -> int:
@@ -74,7 +74,7 @@ def seal(wall: Wall) -> None:
 def limit(limits: Limits, *, count: bool = True) -> None:
     """Set the kernel's limits on the resources of this process.
 
-    The limit on processes counts all those of a user. It is set if `count` is True.
+    The limit on processes counts all those of a user. This limit is set only if `count` is True.
     """
     size = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     for what, most in (

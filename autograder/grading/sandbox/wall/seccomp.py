@@ -81,9 +81,9 @@ def _answer(values: Sequence[int], answer: int) -> list[_Step]:
 
 
 def _when(number: int, argument: int, *steps: _Step) -> list[_Step]:
-    """Return steps that judge a call by the low half of one of its arguments, and allow it if they do not return.
+    """Return the steps for the system call `number`: load the low half of one argument, then run `steps`.
 
-    `number` is the number of the call. The argument is loaded before `steps`.
+    If `steps` end without a decision, the call is allowed. `argument` is the argument's index.
     """
     body = [(_LOAD, 0, 0, _ARGUMENTS[argument]), *steps, (_RETURN, 0, 0, _ALLOW)]
     return [(_EQUAL, 0, len(body), number), *body]

@@ -23,7 +23,7 @@ def strongest(isolation: Wall) -> Wall:
 
 @functools.cache
 def _allows_namespaces() -> bool:
-    """Return whether a process without torch can be isolated by namespaces: a trial of 0.1 seconds."""
+    """Return whether the kernel allows isolation by namespaces. A process without torch tries it in 0.1 seconds."""
     command = [sys.executable, "-P", "-m", f"{__package__}.namespace_trial"]
     quiet = subprocess.DEVNULL
     return not subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environment(), cwd="/").returncode

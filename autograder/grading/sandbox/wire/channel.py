@@ -26,15 +26,15 @@ _LOOK_EVERY = 0.2  # seconds between two checks of the child's memory use
 
 
 class Closed(Exception):
-    """The error that the process at the other end is gone."""
+    """An error: the process at the other end is gone."""
 
 
 class TimedOut(Exception):
-    """The error that no message began to arrive in time."""
+    """An error: no message began to arrive in time."""
 
 
 class Malformed(Exception):
-    """The error that arrived data are not a valid message."""
+    """An error: the data that arrived are not a valid message."""
 
 
 def bind_methods(thing: object) -> None:

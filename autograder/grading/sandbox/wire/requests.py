@@ -26,9 +26,9 @@ class ChildRequest(StrEnum):
 
 
 class Reply(TypedDict, total=False):
-    """A child's reply to a request.
+    """A child's reply to a request, with some of these keys.
 
-    It may be forged, so the grader checks every value.
+    A student may have forged it, so the grader checks every value.
     """
 
     outputs: Any  # of a cell
