@@ -204,7 +204,10 @@ class _Writer:
         return f"{asks} = {{**solution, {written}}}"
 
     def _definitions(self, places: Iterable[Place], programs: Iterable[Place] = ()) -> tuple[str, str]:
-        """Return the code of helpers, and the imports that they and `programs` need in `mistakes/`."""
+        """Return two parts of a file in `mistakes/`: the code of helpers, and the imports.
+
+        The helpers are the functions, classes and constants at `places`. They and `programs` need the imports.
+        """
         helpers = [place for place in sorted(places) if not _is_import(self._lesson.node(place))]
         order = [*self._lesson.bodies]
         helpers.sort(key=lambda place: (order.index(place[0]), place[1]))

@@ -166,9 +166,9 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
 def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> str | None:
     """Return the name of the mistake that shows the same behaviour as the answer, or None.
 
-    The mistake, too, fails first in the aspect `failing`, and has the same values of this aspect on every case. If
-    several mistakes fit, the one with the most other values in common is returned. If the wrong value is an exceeded
-    limit or False, all evidence must be the same, too: these values can have many causes.
+    `runs` are the answer's runs, one for each case. A mistake fits if `failing` is its first wrong aspect, too, with
+    the same value on every case. If several mistakes fit, the one with the most other values in common is returned.
+    An exceeded limit and False can have many causes: then all evidence must be the same, too.
     """
     if exercise.asks_for == "dict":
         return _recognise_table(exercise, runs, expected)
@@ -190,9 +190,10 @@ def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expecte
 
 
 def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> str | None:
-    """Return the name of the mistake whose wrong entries are all in the predicted table, or None.
+    """Return the name of the mistake that explains a learner's table of predictions, or None.
 
-    If several mistakes fit, return the one with the most wrong entries.
+    A mistake fits if the learner's table has all of its wrong entries. If several mistakes fit, return the one with the
+    most wrong entries.
     """
     best: tuple[int, str] | None = None
     for name, theirs in expected.mistakes.items():

@@ -108,7 +108,7 @@ class Verdict:
         return "\n\n".join(card.text() for card in cards(self, language))
 
     def html(self, language: str | None) -> str:
-        """Return the card as escaped HTML without scripts.
+        """Return the card in `language` as HTML without scripts, with all texts escaped.
 
         If `language` is None, return one card in English and one in Russian.
         """

@@ -36,7 +36,9 @@ class Ran:
     mistakes: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def expect(self, exercise: Exercise, seed: str) -> Expected:
-        """Observe solution, mistakes and given code of an exercise on the cases of `seed`.
+        """Run the solution, the mistakes and the given code of an exercise on the cases drawn from `seed`.
+
+        Returns what they show, with which answers are compared.
 
         Raises KeyError if the lesson has no solution of the exercise.
         """

@@ -36,10 +36,10 @@ _SENTENCES = re.compile(_SENTENCE.format("en") + _SENTENCE.format("ru"))
 
 @dataclass(frozen=True)
 class Mistakes:
-    """The mistakes of one exercise.
+    """The mistakes of one exercise, read from the file `path` in `mistakes/`.
 
-    `shared` are the cells before the first mistake. `cells` maps the name of a mistake to its cell, `named` maps it to
-    its sentence and theme.
+    `cells` maps the name of a mistake to the cell with the wrong answer. `named` maps it to the sentence for a card and
+    the theme. `shared` are the cells of the file before the first mistake, which every mistake uses.
     """
 
     path: Path

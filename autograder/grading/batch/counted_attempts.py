@@ -103,10 +103,10 @@ def with_other_attempts(course: Course, assignment: str) -> list[str]:
 
 
 def forget_other_scores(course: Course, assignment: str, students: Sequence[str]) -> None:
-    """Remove the stored scores of all attempts that are not in `submitted/`, so that the next grading runs them.
+    """Let the next grading run all attempts of `students` but those in `submitted/`, which were graded just now.
 
-    This is for an exercise that was mended: only the attempts in `submitted/` have been graded again. Their new scores
-    are stored.
+    An exercise was mended, so that stored scores are out of date. The scores of the other attempts are removed. The new
+    scores of those in `submitted/` are copied from the gradebook.
     """
     store = course.attempts(assignment)
     with locked(course.root, assignment), course.gradebook() as gradebook:

@@ -1,4 +1,4 @@
-"""The folder of a graded submission, and its record."""
+"""The folder of a graded submission, with a record of what was graded."""
 
 from __future__ import annotations
 

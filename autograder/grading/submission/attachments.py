@@ -125,10 +125,10 @@ def refuse_linked_notebook(submitted: Path, name: str) -> None:
 
 
 def remove_copies(submitted: Path, copied: Path, source: Path) -> list[str]:
-    """Remove files from the folder `copied` that are links in the folder `submitted`.
+    """Remove from `copied` what nbgrader copied through links in the folder `submitted`.
 
-    nbgrader has copied the targets of the links. If the folder `source` of the assignment has the same file, the file
-    is not removed. Returns the relative paths of the removed files.
+    The copy of a link's target has the link's relative path. A copy stays if the assignment's folder `source` has a
+    file with this path. Returns the relative paths of the removed files.
     """
     removed = []
     for path in sorted(copied.rglob("*")):

@@ -1,4 +1,4 @@
-"""Consequences of a child's early end: outputs and verdicts."""
+"""Outputs and verdicts that are made up when a child ends early."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Result:
 
     @property
     def said(self) -> list[str]:
-        """The reasons as English sentences."""
+        """The reasons for a review, or for a failed grading, as English sentences."""
         return [describe_reason(each).en for each in self.reasons]
 
     def to_json(self) -> dict[str, Any]:

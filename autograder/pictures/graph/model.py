@@ -100,9 +100,10 @@ class Node:
 
     For an AccumulateGrad node, `leaf` is the id of the tensor whose `.grad` the node adds to. If several outputs were
     drawn, `lane` is the id of the only output whose graph contains the node. `lane` is None if the graphs of several
-    outputs contain the node. After folding, one node may stand for several: `count` is the number of nodes. `inside`
-    holds pairs: a node's name, and the number of nodes with this name. `repeats` is the number of folded repetitions of
-    the nodes drawn before. `label` is the name of a folded module.
+    outputs contain the node.
+    To keep a picture small, several nodes are folded into one. It stands for `count` nodes. `inside` lists them as
+    pairs: a name, and the number of nodes with this name. If it stands for a module, `label` is the module's name. If
+    it stands for repetitions of the part that is drawn just before, `repeats` is their number.
     """
 
     id: int

@@ -108,10 +108,10 @@ class Registry:
         return None
 
     def input_of(self, tensor: torch.Tensor) -> int | None:
-        """Return the position of the record of the leaf or named constant that owns the storage of `tensor`, or None.
+        """Return the index of the leaf or named constant whose storage `tensor` shares, or None if there is none.
 
-        An example is `w` for `w.t()`. A tensor that the graph computed is no input, although a detached alias of it may
-        have a name.
+        The index is one in the list of records. For `w.t()` it is that of `w`. For a tensor that the graph computed the
+        result is None, even if a detached alias of it has a name.
         """
         keys = [key for key, _ in storages(tensor)]
         if keys and keys[0] in self._leaves:

@@ -133,8 +133,8 @@ class ForkServer:
     def _become_child(self, end: int, folder: str | None, guard: Guard, limits: Limits) -> None:
         """Finish the isolation of this process, a fresh fork, and serve the grader. Never returns.
 
-        `end` is the file descriptor of the socket to the grader. `folder` is the working folder of a child that has the
-        machine's file system. It is None in namespaces.
+        `end` is the file descriptor of the socket to the grader. Behind the full wall the child gets a file system of
+        its own, and `folder` is None. Otherwise `folder` is its working folder.
         """
         try:
             end_with_parent()

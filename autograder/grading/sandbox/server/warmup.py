@@ -63,8 +63,9 @@ def warm_shell() -> Shell:
 
 
 def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
-    """Run a rehearsal: imports, a lesson's released cells, and a wrong answer to each exercise.
+    """Run a rehearsal in the fork server: imports, a lesson's released cells, a wrong answer to each exercise.
 
+    Children that are forked later inherit what was imported and cached.
     `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The answers
     are deleted afterwards, so no child finds them.
     Returns whether the process can still be forked: True if no thread was added. Backward passes add no thread, because

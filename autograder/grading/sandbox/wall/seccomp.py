@@ -90,7 +90,7 @@ def _when(number: int, argument: int, *steps: _Step) -> list[_Step]:
 
 
 def refuse(wall: Wall) -> int:
-    """Install the filter of a wall in this process and its descendants, permanently.
+    """Let the kernel refuse the system calls that a wall forbids, in this process and its descendants, permanently.
 
     The process must have set no_new_privs. Returns 0, or -1 with ctypes' errno set.
     """
