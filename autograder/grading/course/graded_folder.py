@@ -1,4 +1,4 @@
-"""The folder of a graded submission, with a record of what was graded."""
+"""The folder of a graded submission, with a record of its files."""
 
 from __future__ import annotations
 
