@@ -33,7 +33,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _complaints(chosen: argparse.Namespace) -> list[tuple[bool, str]]:
-    """Return pairs for the rules on a command's options: whether a rule is broken, and the message to show then."""
+    """Return for each rule on a command's options whether it is broken, and the message to show then."""
     match chosen.command:
         case "build":
             needs = "--accept needs the name of a lesson: it says that you have read its Russian texts"

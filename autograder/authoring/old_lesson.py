@@ -153,7 +153,7 @@ def _is_call_of(node: ast.AST, *methods: str) -> bool:
 
 
 def _without_registration(node: ast.stmt) -> ast.AST:
-    """Return a statement without what registers a mistake: without decorators, or only the entries of a `wrong`.
+    """Return a statement without its decorators, or of a call of `wrong` only the entries.
 
     Any other statement is returned unchanged.
     """

@@ -36,7 +36,7 @@ def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
 
 
 def _sentence(exercise: Exercise, mistake: str) -> Text:
-    """Return the sentence that names a mistake, or the mistake's name if the key does not have the sentence yet."""
+    """Return the sentence that names a mistake, or its name if the key has no sentence yet."""
     from .. import exercises
 
     return exercises.sentence_for(exercise, mistake) or Text.same(mistake)

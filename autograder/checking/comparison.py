@@ -59,7 +59,7 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
 
 
 def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
-    """Return the difference between two plain values. The expected value of a bool is never revealed: it is evident."""
+    """Return the difference between two plain values. A bool's expected value is never revealed: it is evident."""
     said: dict[str, object] = {"what": _at(what), "got": describe(got)}
     if reveal and _is_error(expected) and not isinstance(got, str):
         return Difference("differs.not_raised", {**said, "expected": expected})

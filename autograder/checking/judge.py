@@ -130,7 +130,7 @@ def _difference(exercise: Exercise, name: str, run: Run, expected: Run, *, revea
 
 
 def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
-    """Return a `Finding`: the first case on which the aspect `failing` is wrong, and the difference in its value.
+    """Return the first case on which the aspect `failing` is wrong, with the difference in its value.
 
     Expected values are in the finding only if the case is public and the exercise is no table of predictions.
     """

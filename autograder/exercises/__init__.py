@@ -187,7 +187,7 @@ def _exercise(path: Path, name: str) -> Exercise:
 
 
 def programs_path(path: Path, name: str) -> Path:
-    """Return the path of the programs of the exercise `name` in the lesson's package at `path`. It may not exist."""
+    """Return the path of an exercise's programs in the lesson's package at `path`. It may not exist."""
     return path / "programs" / f"{name}.py"
 
 
@@ -264,7 +264,7 @@ def _read_key(path: Path) -> Key:
 
 
 def misconceptions_of(exercise: Exercise) -> Mapping[str, Misconception]:
-    """Return a dict from the name of each mistake to its sentence and theme. It is empty if the key cannot be read."""
+    """Return a dict from mistake to sentence and theme. It is empty if the key cannot be read."""
     try:
         return key_of(exercise).misconceptions
     except (OSError, LookupError, TypeError, ValueError):

@@ -13,6 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from ..language import quantity
+from .files.inert_names import one_line
 from .sandbox.grader.process_memory import descendants
 
 STATUS = 130  # exit status after Ctrl+C, as in shells
@@ -24,7 +25,7 @@ def printable(text: str) -> str:
 
     Names and submitted texts must not control the terminal.
     """
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 class Interrupt:

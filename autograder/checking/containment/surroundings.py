@@ -20,7 +20,7 @@ SHOWN = 300  # characters of a print, a warning or an error that reach a card
 
 @contextmanager
 def undisturbed(notes: list[Note]) -> Iterator[None]:
-    """Contain what an answer in the `with` block does to output, warnings, random state and torch's settings.
+    """Contain the `with` block's effects on output, warnings, random state and torch's settings.
 
     Appends a note to `notes` for printed text, for each warning, and for each setting that the `with` block changed.
     File descriptor 2 is captured, too, because torch's C++ code writes warnings there. nbgrader gives 0 points to a
@@ -92,7 +92,7 @@ class _Bounded(io.TextIOBase):
 
 @contextmanager
 def _captured_descriptor(number: int) -> Iterator[_Bounded]:
-    """Capture all output to file descriptor `number` in the `with` block, and yield a `_Bounded` with the output.
+    """Capture the `with` block's output to file descriptor `number`, and yield it as a `_Bounded`.
 
     Redirecting `sys.stderr` would miss the output of C code. The `_Bounded` is filled when the `with` block ends.
     """

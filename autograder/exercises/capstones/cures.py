@@ -117,7 +117,7 @@ def _sample(function: Any, case: Case) -> object:
 
 
 def _noise(function: Any) -> dict[str, bool]:
-    """Return whether 4,000 entries of a sample look standard normal, differ from each other, and differ in another call.
+    """Return whether 4,000 entries of noise look standard normal, and differ from each other and in another call.
 
     The limits are five standard deviations away or more, so that no right sample fails.
     """

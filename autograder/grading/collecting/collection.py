@@ -191,8 +191,9 @@ class Collection:
     @staticmethod
     def _check_worksheet(sheet: Worksheet, source: Path, unpacked: Unpacked) -> None:
         """Raise UserError if an archive from Moodle and the worksheet have no participant in common."""
-        reading = recognise(unpacked.entries)
-        origins = map(reading.origin, unpacked.entries) if reading and reading.form is MOODLE else ()
+        entries = unpacked.entries
+        reading = recognise(entries)
+        origins = map(reading.origin, entries) if reading and reading.form is MOODLE else ()
         numbers = {number for origin in origins if origin for number in origin.numbers}
         if numbers and not numbers & sheet.participants.keys():
             raise UserError(

@@ -26,8 +26,10 @@ class Senders:
 
     def __init__(self, unpacked: Unpacked, roster: Roster, identities: Mapping[str, Sequence[str]]) -> None:
         self._unpacked, self._roster, self._identities = unpacked, roster, identities
-        self._reading = recognise(unpacked.entries)
-        self._depth = self._reading.depth if self._reading else _depth_of_names(unpacked.entries, roster)
+        entries = unpacked.entries
+        self._reading = recognise(entries)
+        self._depth = self._reading.depth if self._reading else _depth_of_names(entries, roster)
+        self._refused: dict[str, Unplaced] = {}  # by entry: many files may lie in one archive that names nobody
 
     @property
     def form(self) -> Form | None:
@@ -58,13 +60,21 @@ class Senders:
         return origin, self._find_by_number(origin)
 
     def _find_in_name(self, entry: str) -> Student:
+        if entry in self._refused:
+            raise self._refused[entry]
         try:
             return self._roster.find_in_path(_named(entry, self._depth))
-        except Unplaced:
-            inside = {path.removeprefix(f"{entry}/") for path in self._unpacked.paths if path.startswith(f"{entry}/")}
-            if inside and (reading := recognise(inside)):
-                raise Unplaced(f"{entry} is an archive of {reading.form.title}: collect it by itself") from None
-            raise
+        except Unplaced as why:
+            self._refused[entry] = self._explained(entry) or why
+            raise self._refused[entry] from None
+
+    def _explained(self, entry: str) -> Unplaced | None:
+        """Return an error with the remedy if `entry` is an archive of an LMS, which lies in the folder to collect."""
+        if entry not in self._unpacked.archives:
+            return None
+        inside = {path.removeprefix(f"{entry}/") for path in self._unpacked.paths if path.startswith(f"{entry}/")}
+        reading = recognise(inside) if inside else None
+        return Unplaced(f"{entry} is an archive of {reading.form.title}: collect it by itself") if reading else None
 
     def _find_by_number(self, origin: Origin) -> list[Student]:
         known = [text for number in origin.numbers for text in self._identities.get(number, ())]

@@ -22,9 +22,8 @@ def inert_name(path: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return text of a student on one line, with control characters and bytes that are no text escaped.
+    """Return a student's text on one line, with control characters and undecodable bytes escaped.
 
     A file name with a line end would make up a line of its own in a terminal, a log or a table.
     """
-    whole = text.encode("utf-8", "backslashreplace").decode()
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in whole)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -50,7 +50,8 @@ class Harmless(Preprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         self._left = _LONGEST_OF_ALL
         said = nb.metadata.get("autograder", {})
-        self._language = said.get("language") if isinstance(said, dict) else None
+        language = said.get("language") if isinstance(said, dict) else None
+        self._language = language if language in LANGUAGES else None  # None: in both languages
         return super().preprocess(nb, resources)  # type: ignore[no-any-return]
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
@@ -79,15 +80,11 @@ class Harmless(Preprocessor):  # type: ignore[misc]
             name = unquote(found["name"])
             if name in names:
                 return f"![{found['says']}](attachment:{names[name]})"
-            return GONE.format(name=f"`{name}`" if name.strip() else "").read(self._language_or_both).replace("\n", " ")
+            return GONE.format(name=f"`{name}`" if name.strip() else "").read(self._language).replace("\n", " ")
 
         cell.source = _PASTED.sub(link, cell.source)
         if _LEFT.search(cell.source):
             cell.source = _LEFT.sub("attachment-", cell.source)
-
-    @property
-    def _language_or_both(self) -> str | None:
-        return self._language if self._language in LANGUAGES else None
 
     def _output(self, output: NotebookNode, number: int | None) -> list[NotebookNode]:
         """Return a list with the harmless form of one output. An output in no valid form gives an empty list.
@@ -99,7 +96,7 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None
         if isinstance(record, dict) and safe:
             try:
-                card = Verdict.from_json(record).html(self._language_or_both)
+                card = Verdict.from_json(record).html(self._language)
                 safe[0].data["text/html"] = card
             except (LookupError, TypeError, ValueError, AttributeError):
                 pass  # a forged record: its plain text is kept

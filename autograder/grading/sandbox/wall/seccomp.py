@@ -31,7 +31,7 @@ _SET_PARENT_DEATH_SIGNAL, _SET_SECCOMP, _FILTER = 1, 22, 2
 _CLONE_THREAD, _SOCKET_TYPE, _SOCK_STREAM = 0x00010000, 0xF, 1
 # Families whose sockets a network namespace holds. Others, such as AF_VSOCK, lead to the host of a virtual machine.
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
-_LOCKS = (fcntl.F_SETLK, fcntl.F_SETLKW, 37, 38)  # the last are F_OFD_SETLK and F_OFD_SETLKW
+_LOCKS = (fcntl.F_SETLK, fcntl.F_SETLKW, fcntl.F_OFD_SETLK, fcntl.F_OFD_SETLKW)
 _LEASES = (fcntl.F_SETLEASE, fcntl.F_NOTIFY)  # let a process know, or hold up, who opens a file
 
 _Step = tuple[int, int, int, int]  # code, steps to skip if true, if false, operand
@@ -60,8 +60,7 @@ def program(wall: Wall) -> _Program:
     steps += _when(calls.PRCTL[column], 0, (_EQUAL, 0, 1, _SET_PARENT_DEATH_SIGNAL), (_RETURN, 0, 0, _REFUSE))
     steps += _when(calls.FCNTL[column], 1, *_answer(_LOCKS, _IGNORE), *_answer(_LEASES, _REFUSE))
     if wall == Wall.FULL:
-        others = len(_FAMILIES)
-        named: list[_Step] = [(_EQUAL, others - at, 0, family) for at, family in enumerate(_FAMILIES)]
+        named: list[_Step] = [(_EQUAL, len(_FAMILIES) - at, 0, family) for at, family in enumerate(_FAMILIES)]
         steps += _when(calls.SOCKET[column], 0, *named, (_RETURN, 0, 0, _REFUSE))
     if wall == Wall.LANDLOCK:
         steps += [(_EQUAL, 0, 1, calls.CLONE3[column]), (_RETURN, 0, 0, _MISSING)]  # the C library takes `clone` then
