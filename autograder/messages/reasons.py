@@ -93,6 +93,28 @@ REASONS: dict[str, Text] = {
     "not_isolated": Text("its process could not be isolated: {why}", "её процесс не удалось изолировать: {why}"),
     "our_error": Text("our error, please report it: {error}", "ошибка в самой системе, сообщите о ней: {error}"),
     "no_gradebook": Text("the gradebook cannot be written: {why}", "не удалось записать в журнал: {why}"),
+    # -- conspicuous places in the source ------------------------------------------------------------------------
+    "look.assigned": Text(
+        "{where}, line {line}: changes a library: {what}", "{where}, строка {line}: меняет библиотеку: {what}"
+    ),
+    "look.imported": Text("{where}, line {line}: imports {what}", "{where}, строка {line}: импортирует {what}"),
+    "look.used": Text("{where}, line {line}: uses {what}", "{where}, строка {line}: использует {what}"),
+    "look.handed": Text(
+        "{where}, line {line}: hands on the module {what}",
+        "{where}, строка {line}: передаёт дальше модуль {what}",
+    ),
+    "look.computed": Text(
+        "{where}, line {line}: computes a name: {what}", "{where}, строка {line}: вычисляет имя: {what}"
+    ),
+    "look.text": Text("{where}, line {line}: a text names {what}", "{where}, строка {line}: строка называет {what}"),
+    "look.run": Text(
+        "{where}, line {line}: makes code or objects out of data: {what}",
+        "{where}, строка {line}: делает код или объекты из данных: {what}",
+    ),
+    "look.unread": Text(
+        "{where}: too long or nested too deeply to be looked at",
+        "{where}: слишком длинная или слишком глубоко вложенная, не просмотрена",
+    ),
     # -- no sentence of ours: an error of the operating system, or a record of an older version ------------------
     "text": Text.same("{text}"),
 }

@@ -125,6 +125,11 @@ WORDS = {
     "again": Text("Graded by hand, then autograded anew", "Оценено вручную, затем проверено заново"),
     "read": Text("Points from a person are missing", "Баллы ставит преподаватель"),
     "remarks": Text("Flagged, and why", "Отмечено при проверке: почему"),
+    "odd_code": Text("Unusual code, to look at", "Необычный код: стоит взглянуть"),
+    "odd_code_note": Text(
+        "Most notebooks need nothing of this kind. It has cost no points, and need not mean anything.",
+        "Обычно в тетрадях такого нет. На баллы это не повлияло и само по себе ничего не значит.",
+    ),
     "unread": Text("Not in this report", "Не вошли в отчёт"),
     "student": Text("student", "студент"),
     "no_exercises": Text("No exercise here has verdicts.", "Упражнений с проверкой здесь нет."),

@@ -183,8 +183,8 @@ class Batch:
         """
         known = self._known[student]
         remarks = self._remarks.read(student)
-        reasons = remarks.everything if known.flagged else []
-        result = Result(student, State.UNCHANGED, known.score, reasons, notes=remarks.notes)
+        reasons, places = (remarks.everything, remarks.seen) if known.flagged else ([], [])
+        result = Result(student, State.UNCHANGED, known.score, reasons, notes=remarks.notes, places=places)
         try:
             if known.late or known.penalty:
                 before, after = self._book.update_penalty(self._assignment, student)

@@ -24,11 +24,12 @@ def table(name: str, results: list[Result]) -> str:
     """
     lines = [name]
     for each in sorted(results, key=lambda result: result.student):
-        if each.reasons or each.notes:
+        if each.reasons or each.notes or each.places:
             flagged = ", flagged," if each.reasons and each.state in (State.UNCHANGED, State.UPDATED) else ""
             score = "" if each.score is None else f" {quantity(each.score, 'point')}"
             lines.append(f"  {one_line(each.student)}: {each.state}{flagged}{score}")
             lines += [f"      {one_line(reason)}" for reason in each.said]
+            lines += [f"      to look at: {one_line(place)}" for place in each.seen]
             lines += [f"      note: {one_line(note)}" for note in each.notes]
     kinds = Counter(each.state for each in results)
     count = ", ".join(f"{kinds[state]} {state}" for state in State if kinds[state])

@@ -20,11 +20,13 @@ class Remarks:
     """The reasons for a review of one submission, and other notes.
 
     `reasons` maps released names of notebooks to reasons; the key "" is for the whole submission. `notes` are sentences
-    that need no review. `failed` tells whether grading failed.
+    that need no review. `places` maps released names to conspicuous places in the source. `failed` tells whether
+    grading failed.
     """
 
     reasons: Reasons = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    places: Reasons = field(default_factory=dict)
     failed: bool = False
 
     @property
@@ -32,14 +34,20 @@ class Remarks:
         """The reasons on all notebooks and on the whole submission, in one list."""
         return [reason for reasons in self.reasons.values() for reason in reasons]
 
+    @property
+    def seen(self) -> list[Note]:
+        """The conspicuous places in all notebooks, in one list."""
+        return [place for places in self.places.values() for place in places]
+
     def flag(self, notebook: str, earlier: Remarks) -> bool | None:
         """Return whether to flag a notebook in formgrader, or None to leave its flag as it is.
 
-        `earlier` are the remarks of the grading before. If they hold no reason, only an instructor can have set a flag.
+        `earlier` are the remarks of the grading before. If they hold nothing to look at, only an instructor can have
+        set a flag.
         """
-        if self.reasons.get("") or self.reasons.get(notebook):
+        if self.reasons.get("") or self.reasons.get(notebook) or self.places.get(notebook):
             return True
-        return False if earlier.everything else None
+        return False if earlier.everything or earlier.seen else None
 
 
 class RemarksFolder:
@@ -63,7 +71,7 @@ class RemarksFolder:
     def write(self, student: str, remarks: Remarks) -> None:
         """Replace the stored remarks on a student's submission. Raises OSError if the file cannot be written."""
         path = file_of(self._folder, student)
-        if remarks.everything or remarks.notes:
+        if remarks.everything or remarks.notes or remarks.seen:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # In place: a grader killed here has not replaced the graded folder yet, and repeats both.
             path.write_text(json.dumps({"student": student, **asdict(remarks)}), encoding="utf-8")
@@ -80,8 +88,11 @@ class RemarksFolder:
         """
         with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
             data = json.loads(path.read_text(encoding="utf-8"))
-            reasons = {name: [_reason(each) for each in listed] for name, listed in data["reasons"].items()}
-            return str(data.pop("student")), Remarks(**{**data, "reasons": reasons})
+            said = {
+                key: {name: [_reason(each) for each in listed] for name, listed in data.get(key, {}).items()}
+                for key in ("reasons", "places")
+            }
+            return str(data.pop("student")), Remarks(**{**data, **said})
         return "", Remarks()
 
 

@@ -85,6 +85,8 @@ class RunIsolated(SandboxTraits):
             self.log.warning("%s: %s", submitted, one_line(note))
         for reason in graded.remarks.everything:
             self.log.warning("%s: a person has to look: %s", submitted, one_line(describe_reason(reason).en))
+        for place in graded.remarks.seen:
+            self.log.warning("%s: to look at: %s", submitted, one_line(describe_reason(place).en))
         resources[_REMARKS] = graded.remarks
         return graded.notebooks[submitted.notebook], resources
 
@@ -105,7 +107,8 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
         folder = submitted.course.remarks(submitted.assignment)
         earlier = folder.read(submitted.student)
         own = {name: new.reasons.get(name, []) for name in ("", submitted.notebook)}
-        folder.write(submitted.student, Remarks({**earlier.reasons, **own}, new.notes))
+        remarks = Remarks({**earlier.reasons, **own}, new.notes, {**earlier.places, **new.places})
+        folder.write(submitted.student, remarks)
         flag = new.flag(submitted.notebook, earlier)
         if flag is not None:
             with submitted.course.gradebook() as gradebook:

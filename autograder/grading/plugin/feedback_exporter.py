@@ -24,6 +24,7 @@ from ...language import LANGUAGES, decimal
 from ...messages.feedback import WORDS
 from ..course.course import course_of
 from ..rules.late_explanation import explain_lateness
+from ..submission.outputs import without_outputs_for_instructor
 from .mathml import render_markdown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -89,6 +90,7 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
         return environment
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> tuple[str, Any]:
+        without_outputs_for_instructor(nb)
         language = language_of(nb)
         lesson = str(_ours(nb).get("lesson", ""))
         self.language_code = language

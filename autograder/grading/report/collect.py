@@ -74,7 +74,12 @@ def collect(course: Course, assignment: str) -> Graded:
     graded.idle = sorted((roster or graded.names).keys() - folders.keys() - graded.unread.keys())
     graded.unplaced = count_unplaced(course.root)
     graded.names |= {student: name for student, name in roster.items() if name}
-    graded.remarks = {student: reasons for student, reasons in said.items() if student in graded.scores}
+    graded.remarks = {student: reasons for student, reasons in said.items() if reasons and student in graded.scores}
+    graded.places = {
+        student: found.seen
+        for student, found in remarks.items()
+        if found.seen and student in flagged and student in graded.scores
+    }
     return graded
 
 

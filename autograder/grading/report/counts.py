@@ -119,6 +119,7 @@ class Graded:
     idle: list[str] = field(default_factory=list)
     unplaced: int = 0  # files without a known sender: they may be the work of `idle` students
     remarks: dict[str, list[Note]] = field(default_factory=dict)  # reasons for a review, by student with a score
+    places: dict[str, list[Note]] = field(default_factory=dict)  # conspicuous places, by student with a score
     names: dict[str, str] = field(default_factory=dict)  # of students with a name in the gradebook
     pages: dict[str, Path] = field(default_factory=dict)  # the feedback page or the graded notebook, by student
 

@@ -17,6 +17,7 @@ from ...messages.feedback import WORDS
 from ..plugin.feedback_exporter import language_of, title
 from ..rules.applied_rules import CourseRules
 from ..rules.late_explanation import explain_lateness
+from ..submission.outputs import without_outputs_for_instructor
 
 
 def feedback_notebook(rules: CourseRules, path: Path, gradebook: Gradebook, assignment: str, student: str) -> bytes:
@@ -25,6 +26,7 @@ def feedback_notebook(rules: CourseRules, path: Path, gradebook: Gradebook, assi
     `rules` are those that grades follow, `path` is the graded notebook.
     """
     notebook = nbformat.read(path, as_version=4)
+    without_outputs_for_instructor(notebook)
     language = language_of(notebook)
     show = partial(decimal, language=language)
     words = {name: text.read(language) for name, text in WORDS.items()}

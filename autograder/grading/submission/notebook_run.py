@@ -16,7 +16,7 @@ from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict, VerdictState
 from ...language import LANGUAGES, Note
 from ...lessons.source import CHECK
-from ...messages.reasons import make_reason
+from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import EncodedFiles
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.student_process import Ended, Ending, StudentProcess
@@ -24,7 +24,7 @@ from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
 from .dead_process import stopped_output, unreached_verdict
 from .judgement import Judgement, LessonJudge, explain_import, missing_module
-from .outputs import OutputBudget, safe_outputs
+from .outputs import OutputBudget, for_instructor, safe_outputs
 
 _MOST_NOTES = 20
 _BUSY = 0.25  # fraction of a submission's time without a processor, above which the machine is too busy
@@ -35,12 +35,14 @@ class Outcome:
     """The outcome of running one notebook.
 
     `verdicts` maps exercise names to verdicts. `flags` are reasons for a review because of tampering, `notes` are
-    sentences on other incidents in cells. If the child ended early, `ended` is the cause.
+    sentences on other incidents in cells. `places` are conspicuous places in the source. If the child ended early,
+    `ended` is the cause.
     """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     flags: list[Note] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    places: list[Note] = field(default_factory=list)
     ended: Ending | None = None
     seconds: float = 0.0
     waited: float = 0.0  # part of `seconds` in which other processes had the child's processor
@@ -111,6 +113,7 @@ class _Run:
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
         self._room = OutputBudget()
+        self._marked: list[tuple[NotebookNode, Note]] = []  # cells with conspicuous places
 
     def run(self) -> Outcome:
         start = time.monotonic()
@@ -126,6 +129,7 @@ class _Run:
         try:
             if child:
                 self._guarded(lambda: child.ask(ChildRequest.BEGIN, lesson=self._lesson, files=self._files))
+                self._look(child, [cell for cell, _ in cells])
                 if self._beside:  # a separate message, after the exercises are loaded
                     self._guarded(lambda: child.ask(ChildRequest.TAKE, files=self._beside))
             for number, (cell, name) in enumerate(cells, 1):
@@ -140,6 +144,8 @@ class _Run:
                     cell.outputs = self._plain(child, cell, number)
             for cell, name, number in last:
                 cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
+            for cell, place in self._marked:
+                cell.outputs.append(for_instructor(f"to look at: {describe_reason(place).en}"))
             if child:
                 self._tampered(child)  # also covers checks that earned nothing
         finally:
@@ -148,6 +154,23 @@ class _Run:
                 child.kill()
         self._outcome.seconds = time.monotonic() - start
         return self._outcome
+
+    def _look(self, child: StudentProcess, cells: list[NotebookNode]) -> None:
+        """Let the child list the conspicuous places in the student's code, before any of the code runs.
+
+        The child reads it, and not this process: code can be made so that reading it takes all memory.
+        """
+        own = [cell for cell in cells if not cell.metadata.get("nbgrader", {}).get("locked")]
+        sources = [cell.source for cell in own]
+        answer = self._guarded(lambda: child.ask(ChildRequest.LOOK, sources=sources, files=self._beside))
+        for source, line, kind, what in (answer or {}).get("places", []):
+            cell = own[source] if isinstance(source, int) else None
+            number = f"[{cells.index(cell) + 1}]" if cell else str(source)  # as a notebook shows it, or a path
+            where = (cell and cell.metadata.get("nbgrader", {}).get("grade_id")) or number
+            place = make_reason(f"look.{kind}", where=where, line=line, what=what)
+            self._outcome.places.append(place)
+            if cell:
+                self._marked.append((cell, place))
 
     def _checked(self, cell: NotebookNode) -> str | None:
         """Return the name of the exercise that a cell checks, or None if the cell is no check.

@@ -14,6 +14,8 @@ from traitlets import Integer
 from ...messages.cards import message
 from ..files.pictures import KINDS, is_picture
 
+_FOR_INSTRUCTOR = "autograder_for_instructor"  # in the metadata of an output
+
 
 def output(kind: str, **fields: Any) -> NotebookNode:
     """Return an output of the type `kind` in nbformat's form.
@@ -21,6 +23,18 @@ def output(kind: str, **fields: Any) -> NotebookNode:
     Nested dicts in `fields` stay plain dicts: their values cannot be read as attributes.
     """
     return NotebookNode(output_type=kind, **fields)
+
+
+def for_instructor(text: str) -> NotebookNode:
+    """Return an output that formgrader shows, and no page for students."""
+    return output("display_data", data={"text/plain": text}, metadata={_FOR_INSTRUCTOR: True})
+
+
+def without_outputs_for_instructor(notebook: NotebookNode) -> None:
+    """Remove from a graded notebook what `for_instructor` made."""
+    for cell in notebook.cells:
+        if cell.get("outputs"):
+            cell.outputs = [each for each in cell.outputs if _FOR_INSTRUCTOR not in each.get("metadata", {})]
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]

@@ -44,7 +44,8 @@ class Result:
     """The outcome of grading one submission.
 
     `reasons` tell why a review is needed, or why grading failed. `seconds` is the duration of the run. `mistakes` maps
-    exercise names to the names of recognised mistakes."""
+    exercise names to the names of recognised mistakes.
+    """
 
     student: str
     state: State
@@ -53,14 +54,20 @@ class Result:
     seconds: float = 0.0
     mistakes: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # remarks that need no review
+    places: list[Note] = field(default_factory=list)  # conspicuous places in the source
 
     @property
     def said(self) -> list[str]:
         """The reasons for a review, or for a failed grading, as English sentences."""
         return [describe_reason(each).en for each in self.reasons]
 
+    @property
+    def seen(self) -> list[str]:
+        """The conspicuous places, as English sentences."""
+        return [describe_reason(each).en for each in self.places]
+
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "reasons": self.said}
+        return {**asdict(self), "reasons": self.said, "places": self.seen}
 
 
 @dataclass
@@ -137,6 +144,7 @@ def run_submission(
     for name, notebook in clean.items():
         _run_notebook(graded, course, assignment, name, notebook, beside)
     graded.result.reasons, graded.result.notes = remarks.everything, remarks.notes
+    graded.result.places = remarks.seen
     if graded.result.reasons:
         graded.result.state = State.FLAGGED
     return graded
@@ -182,6 +190,7 @@ def _run_notebook(
     graded.result.seconds += outcome.seconds
     graded.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
     graded.remarks.notes.extend(outcome.notes)
+    graded.remarks.places[name] = outcome.places
     reasons = [*list_changes(clean, job.released), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)
 

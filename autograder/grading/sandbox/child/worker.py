@@ -28,6 +28,7 @@ from ....checking.observe import code_digest, functions_of, observe_in_order
 from ....checking.run import Run
 from ....exercises.module_texts import defined_in, modules_of
 from ....messages.cards import message
+from ...conspicuous.places import ReleasedCode, find_places
 from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
 from ..wire.requests import Reply
@@ -68,10 +69,12 @@ def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
     return {path: "" if path == f"{package}__init__.py" else Path(path).stem for path in own}
 
 
-def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
+def serve(
+    channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules, released: ReleasedCode
+) -> None:
     """Answer the grader's requests in a child until the grader closes the channel. Then end the child."""
     torch.set_num_threads(1)
-    worker, me = Worker(shell, guard, limits, modules), os.getpid()
+    worker, me = Worker(shell, guard, limits, modules, released), os.getpid()
     try:
         channel.agree(channel.receive()["key"])
         guard.watch()
@@ -102,8 +105,16 @@ class Worker:
     Each method returns the answer for the grader as JSON data.
     """
 
-    def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        guard: Guard,
+        limits: Limits,
+        modules: LessonModules,
+        released: ReleasedCode | None = None,
+    ) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
+        self._released = released or ReleasedCode()
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # names of tampered objects, from the last observation
         self._descriptors = _Descriptors()
@@ -145,6 +156,25 @@ class Worker:
         sys.path.append("")  # import modules from the notebook's folder, as Jupyter does, but after installed ones
         importlib.invalidate_caches()
         return {}
+
+    def do_look(self, sources: list[str], files: dict[str, str]) -> Reply:
+        """List the conspicuous places in a submission's code, before any of it runs.
+
+        `sources` are the code cells, `files` the student's own files as in `do_take`. The answer has the key `places`:
+        a list with the number of a cell, a line, the kind and what is there. A place in a file has the file's path
+        instead of a number.
+        """
+        own = [number for number, source in enumerate(sources) if source not in self._released.sources]
+        modules = {path: base64.b64decode(data) for path, data in files.items() if path.endswith(".py")}
+        places = find_places(
+            [sources[number] for number in own],
+            modules,
+            len(modules) < len(files),
+            self._released.bindings,
+            self._shell.transform_cell,
+        )
+        named = [*own, *modules]
+        return {"places": [[named[each.source], each.line, each.kind, each.what] for each in places]}
 
     def do_cell(self, source: str) -> Reply:
         """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.

@@ -15,6 +15,7 @@ import os
 import signal
 import socket
 import tempfile
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +23,7 @@ import torch
 
 from .... import exercises
 from ....exercises.module_texts import modules_of
+from ...conspicuous.places import ReleasedCode
 from ...limits import Limits, Wall
 from ..child.guard import Guard
 from ..child.worker import serve
@@ -62,6 +64,7 @@ class ForkServer:
         tempfile.tempdir = None
         self._lesson = ""
         self._modules: dict[str, dict[str, ModuleType]] = {}  # exercises' modules by lesson; a child cannot import them
+        self._released = ReleasedCode()
         self._guard: Guard | None = None
         self._folders: dict[int, str | None] = {}  # temporary folders by process id; None in namespaces
 
@@ -91,6 +94,7 @@ class ForkServer:
             self._modules[asked.lesson] = modules_of(name, asked.modules)
         single = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
+        self._released = ReleasedCode.of(list(chain(*asked.notebooks)), self._shell.transform_cell)
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
@@ -151,7 +155,7 @@ class ForkServer:
                 channel.send({"refused": str(refused)})
                 os._exit(1)
             channel.send({})
-            serve(channel, self._shell, guard, limits, self._modules)
+            serve(channel, self._shell, guard, limits, self._modules, self._released)
         except Closed:
             pass
         finally:

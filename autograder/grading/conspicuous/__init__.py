@@ -1,0 +1,1 @@
+"""Conspicuous places in the source of a submission."""

@@ -1,0 +1,237 @@
+"""Modules, names and settings that honest notebooks use.
+
+The tables are allow-lists: what they lack is conspicuous. So nothing has to be known about attacks.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import re
+from collections.abc import Mapping
+from importlib.machinery import PathFinder
+from types import ModuleType
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Modules with nothing behind their public names that an attack would need, but for `_EXCEPT`.
+_OPEN = _words(
+    """
+    PIL abc argparse ast asyncio autograder base64 bisect calendar cmath collections colorsys contextlib copy
+    csv cv2 cycler dataclasses datasets datetime decimal difflib dis doctest einops email enum fractions
+    functools glob google graphviz hashlib heapq html io ipywidgets itertools json keyword lightning locale
+    logging math matplotlib mpl_toolkits networkx numbers numpy operator pandas pathlib pickle platform plotly
+    pprint pytest pytorch_lightning queue random re requests rich scipy seaborn shutil sklearn statistics string
+    struct subprocess tabulate tempfile tensorboard tensorboardX textwrap this time timeit tokenize torch
+    torchaudio torchinfo torchmetrics torchsummary torchvision torchviz tqdm traceback tracemalloc transformers
+    typing typing_extensions unicodedata urllib uuid wandb warnings weakref yaml zlib
+    """
+)
+# Names and modules inside open ones, each with all that lies below it.
+_EXCEPT = (
+    *(f"autograder.{name}" for name in _words("authoring checking exercises grading learner lessons messages session")),
+    "asyncio.Task",
+    "asyncio.all_tasks",
+    "asyncio.current_task",
+    "asyncio.tasks",
+    "dataclasses.make_dataclass",
+    "functools.singledispatchmethod",
+    "logging.currentframe",
+    "numpy.ctypeslib",
+    "numpy.f2py",
+    "numpy.lib",
+    "operator.delitem",
+    "operator.setitem",
+    "pickle.Unpickler",
+    "shutil.register_unpack_format",
+    "string.Formatter",
+    "torch.classes",
+    "torch.hub",
+    "torch.ops.load_library",
+    "torch.package",
+    "torch.utils.cpp_extension",
+    "traceback.StackSummary",
+    "traceback.walk_stack",
+    "traceback.walk_tb",
+    "typing.ForwardRef",
+    "typing.get_type_hints",
+    "warnings.filters",
+)
+# Private names that tutorials use.
+_PRIVATE = re.compile(
+    r"torch\.utils\._(python_dispatch|pytree)(\.[a-zA-Z]\w*)*"
+    r"|torch\._subclasses(\.fake_tensor)?(\.FakeTensor\w*)?|torch\._foreach_\w+|torch\._assert|torch\._C(\._current_autograd_node)?"
+    r"|torch\._(dynamo|inductor)(\.(config(\.\w+)*|explain|reset|disable|list_backends|utils|graph_break))?"
+    r"|(\w+\.)*Tensor\._make_(wrapper_)?subclass|ssl\._create_(unverified|default_https)_context|os\._exit"
+    r"|torch\.optim\.lr_scheduler\._LRScheduler|torch\.autograd(\.variable)?\.Variable\._execution_engine(\.queue_callback)?"
+)
+# Modules of which only these names are ordinary.
+_ONLY = {
+    module: _words(names)
+    for module, names in {
+        "IPython": "display get_ipython core __version__ version_info",
+        "__future__": "annotations division print_function absolute_import unicode_literals",
+        "atexit": "register",
+        "builtins": "print input help",
+        "cProfile": "Profile run",
+        "concurrent": "futures",
+        "errno": "ENOENT EEXIST EACCES",
+        "faulthandler": "enable disable is_enabled",
+        "gc": "collect enable disable isenabled get_count get_stats get_threshold set_threshold",
+        "get_ipython()": """run_line_magic run_cell_magic magic system getoutput set_next_input kernel config user_ns
+            __class__ history_manager display_formatter events set_custom_exc""",
+        "importlib": "reload import_module util metadata invalidate_caches",
+        "importlib.util": "find_spec",
+        "inspect": """getsource getsourcelines signature Parameter Signature getdoc cleandoc isclass isfunction ismodule
+            ismethod isbuiltin iscoroutinefunction isgenerator isgeneratorfunction isabstract getfile getsourcefile
+            getmro getmembers getfullargspec unwrap currentframe stack""",
+        "multiprocessing": "Pool Process Queue cpu_count get_context set_start_method Manager Value Array Pipe pool",
+        "os": """environ getenv getcwd chdir listdir makedirs mkdir path remove unlink rename replace rmdir removedirs
+            cpu_count getpid getppid sep name linesep walk scandir stat system popen urandom sched_getaffinity fspath
+            PathLike kill get_terminal_size curdir pardir pathsep devnull access R_OK W_OK X_OK F_OK uname getuid
+            getlogin times nice sched_setaffinity""",
+        "pdb": "set_trace pm post_mortem",
+        "psutil": "Process virtual_memory cpu_percent cpu_count cpu_times swap_memory disk_usage",
+        "pstats": "Stats SortKey",
+        "resource": "getrusage RUSAGE_SELF RUSAGE_CHILDREN getrlimit setrlimit RLIMIT_AS RLIMIT_NOFILE",
+        "signal": "signal alarm setitimer ITIMER_REAL SIGALRM SIGINT SIGTERM SIGUSR1 SIG_DFL SIG_IGN Signals strsignal",
+        "socket": "gethostname",
+        "ssl": "_create_unverified_context _create_default_https_context create_default_context",
+        "sympy": """symbols Symbol diff Derivative integrate simplify exp sin cos tan tanh log sqrt Abs Matrix Function
+            Rational pi E oo init_printing latex pprint hessian expand factor solve Eq series limit derive_by_array N
+            lambdify Integer Float cosh sinh S""",
+        "sys": """version version_info path argv executable platform stdout stderr stdin getsizeof getrefcount maxsize
+            float_info int_info modules exit exc_info byteorder getrecursionlimit setrecursionlimit flags hexversion
+            implementation getdefaultencoding intern maxunicode prefix float_repr_style excepthook displayhook
+            setswitchinterval getswitchinterval set_int_max_str_digits""",
+        "threading": """Thread Lock RLock Event Timer Semaphore BoundedSemaphore local current_thread active_count
+            main_thread get_ident Condition Barrier""",
+        "types": """SimpleNamespace MethodType FunctionType LambdaType BuiltinFunctionType ModuleType GeneratorType
+            MappingProxyType NoneType""",
+        "unittest": "TestCase main skip",
+    }.items()
+}
+# Values that honest notebooks set in other people's modules, with all that lies below them.
+_SETTINGS = re.compile(
+    r"(matplotlib(\.pyplot)?|seaborn)\.rcParams(Default)?|torch\.backends|torch\._(dynamo|inductor)\.config|os\.environ"
+    r"|numpy\.(set_\w+)|pandas\.options|PIL\.(Image\.MAX_IMAGE_PIXELS|ImageFile\.LOAD_TRUNCATED_IMAGES)"
+    r"|sys\.(stdout|stderr|path|argv|excepthook)|builtins\.(print|input|help|exit|quit)|json\.JSONEncoder\.default"
+    r"|(\w+\.)+__(repr|str|format)__|warnings\.(warn|showwarning|formatwarning)|plotly|tqdm|wandb|rich|pandas\.set_option"
+    r"|get_ipython\(\)\.(config|user_ns)|IPython\.core\.interactiveshell\.InteractiveShell\.ast_node_interactivity"
+    r"|ssl\._create_default_https_context|logging|transformers|google|decimal"
+)
+_CORE = re.compile(
+    r"IPython\.core(\.(display(\.\w+)?|pylabtools(\.\w+)?|magic(\.(register_\w+|magics_class|Magics|\w+_magic))?"
+    r"|interactiveshell(\.InteractiveShell(\.ast_node_interactivity)?)?|debugger(\.set_trace)?))?"
+)  # parts of IPython's inside that notebooks use
+
+SPECIAL_ATTRIBUTES = _words(
+    """
+    __abs__ __add__ __all__ __annotations__ __bool__ __call__ __class__ __contains__ __copy__ __deepcopy__ __delitem__
+    __dict__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __format__ __getattr__ __getitem__ __hash__ __init__
+    __int__ __iter__ __len__ __matmul__ __module__ __mro__ __mul__ __name__ __neg__ __new__ __next__ __pow__
+    __post_init__ __qualname__ __radd__ __repr__ __rmul__ __setattr__ __setitem__ __str__ __sub__
+    __torch_dispatch__ __torch_function__ __traceback__ __truediv__ __version__
+    """
+)
+UNUSUAL_METHODS = _words(
+    "__array_interface__ __array_struct__ __buffer__ __getattribute__ __prepare__ __reduce__ __reduce_ex__"
+)
+# Attributes that lead from an object to frames, code and namespaces.
+HIDDEN_ATTRIBUTES = _words(
+    """
+    ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_code f_globals
+    f_locals func_globals gi_code gi_frame tb_frame tb_next
+    """
+)
+HIDDEN_TEXTS = re.compile(
+    rf"\b({'|'.join(sorted(HIDDEN_ATTRIBUTES))}|__(globals|closure|code|builtins|subclasses|getattribute|import|loader"
+    rf"|spec|self|func|wrapped|defaults|kwdefaults|reduce|reduce_ex|bases|array_interface)__|_getframe|_current_frames)\b"
+    r"|/proc/(?!cpuinfo|meminfo|version|uptime|loadavg)"
+)
+RUNS_TEXT = frozenset(
+    ("timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "torch.utils.benchmark.Timer")
+)  # functions that run code out of texts
+LOADS_OBJECTS = frozenset(("pickle.load", "pickle.loads", "torch.load", "numpy.load"))
+SHOWING = _words("print help dir hasattr getattr isinstance issubclass type id len repr str callable vars")
+CODE_MAGICS = _words("time timeit prun capture memit mprun lprun")  # their text is code of the notebook
+_BUILTINS = frozenset(vars(builtins)) - {"exec", "eval", "compile", "setattr", "delattr", "memoryview"}
+_NAMES = frozenset(("__name__", "__file__", "__doc__", "__class__"))
+
+
+def is_builtin(name: str) -> bool:
+    """Return whether an ordinary notebook uses a builtin of this name as a value."""
+    return name in _NAMES if name.startswith("__") else name in _BUILTINS
+
+
+def is_ordinary(path: str) -> bool:
+    """Return whether honest notebooks use a module, or the part of it that a dotted path names.
+
+    An example is "torch.nn.functional.relu".
+    """
+    top, _, rest = path.partition(".")
+    if top == "IPython" and rest.startswith("core"):
+        return bool(_CORE.fullmatch(path))
+    if _PRIVATE.fullmatch(path):
+        return True
+    parts = rest.split(".") if rest else []
+    if any(part.startswith("_") and part not in SPECIAL_ATTRIBUTES for part in parts):
+        return False
+    if top in _OPEN:
+        return not any(path == each or path.startswith(f"{each}.") for each in _EXCEPT)
+    known = _ONLY.get(top)
+    if known is None or (parts and parts[0] not in known):
+        return False
+    below = _ONLY.get(f"{top}.{parts[0]}") if parts else None
+    return below is None or len(parts) < 2 or parts[1] in below
+
+
+def is_setting(path: str) -> bool:
+    """Return whether honest notebooks assign to what a dotted path names."""
+    found = _SETTINGS.match(path)
+    return found is not None and path[found.end() : found.end() + 1] in ("", ".")
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether an attribute leads to frames, code or namespaces, or is special and rare."""
+    special = name.startswith("__") and name.endswith("__")
+    return name in HIDDEN_ATTRIBUTES or (special and name not in SPECIAL_ATTRIBUTES)
+
+
+def is_new(path: str, loaded: Mapping[str, object]) -> bool:
+    """Return whether an assignment to a dotted path adds a name, and hides none of the builtins.
+
+    `loaded` is `sys.modules`.
+    """
+    owner, _, name = path.rpartition(".")
+    found = _find(owner, loaded)
+    return not (found is None or name.startswith("_") or hasattr(builtins, name) or hasattr(found, name))
+
+
+def is_function(path: str, loaded: Mapping[str, object]) -> bool:
+    """Return whether a dotted path names a function or a class. `loaded` is `sys.modules`."""
+    return callable(_find(path, loaded))
+
+
+def is_module(path: str, loaded: Mapping[str, object]) -> bool:
+    """Return whether a dotted path names a module. `loaded` is `sys.modules`."""
+    return isinstance(_find(path, loaded), ModuleType)
+
+
+def _find(path: str, loaded: Mapping[str, object]) -> object:
+    """Return the object that a dotted path names, or None."""
+    top, *rest = path.split(".")
+    found = loaded.get(top)
+    look = getattr if top == "autograder" else inspect.getattr_static  # no code of other packages runs
+    for part in rest:
+        found = look(found, part, None)
+    return found
+
+
+def is_installed(module: str, loaded: Mapping[str, object]) -> bool:
+    """Return whether a module's package can be imported here. `loaded` is `sys.modules`."""
+    top = module.partition(".")[0]
+    return top in loaded or PathFinder.find_spec(top) is not None

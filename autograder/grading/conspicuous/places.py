@@ -1,0 +1,102 @@
+"""Conspicuous places in a submission's source.
+
+Only an attack or an odd habit needs them. Examples are an assignment to a function of a library, a stack frame, and code that is made out of texts. Places are for
+a person to look at. They accuse nobody and take no points.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .bindings import Bindings
+from .cell_code import Transform, inner_code, parse, writes_files, written_modules
+from .reader import Kind, Reader
+
+MOST_PLACES = 20  # of one submission
+_MOST_READ = 400_000  # characters of code that are read
+_OTHER_ENCODING = re.compile(rb"(.*\n)?[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b)[-\w.]", re.I)
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A conspicuous place.
+
+    `source` is the number of a source, from 0. `line` is a line in it, from 1. `what` says what is there.
+    """
+
+    source: int
+    line: int
+    kind: Kind
+    what: str
+
+
+@dataclass(frozen=True)
+class ReleasedCode:
+    """The sources of released code cells, and the names that they bind."""
+
+    sources: frozenset[str] = frozenset()
+    bindings: Bindings = field(default_factory=Bindings)
+
+    @classmethod
+    def of(cls, sources: Sequence[str], transform: Transform) -> ReleasedCode:
+        """Read released cells."""
+        bindings = Bindings()
+        bindings.read([tree for source in dict.fromkeys(sources) if (tree := parse(source, transform))])
+        return cls(frozenset(sources), bindings)
+
+
+def find_places(
+    sources: Sequence[str], modules: Mapping[str, bytes], files: bool, bindings: Bindings, transform: Transform
+) -> list[Place]:
+    """Return the conspicuous places in a submission's code, at most `MOST_PLACES`.
+
+    `sources` are the student's own cells. `modules` maps paths of the student's Python files to their contents. In the
+    result they are numbered after the cells. `files` tells whether other files were handed in. `bindings` are those of
+    the released cells. The student's are added to them.
+    """
+    found: list[Place] = []
+    trees: dict[int, ast.Module] = {}
+    left = _MOST_READ
+    texts: list[str | bytes] = [*sources, *modules.values()]
+    for number, text in enumerate(texts):
+        left -= len(text)
+        try:
+            tree = parse(_decoded(text), transform if number < len(sources) else str) if left >= 0 else None
+        except (RecursionError, MemoryError, UnicodeDecodeError):
+            found.append(Place(number, 1, Kind.UNREAD, ""))
+            continue
+        if left < 0:
+            found.append(Place(number, 1, Kind.UNREAD, ""))
+        elif tree:
+            trees[number] = tree
+    names = {path.partition("/")[0].removesuffix(".py") for path in modules}
+    bindings.own = bindings.own | names | {name for tree in trees.values() for name in written_modules(tree)}
+    try:
+        found += _found(trees, files, bindings, transform)
+    except (RecursionError, MemoryError):
+        found.append(Place(next(iter(trees)), 1, Kind.UNREAD, ""))
+    return sorted(set(found))[:MOST_PLACES]
+
+
+def _decoded(text: str | bytes) -> str:
+    """Return a source as text. Raises UnicodeDecodeError if a file is not in UTF-8, or says so."""
+    if isinstance(text, str):
+        return text
+    if _OTHER_ENCODING.match(text):
+        raise UnicodeDecodeError("utf-8", text, 0, 1, "another encoding")
+    return text.decode()
+
+
+def _found(trees: Mapping[int, ast.Module], files: bool, bindings: Bindings, transform: Transform) -> Iterator[Place]:
+    """Yield the places in `trees`, which are given by the number of their source."""
+    inner = [(number, each) for number, tree in trees.items() for each in inner_code(tree, transform)]
+    everything = [*trees.items(), *inner]
+    bindings.read([tree for _, tree in everything])
+    writes = files or any(map(writes_files, (tree for _, tree in everything)))
+    for number, tree in everything:
+        reader = Reader(bindings, writes)
+        reader.visit(tree)
+        yield from (Place(number, *place) for place in reader.found)
