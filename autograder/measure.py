@@ -18,6 +18,7 @@ from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checking.allocations import live_bytes as live_bytes
+from .checking.thread_starts import in_one_thread
 
 
 @dataclass
@@ -224,12 +225,13 @@ def counting_ops() -> Iterator[Ops]:
     Operations of backward passes and of forward mode count, too. `largest` shows whether a full Jacobian was made.
     Views, in-place results, expanded tensors and zero tangents do not count as new. Composite operations are
     decomposed, and the counts therefore depend on torch's version, dtype and rank. Compare how the counts grow with the
-    size of the input. NumPy and other threads are not seen; `.item()` is one operation.
+    size of the input. NumPy is not seen; `.item()` is one operation.
+    Raises StartedThread if the `with` block starts a thread.
     """
     ops = Ops()
     noting = _noting(ops)
     next(noting)
-    with _OpsMode(noting.send):
+    with in_one_thread(), _OpsMode(noting.send):
         yield ops
 
 
@@ -271,8 +273,9 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
     storage.
     A tensor made by `expand` keeps only the elements that are really stored. Pass the model's parameters in `known`:
     parameters are left out, because they stay in memory anyway. Also left out are `ctx` attributes, closures, tensors
-    packed by hooks inside the `with` block, Python numbers, and other threads; `live_bytes` counts most of these. Never
-    judge gradients in the same run: the hooks switch off torch's check for in-place changes.
+    packed by hooks inside the `with` block, and Python numbers; `live_bytes` counts most of these. Never judge
+    gradients in the same run: the hooks switch off torch's check for in-place changes.
+    Raises StartedThread if the `with` block starts a thread.
     """
     storages = [tensor.untyped_storage() for tensor in known]
     saved = SavedBytes(_known={storage.data_ptr() for storage in storages})
@@ -283,7 +286,7 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
         saved._boxes.add(box)
         return box
 
-    with saved_tensors_hooks(pack, lambda box: box.tensor):
+    with in_one_thread(), saved_tensors_hooks(pack, lambda box: box.tensor):
         yield saved
 
 

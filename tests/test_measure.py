@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.checking.allocations import ProfilerInterfered
 from autograder.checking.containment.switches import as_in_a_fresh_process
+from autograder.checking.thread_starts import StartedThread
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, live_bytes, saved_bytes
 
 
@@ -212,6 +215,28 @@ def test_live_bytes_have_the_profiler_for_themselves():
     with pytest.raises(ProfilerInterfered), live_bytes():
         start_another()
     assert not torch._C._autograd._profiler_enabled()
+
+
+def in_a_thread(fails=False):
+    thread = threading.Thread(target=torch.ones, args=(1000,))
+    thread.start()
+    thread.join()
+    if fails:
+        raise ValueError
+
+
+@pytest.mark.parametrize("measuring", [live_bytes, saved_bytes, counting_ops])
+def test_work_in_a_thread_is_refused_where_threads_are_not_counted(measuring):
+    with pytest.raises(StartedThread), measuring():
+        ThreadPoolExecutor(1).submit(torch.ones, 1000).result()
+    with pytest.raises(StartedThread), measuring():
+        in_a_thread()
+    with pytest.raises(ValueError), measuring():  # noqa: PT011
+        in_a_thread(fails=True)
+    pool = ThreadPoolExecutor(1)
+    pool.submit(abs, 1).result()
+    with measuring():
+        pool.submit(abs, 1).result()  # a thread that was there before: only grading notices
 
 
 def test_a_check_stops_a_profiler_and_starts_it_again():

@@ -20,6 +20,8 @@ from torch._C._profiler import (
     _ExtraFields_Allocation,
 )
 
+from .thread_starts import in_one_thread
+
 _CONFIG = ProfilerConfig(ProfilerState.KINETO, False, True, False, False, False, _ExperimentalConfig())
 _ACTIVITIES = {ProfilerActivity.CPU}
 _SCOPES = {RecordScope.USER_SCOPE}  # no ops: recording them takes ten times as long as recording allocations
@@ -150,15 +152,16 @@ def live_bytes() -> Iterator[LiveBytes]:
     """Measure the bytes of the tensors made inside the `with` block; yield a `LiveBytes`.
 
     Counted are tensors kept by the graph (also in `ctx` attributes and closures), gradients, intermediates, and scratch
-    memory of kernels. Not counted are allocations before the `with` block, NumPy's own arrays, other threads, single
-    numbers, and the random state that a checkpoint saves. Set `.grad` to None before the `with` block: an existing
+    memory of kernels. Not counted are allocations before the `with` block, NumPy's own arrays, single numbers, and the
+    random state that a checkpoint saves. Set `.grad` to None before the `with` block: an existing
     gradient is reused and not counted.
-    Raises ProfilerInterfered if torch's profiler is already on or if the `with` block stops the profiler.
+    Raises ProfilerInterfered if torch's profiler is already on or if the `with` block stops the profiler. Raises
+    StartedThread if the `with` block starts a thread.
     """
     if _profiler_enabled():
         raise ProfilerInterfered
     live = LiveBytes()
-    with _no_warnings_of_torch():
+    with in_one_thread(), _no_warnings_of_torch():
         live._start()
         try:
             yield live

@@ -30,6 +30,7 @@ from .edits import copy_tensors, find_edited
 from .exercise import Case, Exercise
 from .run import Raised, Run
 from .tensor_overrides import find_replaced
+from .thread_starts import StartedThread
 from .values import canonical
 
 
@@ -206,14 +207,18 @@ def using_answer() -> Iterator[None]:
         raise CannotBeUsed from error
 
 
+_INTERFERED = {ProfilerInterfered: "raised.profiler", StartedThread: "raised.threads"}
+
+
 def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised:
     if isinstance(error, WrongArguments):
         message, count = error.args
         return Raised("answer", "raised.arguments", {"name": exercise.asks, "message": message, "count": count})
     if isinstance(error, ReplacedName):
         return Raised("answer", "raised.replaced", {"name": str(error)})
-    if isinstance(error, ProfilerInterfered) or isinstance(error.__cause__, ProfilerInterfered):
-        return Raised("answer", "raised.profiler", {})
+    for interfered, id in _INTERFERED.items():
+        if isinstance(error, interfered) or isinstance(error.__cause__, interfered):
+            return Raised("answer", id, {})
     if isinstance(error, TimeIsUp):
         return Raised("answer", "raised.time", {"seconds": f"{exercise.seconds:g}"})
     marked = error.__cause__ if isinstance(error, AnswerRaised) else None

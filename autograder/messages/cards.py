@@ -84,6 +84,10 @@ MESSAGES: dict[str, Text] = {
         "The check counts bytes by torch's profiler. Start and stop the profiler outside of this code.",
         "Проверка считает байты с помощью профилировщика torch. Запускайте и останавливайте его не в этом коде.",
     ),
+    "raised.threads": Text(
+        "The check counts what this code does in one thread. Start no threads here.",
+        "Проверка считает, что делает этот код в одном потоке. Не запускайте здесь других потоков.",
+    ),
     "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
@@ -176,6 +180,11 @@ MESSAGES: dict[str, Text] = {
         "import from the notebook that is handed out now.",
         "Такого имени в пакете курса нет: возможно, тетрадь сделана для другой версии курса. Возьмите строку импорта "
         "из тетради, которая выдаётся сейчас.",
+    ),
+    "run.shadowed": Text(
+        "`{name}` is a module of Python or of a library here, and your file {name}.py was not read. Give the file "
+        "another name.",
+        "`{name}` здесь — модуль самого Python или библиотеки, а ваш файл {name}.py не прочитан. Переименуйте файл.",
     ),
     "run.left_out": Text(
         "Outputs of this cell were left out: there were too many, or they were too long.",
