@@ -100,3 +100,28 @@ def test_what_was_refused_is_a_note(course: Course) -> None:
     result = course.grade()["ann"]
     assert result["reasons"] == []
     assert [note for note in result["notes"] if note.startswith("refused: ")]
+
+
+def test_conspicuous_code_is_shown_to_a_person_and_costs_nothing(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In `grade`, formgrader's notebook and flag, and the report; never on a page for students."""
+    odd = f"{SOLVED[FIRST.name]}\n\nimport random\nrandom.shuffle = len"
+    line, place = odd.count("\n") + 1, f"answer-{FIRST.name}, line {{}}: changes a library: random.shuffle"
+    place = place.format(line)
+    course.hand_in("ann", {**SOLVED, FIRST.name: odd})
+    course.hand_in("boris", SOLVED)
+    results = course.grade()
+    assert (results["ann"]["state"], results["ann"]["score"]) == ("graded", TOTAL)
+    assert (results["ann"]["reasons"], results["ann"]["places"]) == ([], [place])
+    assert results["boris"]["places"] == []
+    assert course.shown_flags() == {"ann": True, "boris": False}
+    assert main(["grade", str(course.folder)]) == 0
+    assert f"to look at: {place}" in capsys.readouterr().out
+    assert place in course.autograded("ann").read_text(encoding="utf-8")
+    assert main(["feedback", str(course.folder)]) == 0
+    assert place not in course.feedback("ann")
+    assert main(["report", str(course.folder)]) == 0
+    assert place in (course.folder / "report" / f"{NAME}.html").read_text(encoding="utf-8")
+    course.set_flag("ann", False)  # a person has looked
+    assert course.grade()["ann"]["places"] == []

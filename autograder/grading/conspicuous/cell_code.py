@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from doctest import DocTestParser
 
-from .bindings import text_of
+from .bindings import Bindings, text_of
 from .ordinary import CODE_MAGICS, RUNS_TEXT
 
 Transform = Callable[[str], str]  # of a cell with IPython's own syntax into Python
@@ -16,6 +16,7 @@ _BYTES = """
     write writelines write_text write_bytes tofile writestr extractall encode fromhex b64decode a85decode
     decompress tobytes to_bytes pack"""
 _WRITES = frozenset(_BYTES.split())  # methods that make files or bytes
+_PRINTS = ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "sys.stdout", "sys.stderr")  # their `write`
 _HARMLESS_COMMAND = re.compile(
     r"\s*(pip3?|conda|python3? --version|ls|pwd|nvidia-smi|lscpu|free|uname|cat /proc/\w+)\b[^>|&;]*"
 )
@@ -74,7 +75,7 @@ def written_modules(tree: ast.AST) -> Iterator[str]:
             yield str(arguments[1]).split()[-1].rpartition("/")[2].removesuffix(".py")
 
 
-def writes_files(tree: ast.AST) -> bool:
+def writes_files(tree: ast.AST, bindings: Bindings) -> bool:
     """Return whether code makes files or bytes that are not read here, or runs commands that may."""
     for _, name, arguments in _magics(tree):
         if name in ("system", "getoutput") and not _HARMLESS_COMMAND.fullmatch(str(arguments[0])):
@@ -82,7 +83,7 @@ def writes_files(tree: ast.AST) -> bool:
         if name == "run_cell_magic" and arguments[0] in ("bash", "sh", "script", "system", "!", "sx", "perl", "python"):
             return True
     return any(
-        (isinstance(node, ast.Attribute) and node.attr in _WRITES)
+        (isinstance(node, ast.Attribute) and node.attr in _WRITES and bindings.path(node.value) not in _PRINTS)
         or (isinstance(node, ast.Name) and node.id in ("bytes", "bytearray"))
         or (isinstance(node, ast.Constant) and isinstance(node.value, bytes) and len(node.value) > 4)
         for node in ast.walk(tree)

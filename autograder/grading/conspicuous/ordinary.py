@@ -158,7 +158,14 @@ RUNS_TEXT = frozenset(
 LOADS_OBJECTS = frozenset(("pickle.load", "pickle.loads", "torch.load", "numpy.load"))
 SHOWING = _words("print help dir hasattr getattr isinstance issubclass type id len repr str callable vars")
 CODE_MAGICS = _words("time timeit prun capture memit mprun lprun")  # their text is code of the notebook
-_BUILTINS = frozenset(vars(builtins)) - {"exec", "eval", "compile", "setattr", "delattr", "memoryview"}
+_BUILTINS = (frozenset(vars(builtins)) | {"get_ipython", "display"}) - {
+    "exec",
+    "eval",
+    "compile",
+    "setattr",
+    "delattr",
+    "memoryview",
+}
 _NAMES = frozenset(("__name__", "__file__", "__doc__", "__class__"))
 
 

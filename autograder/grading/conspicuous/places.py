@@ -1,13 +1,14 @@
 """Conspicuous places in a submission's source.
 
-Only an attack or an odd habit needs them. Examples are an assignment to a function of a library, a stack frame, and code that is made out of texts. Places are for
-a person to look at. They accuse nobody and take no points.
+Only an attack or an odd habit needs them. Examples are an assignment to a function of a library, a stack frame, and
+code that is made out of texts. Places are for a person to look at. They accuse nobody and take no points.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -73,7 +74,8 @@ def find_places(
         elif tree:
             trees[number] = tree
     names = {path.partition("/")[0].removesuffix(".py") for path in modules}
-    bindings.own = bindings.own | names | {name for tree in trees.values() for name in written_modules(tree)}
+    names |= {name for tree in trees.values() for name in written_modules(tree)}
+    bindings.own = (bindings.own | names) - sys.modules.keys()  # a file does not replace what is imported already
     try:
         found += _found(trees, files, bindings, transform)
     except (RecursionError, MemoryError):
@@ -95,7 +97,7 @@ def _found(trees: Mapping[int, ast.Module], files: bool, bindings: Bindings, tra
     inner = [(number, each) for number, tree in trees.items() for each in inner_code(tree, transform)]
     everything = [*trees.items(), *inner]
     bindings.read([tree for _, tree in everything])
-    writes = files or any(map(writes_files, (tree for _, tree in everything)))
+    writes = files or any(writes_files(tree, bindings) for _, tree in everything)
     for number, tree in everything:
         reader = Reader(bindings, writes)
         reader.visit(tree)

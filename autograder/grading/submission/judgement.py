@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,6 +59,9 @@ def _without_message(note: Note) -> Note:
     return replace(note, parameters=said)
 
 
+_LACKS_NAME = re.compile(r"^cannot import name '\w+' from '(\w+)' \(|^module '(\w+)' has no attribute '")
+
+
 def explain_import(outputs: list[NotebookNode], language: str | None) -> str | None:
     """Add an explanation to the error of a cell that imports a name which the course's package lacks.
 
@@ -68,6 +73,21 @@ def explain_import(outputs: list[NotebookNode], language: str | None) -> str | N
         if missed:
             each.traceback += message("run.import").read(language).splitlines()
             return str(each.evalue).partition(" (")[0][:120]
+    return None
+
+
+def explain_shadowed(outputs: list[NotebookNode], own: Iterable[str], language: str | None) -> str | None:
+    """Add an explanation to the error of a cell that misses a name of the student's own module.
+
+    `own` are the paths of the student's files. Returns the name of the module if another one was imported in its place,
+    otherwise None. If `language` is None, the explanation is in English and Russian, otherwise in "en" or "ru".
+    """
+    for each in outputs:
+        found = _LACKS_NAME.search(each.get("evalue", ""))
+        name = found and (found[1] or found[2])
+        if name and f"{name}.py" in own:
+            each.traceback += message("run.shadowed", name=name).read(language).splitlines()
+            return name
     return None
 
 

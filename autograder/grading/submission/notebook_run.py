@@ -23,10 +23,11 @@ from ..sandbox.grader.student_process import Ended, Ending, StudentProcess
 from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
 from .dead_process import stopped_output, unreached_verdict
-from .judgement import Judgement, LessonJudge, explain_import, missing_module
+from .judgement import Judgement, LessonJudge, explain_import, explain_shadowed, missing_module
 from .outputs import OutputBudget, for_instructor, safe_outputs
 
 _MOST_NOTES = 20
+_STOOD_IN = "{} is not installed here: a stand-in without effect took its place"
 _BUSY = 0.25  # fraction of a submission's time without a processor, above which the machine is too busy
 
 
@@ -190,7 +191,8 @@ class _Run:
             return None
         try:
             answer = ask()
-            self._note_refused(answer.get("refused"))
+            self._note_each("refused: {}", answer.get("refused"))
+            self._note_each(_STOOD_IN, answer.get("stood_in"))
             if "tampered" in answer:
                 self._flag(make_reason("text", text=str(answer["tampered"])[:80]))
             return answer
@@ -200,14 +202,10 @@ class _Run:
                 self._flag(make_reason("no_message"))
             return None
 
-    def _note_refused(self, refused: Any) -> None:
-        """Add a note for each access that the audit hook has refused in the child.
-
-        The list `refused` comes from the child and may be forged.
-        """
-        for what in refused if isinstance(refused, list) else []:
-            note = f"refused: {str(what)[:80]}"
-            self._note(note)
+    def _note_each(self, note: str, names: Any) -> None:
+        """Add a note for each of `names`, which come from the child and may be forged."""
+        for name in names if isinstance(names, list) else []:
+            self._note(note.format(str(name)[:80]))
 
     def _note(self, note: str) -> None:
         if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
@@ -237,6 +235,8 @@ class _Run:
         missing = explain_import(outputs, self._language)
         if missing:
             self._note(f"{_place(cell, number)} imports what this version of the course does not have: {missing}")
+        elif module := explain_shadowed(outputs, self._beside, self._language):
+            self._note(f"{_place(cell, number)} misses a name of {module}.py: another module of this name was imported")
         elif module := missing_module(outputs):
             self._note(f"{_place(cell, number)} imports a module that is not installed here: {module}")
         return outputs

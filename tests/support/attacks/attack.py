@@ -42,6 +42,7 @@ class Attack:
     `without` are the answers of the same submission without the trick, where that is inside the answers. `flagged` is
     a part of the reason that an instructor reads, "" where nothing of the grading was touched: mere misbehaviour.
     `noted` is a part of the note about what was refused: that costs nothing, and gains nothing.
+    `seen` is a part of the place that is shown to a person.
     `ended` is why the process was stopped, if it was; where it depends on the machine, several words with | between.
     """
 
@@ -53,6 +54,7 @@ class Attack:
     edit: Edit | None = None
     flagged: str = ""
     noted: str = ""
+    seen: str = ""
     ended: str = ""
     never: str = ""  # a text that must not reach the graded notebook
     on_landlock: Mapping[str, str] = field(default_factory=dict)  # fields that differ behind the second wall

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 
@@ -15,6 +16,9 @@ class Compiler(CachingCompiler):
         name: str = super().cache(transformed_code, number, raw_code)
         # A traceback looks for the module of each frame's file. For an unknown file it looks at every imported module.
         # In a fork this copies their memory pages: the first cell that raises then takes 48 ms instead of 24.
-        for path in (name, os.path.abspath(name)):
+        paths = [name]
+        with contextlib.suppress(OSError):  # the working folder may be deleted
+            paths.append(os.path.abspath(name))
+        for path in paths:
             inspect.modulesbyfile[path] = "__main__"  # type: ignore[attr-defined]
         return name

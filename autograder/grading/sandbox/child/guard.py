@@ -29,11 +29,11 @@ from .active_hooks import ActiveHooks
 from .audit_hook import watch
 
 _GUARDED = re.compile(
-    r"builtins|torch|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
+    r"builtins|torch|torch\._C(\._(autograd|profiler))?|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
     r"|torch\.nn\.(functional|parameter|modules\.(module|linear|activation|loss|container))|torch\.linalg|torch\.random"
     r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
     r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
-    r"|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|weakref"
+    r"|contextlib|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|tempfile|threading|warnings|weakref"
 )  # modules with names that probes and the course's code use
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"

@@ -35,6 +35,7 @@ from ..wire.requests import Reply
 from ..wire.run_codec import pack_run
 from .guard import Guard, LessonModules
 from .shell import Shell, Stream
+from .stand_ins import StandIns
 from .threads import OtherThreads
 
 # Prefixes of the course's files. Exercises' modules are executed from text, under names like the last two.
@@ -70,7 +71,13 @@ def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
 
 
 def serve(
-    channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules, released: ReleasedCode
+    channel: Channel,
+    shell: Shell,
+    guard: Guard,
+    limits: Limits,
+    modules: LessonModules,
+    released: ReleasedCode,
+    stand_ins: StandIns,
 ) -> None:
     """Answer the grader's requests in a child until the grader closes the channel. Then end the child."""
     torch.set_num_threads(1)
@@ -86,7 +93,7 @@ def serve(
                 answer = {"fault": _fault()}
             if os.getpid() != me:  # a fork that the submission made of this process
                 break
-            answer["refused"] = guard.refused[:20]
+            answer["refused"], answer["stood_in"] = guard.refused[:20], stand_ins.used[:20]
             try:
                 channel.send(answer, largest=LARGEST_ANSWER)
             except ValueError as error:  # larger than a message may be
@@ -137,6 +144,9 @@ class Worker:
         if lesson:
             exercises.provide(lesson, {name: each.texts() for name, each in self._known.items()})
         self._guard.focus(lesson)
+        # As in Jupyter, the notebook's folder comes first. What is imported already cannot be replaced by a file.
+        sys.path.insert(0, "")
+        self._released.bindings.own |= {path.partition("/")[0].removesuffix(".py") for path in files}
         return self._known
 
     def do_begin(self, lesson: str, files: dict[str, str]) -> Reply:
@@ -153,7 +163,6 @@ class Worker:
         for name, data in files.items():
             with contextlib.suppress(OSError):  # the path is taken, or the disk is full
                 _put({name: data})
-        sys.path.append("")  # import modules from the notebook's folder, as Jupyter does, but after installed ones
         importlib.invalidate_caches()
         return {}
 

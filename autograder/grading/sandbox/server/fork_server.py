@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import tempfile
 from itertools import chain
 from types import ModuleType
@@ -26,6 +27,8 @@ from ....exercises.module_texts import modules_of
 from ...conspicuous.places import ReleasedCode
 from ...limits import Limits, Wall
 from ..child.guard import Guard
+from ..child.signal_handlers import hide_frames
+from ..child.stand_ins import StandIns
 from ..child.worker import serve
 from ..wall import landlock
 from ..wall.clean_process import remove
@@ -47,6 +50,7 @@ class ForkServer:
     def __init__(self, control: socket.socket, wall: Wall) -> None:
         self._control, self._wall = control, wall
         torch.set_num_threads(1)
+        hide_frames()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
         self._shell = warm_shell()
         self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
@@ -65,6 +69,8 @@ class ForkServer:
         self._lesson = ""
         self._modules: dict[str, dict[str, ModuleType]] = {}  # exercises' modules by lesson; a child cannot import them
         self._released = ReleasedCode()
+        self._stand_ins = StandIns()
+        sys.meta_path.insert(0, self._stand_ins)
         self._guard: Guard | None = None
         self._folders: dict[int, str | None] = {}  # temporary folders by process id; None in namespaces
 
@@ -155,7 +161,7 @@ class ForkServer:
                 channel.send({"refused": str(refused)})
                 os._exit(1)
             channel.send({})
-            serve(channel, self._shell, guard, limits, self._modules, self._released)
+            serve(channel, self._shell, guard, limits, self._modules, self._released, self._stand_ins)
         except Closed:
             pass
         finally:

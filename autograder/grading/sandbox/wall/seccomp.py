@@ -12,6 +12,7 @@ import errno
 import fcntl
 import functools
 import os
+import signal
 import socket
 import struct
 from collections.abc import Sequence
@@ -66,6 +67,8 @@ def program(wall: Wall) -> _Program:
         steps += [(_EQUAL, 0, 1, calls.CLONE3[column]), (_RETURN, 0, 0, _MISSING)]  # the C library takes `clone` then
         steps += _when(calls.CLONE[column], 0, (_ANY_BIT, 1, 0, _CLONE_THREAD), (_RETURN, 0, 0, _REFUSE))
         steps += _when(calls.PRLIMIT[column], 0, (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, _REFUSE))  # of other processes
+        # Colab users restart their kernel so. Behind the other wall the kernel ignores it, too.
+        steps += _when(calls.KILL[column], 1, *_answer((signal.SIGKILL,), _IGNORE))
         # Sockets of other kinds send to addresses.
         stream = (_AND, 0, 0, _SOCKET_TYPE), (_EQUAL, 1, 0, _SOCK_STREAM)
         steps += _when(calls.SOCKETPAIR[column], 1, *stream, (_RETURN, 0, 0, _REFUSE))

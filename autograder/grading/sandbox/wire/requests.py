@@ -40,5 +40,6 @@ class Reply(TypedDict, total=False):
     changed: Any  # names of tampered objects
     modules: Any  # names of imported modules
     refused: Any  # accesses that the audit hook has refused; in each reply
+    stood_in: Any  # packages for which a stand-in was imported; in each reply
     fault: Any  # the end of a traceback, if the request has failed
     tampered: Any  # what is wrong with the connection
