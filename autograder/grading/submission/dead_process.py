@@ -9,7 +9,7 @@ from ...checking.judge import unobserved
 from ...checking.verdict import Verdict, VerdictState
 from ...language import Note
 from ...messages.cards import message
-from ..sandbox.grader.student_process import Ending
+from ..sandbox.grader.resource_watch import Ending
 from .outputs import output
 
 

@@ -26,8 +26,9 @@ from ..gradebook.release import ReleasedCells
 from ..limits import Limits, Wall
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.fork_server_process import ForkServerProcess
+from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.restarting_engine import RestartingEngine
-from ..sandbox.grader.student_process import Ended, Ending
+from ..sandbox.grader.student_process import Ended
 from ..sandbox.wall.walls import strongest
 from ..shared_lock import SharedLock
 from .judgement import LessonJudge

@@ -19,7 +19,8 @@ from ...lessons.source import CHECK
 from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import EncodedFiles
 from ..sandbox.grader.engine import Engine
-from ..sandbox.grader.student_process import Ended, Ending, StudentProcess
+from ..sandbox.grader.resource_watch import Ending
+from ..sandbox.grader.student_process import Ended, StudentProcess
 from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
 from .dead_process import stopped_output, unreached_verdict

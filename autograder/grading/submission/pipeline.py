@@ -19,7 +19,7 @@ from ..files.atomic import describe_error
 from ..files.notebook_file import Unreadable, parse
 from ..gradebook.release import ReleasedNotebook
 from ..gradebook.scores import NotebookScores
-from ..sandbox.grader.student_process import Ending
+from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wall.libc import CannotIsolate
 from .folder import read_submission
 from .grader import Job, process_grader

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from support.attacks.attack import Attack
+from typing import Any
+
+from support.attacks.attack import Attack, Edit
 
 _STUBBORN = """
 import signal
@@ -139,6 +141,43 @@ print("KEPT") if made > 30_000 else None
     ),
 ]
 
+
+def _cells(source: str, count: int) -> Edit:
+    """Add cells that end at once."""
+
+    def add(raw: dict[str, Any]) -> None:
+        for number in range(count):
+            cell = {"cell_type": "code", "id": f"quick{number}", "metadata": {}, "outputs": [], "execution_count": None}
+            raw["cells"].insert(3, {**cell, "source": source.replace("NUMBER", str(number))})
+
+    return add
+
+
+QUICK = [
+    Attack(
+        "memory in processes of cells that end at once",
+        edit=_cells("import os, time\nif not os.fork():\n    kept = b'x' * 300_000_000\n    time.sleep(1000)", 8),
+        ended="memory",
+        on_landlock={"ended": ""},  # no process is made
+    ),
+    Attack(
+        "files of cells that end at once",
+        edit=_cells("with open('NUMBER', 'wb') as file:\n    file.write(bytes(30_000_000))", 8),
+        ended="",
+        on_landlock={"ended": "disk"},
+    ),
+    Attack(
+        "open files without a name",
+        "kept = []",
+        edit=_cells(
+            "import os\nkept.append(open('NUMBER', 'wb'))\nos.remove('NUMBER')\n_ = kept[-1].write(bytes(30_000_000))",
+            8,
+        ),
+        ended="",
+        on_landlock={"ended": "disk"},
+    ),
+]
+
 OUTPUTS = [
     Attack("a flood of stdout", "while True:\n    print('x' * 100_000)"),
     Attack(
@@ -209,4 +248,4 @@ TIME = [
     ),
 ]
 
-ALL = [*FLOODS, *OUTPUTS, *TIME]
+ALL = [*FLOODS, *QUICK, *OUTPUTS, *TIME]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 
 _MOST = 20_000  # files and folders, as in the namespaces' folders; it also bounds the time of a look
 
@@ -10,8 +12,8 @@ _MOST = 20_000  # files and folders, as in the namespaces' folders; it also boun
 def exceeds(folder: str, most: int) -> bool:
     """Return whether the files in a folder take more than `most` bytes of the disk, or are too many.
 
-    A folder that cannot be listed, such as one with a path that is too long, exceeds every limit. A file that was
-    deleted while it is open is not counted.
+    A folder that cannot be listed, such as one with a path that is too long, exceeds every limit. Files without a
+    name are counted by `nameless_bytes`.
     """
     used = count = 0
     waiting = [folder]
@@ -30,3 +32,17 @@ def exceeds(folder: str, most: int) -> bool:
         except OSError:
             return True
     return False
+
+
+def nameless_bytes(process: int) -> int:
+    """Return the bytes on disk of the files that a process has open and that have no name, such as deleted ones.
+
+    Returns 0 if the process cannot be looked into.
+    """
+    used = 0
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{process}/fd"):
+            with contextlib.suppress(OSError):
+                found = os.stat(f"/proc/{process}/fd/{name}")
+                used += found.st_blocks * 512 if stat.S_ISREG(found.st_mode) and not found.st_nlink else 0
+    return used

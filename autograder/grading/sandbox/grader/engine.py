@@ -17,7 +17,8 @@ from ..wire.channel import LARGEST_ANSWER, Channel
 from ..wire.requests import ServerRequest
 from ..wire.run_codec import Rehearsal
 from .fork_server_process import LARGEST_REPLY, ForkServerProcess
-from .student_process import START_SECONDS, Ended, Ending, StudentProcess
+from .resource_watch import Ending
+from .student_process import START_SECONDS, Ended, StudentProcess
 
 
 class Engine:

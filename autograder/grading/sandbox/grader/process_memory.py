@@ -13,15 +13,13 @@ _PAGE = resource.getpagesize()
 
 def descendants(process: int) -> list[int]:
     """Return the process ids of a process and its descendants. The first id is that of the process itself."""
-    parents: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                stat = Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace")
-                parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(name))
     found = [process]
     for each in found:
-        found += parents.get(each, [])
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{each}/task"):
+                with contextlib.suppress(OSError):
+                    children = Path(f"/proc/{each}/task/{thread}/children").read_text(encoding="utf-8")
+                    found += map(int, children.split())
     return found
 
 
@@ -30,6 +28,13 @@ def threads(process: int) -> int:
     with contextlib.suppress(OSError):
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
         return int(stat.rpartition(")")[2].split()[17])
+    return 0
+
+
+def resident(process: int) -> int:
+    """Return the bytes of memory that a process has, those shared with other processes included, or 0 if unknown."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()[1]) * _PAGE
     return 0
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,21 +15,10 @@ from ....checking.containment.deadline import Deadline, waited
 from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from ..wire.requests import ChildRequest, Reply
-from .disk_use import exceeds
-from .process_memory import descendants, memory, threads
+from .resource_watch import Ending, ResourceWatch
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
 _GRACE = 3.0  # seconds beyond the time limit after which a process should have stopped a cell itself
-
-
-class Ending(StrEnum):
-    """The causes for which a child ends early."""
-
-    TIME = "time"  # it exceeded a limit, as in the next two
-    MEMORY = "memory"
-    DISK = "disk"
-    NONSENSE = "nonsense"  # it sent an invalid message
-    DIED = "died"  # anything else
 
 
 class Ended(Exception):
@@ -45,8 +33,8 @@ class StudentProcess:
     """A running child, reached through a channel.
 
     `handle` is a pidfd of the child: a file descriptor that stands for a process. `folder` is the child's folder if the
-    kernel does not limit its size, otherwise None. Use the object as a context manager: at the end of the `with` block
-    the child is killed.
+    kernel does not limit its size, otherwise None. A thread watches the child's memory and disk space.
+    Use the object as a context manager: at the end of the `with` block the child is killed.
     """
 
     def __init__(self, channel: Channel, handle: int, limits: Limits, folder: str | None = None) -> None:
@@ -54,6 +42,7 @@ class StudentProcess:
         # The fork server knows the child's id in another PID namespace only; this is the id in the grader's namespace.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
+        self._watch = ResourceWatch(self._process, limits, folder, self._end)
 
     def __enter__(self) -> StudentProcess:
         return self
@@ -82,7 +71,7 @@ class StudentProcess:
         try:
             self._channel.send(message, seconds=START_SECONDS)
         except Closed:
-            raise Ended(Ending.DIED) from None
+            raise Ended(self._watch.exceeded or Ending.DIED) from None
 
     def receive(self, seconds: float) -> dict[str, Any]:
         """Return the child's next message, which must arrive within `seconds`.
@@ -93,30 +82,18 @@ class StudentProcess:
         deadline = Deadline(seconds, self._process)
         while (left := deadline.left()) > 0:
             try:
-                return self._channel.receive(left, self._look)
+                return self._channel.receive(left)
             except Closed:
-                raise Ended(Ending.DIED) from None
+                raise Ended(self._watch.exceeded or Ending.DIED) from None
             except TimedOut:
                 pass
             except Malformed:
-                raise Ended(Ending.NONSENSE) from None
+                raise Ended(self._watch.exceeded or Ending.NONSENSE) from None
         raise Ended(Ending.TIME)
 
     def waited(self) -> float:
         """Return the seconds in which the child was ready to run, but other processes had its processor."""
         return waited(self._process)
-
-    def _look(self) -> None:
-        """Raise Ended if the child exceeds its limit on memory, on threads or on disk space.
-
-        The memory is that of the child and its descendants. Threads also take memory of the kernel, and not every wall
-        can limit their number in advance.
-        """
-        most = self._limits.processes
-        if sum(map(memory, descendants(self._process))) > self._limits.memory or threads(self._process) > most:
-            raise Ended(Ending.MEMORY)
-        if self._folder and exceeds(self._folder, self._limits.disk_bytes):
-            raise Ended(Ending.DISK)
 
     def kill(self) -> None:
         """Kill the child. Safe to call twice.
@@ -125,8 +102,13 @@ class StudentProcess:
         """
         if self._handle < 0:
             return
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        self._watch.stop()
+        self._end()
         os.close(self._handle)
         self._handle = -1
         self._channel.close()
+
+    def _end(self) -> None:
+        """Let the kernel kill the child."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)

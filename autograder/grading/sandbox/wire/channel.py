@@ -11,7 +11,7 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 LARGEST = 32 << 20  # bytes of one message
@@ -22,7 +22,6 @@ _LENGTH = struct.Struct("!I")
 _HEAD = _LENGTH.size + _PROOF  # bytes before the message
 _AT_ONCE = 1 << 16  # bytes read from the socket at a time
 _REST = 1.0  # seconds for the rest of a message that started before the deadline
-_LOOK_EVERY = 0.2  # seconds between two checks of the child's memory use
 
 
 class Closed(Exception):
@@ -88,22 +87,20 @@ class Channel:
             raise Closed from error
         self._sent += 1
 
-    def receive(self, seconds: float | None = None, look: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    def receive(self, seconds: float | None = None) -> dict[str, Any]:
         """Return the next message, which must begin to arrive within `seconds`.
 
-        `look` is called every 0.2 seconds while waiting. If `look` raises an exception, the wait ends with that
-        exception.
         Raises Closed if the process at the other end is gone, TimedOut if no message has begun in time.
         Raises Malformed if the message is invalid.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._wait_for(_HEAD, deadline, look)
+        self._wait_for(_HEAD, deadline)
         (length,), proof = _LENGTH.unpack_from(self._come), self._come[_LENGTH.size : _HEAD]
         if length > self._largest:
             raise Malformed(f"a message of {length} bytes")
         if deadline is not None:
             deadline = max(deadline, time.monotonic() + _REST)
-        self._wait_for(_HEAD + length, deadline, look)
+        self._wait_for(_HEAD + length, deadline)
         data = bytes(self._come[_HEAD : _HEAD + length])
         del self._come[: _HEAD + length]
         if proof != self._proof(self._received, data):
@@ -119,21 +116,17 @@ class Channel:
             raise Malformed("no JSON object")
         return message
 
-    def _wait_for(self, count: int, deadline: float | None, look: Callable[[], None]) -> None:
+    def _wait_for(self, count: int, deadline: float | None) -> None:
         """Wait until `count` bytes have arrived, or until `deadline`, a value of `time.monotonic`.
 
-        `look` is called every 0.2 seconds. Raises Closed or TimedOut if no byte of the message has arrived. Raises
+        Raises Closed or TimedOut if no byte of the message has arrived. Raises
         Malformed if only a part has arrived.
         """
-        looked = time.monotonic()
         while len(self._come) < count:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 raise Malformed("cut off") if self._come else TimedOut
-            if now >= looked + _LOOK_EVERY:  # also while bytes trickle in
-                look()
-                looked = now
-            self._end.settimeout(None if deadline is None else min(deadline - now, _LOOK_EVERY))
+            self._end.settimeout(None if deadline is None else deadline - now)
             try:
                 part = self._end.recv(_AT_ONCE)
             except TimeoutError:
