@@ -67,15 +67,17 @@ students' code can read what you can: `autograder grade --isolation=none`, or in
 c.RunIsolated.isolation = "none"."""
 
 _FIRST = """\
-✓ answers are isolated by the first wall (full): own files, processes, network and users. The kernel limits the memory of
-  each process, the number of processes, the disk and processor time. The memory of all processes of a submission
-  together is watched, twenty times a second"""
+✓ answers are isolated by the first wall (full): own files, processes, network and users
+  The kernel limits the memory of each process, processor time, the number of processes and the disk. The memory of all
+  processes of a submission together is watched, twenty times a second."""
 
 _SECOND = """\
 ✓ answers are isolated by the second wall (landlock): no files but Python's and their own, no network, no new processes,
-  no signals to others. The kernel limits memory, processor time and the size of each file
-  It promises less: names and sizes of files can be found out, shell commands in notebooks do not run, and the number
-  of threads and the disk space of a submission are only watched, twenty times a second. autograder/grading/THREATS.md has the table.
+  no signals to others
+  The kernel limits memory, processor time and the size of each file. The disk space and the number of threads of a
+  submission are watched, twenty times a second.
+  It promises less: names and sizes of files can be found out, and shell commands in notebooks do not run.
+  autograder/grading/THREATS.md has the table.
   The default is the first wall. To grade behind this one: `autograder grade --isolation=auto`, or in nbgrader_config.py
   c.RunIsolated.isolation = "auto"."""
 

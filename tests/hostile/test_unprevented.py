@@ -1,4 +1,4 @@
-"""Attacks that THREATS.md calls neither prevented nor detected.
+"""Attacks that THREATS.md does not call prevented.
 
 A test that fails here shows that one of them is prevented by now: move it to the others, and mend the text.
 """
@@ -46,10 +46,11 @@ def assignment(
 
 
 @pytest.mark.parametrize("name", UNPREVENTED)
-def test_it_pays_and_is_not_seen(name: str, assignment: Assignment) -> None:
+def test_it_pays_and_is_shown(name: str, assignment: Assignment) -> None:
     exercise, answer = UNPREVENTED[name]
     outcome, _ = assignment.hand_in(assignment.notebook({**HALF, exercise: answer}))
     assert (outcome.flags, outcome.notes, outcome.ended) == ([], [], None)
+    assert "ctypes" in {place.parameters["what"] for place in outcome.places}
     assert points(outcome)[exercise] > assignment.points_without(HALF)[exercise]
 
 
@@ -62,3 +63,13 @@ def test_a_later_cell_shows_hidden_inputs(assignment: Assignment) -> None:
     expected = assignment.judge.answers.expected["accumulate_uneven"]
     hidden = assignment.judge.answers.exercises["accumulate_uneven"].draw(expected.seed)
     assert str([x.tolist() for x, _ in hidden[0].batches]) in notebook.cells[-1].outputs[0].text
+
+
+def test_a_class_in_a_foreign_container_is_compared_by_the_guard(assignment: Assignment) -> None:
+    first = (
+        "from collections import namedtuple\nHolder = namedtuple('Holder', 'kept')\n"
+        "Holder(torch.Tensor).kept.backward = lambda *args: None"
+    )
+    outcome, _ = assignment.hand_in(assignment.notebook(HALF, first=first))
+    assert [place for place in outcome.places if "kept" in str(place.parameters["what"])] == []
+    assert any("torch.Tensor.backward" in str(flag.parameters["what"]) for flag in outcome.flags)
