@@ -1,25 +1,9 @@
 # ruff: noqa: E501 (what students write has lines of any length)
-"""Habits of honest notebooks: lines that people really have in them."""
+"""Habits of honest notebooks, from experience."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Habit:
-    """A line or two of an honest student.
-
-    `cell` is a cell of its own above the answers. `top` is put above the imports, in their cell. `answer` is appended
-    to the cell of an answer. `refused` is a part of the note about what was refused, "" where nothing is.
-    """
-
-    name: str
-    cell: str = ""
-    top: str = ""
-    answer: str = ""
-    refused: str = ""
-
+from .habit import Habit
 
 SETTINGS = [
     Habit("default dtype", "torch.set_default_dtype(torch.float64)"),
@@ -374,4 +358,4 @@ MAGICS = [
     Habit("%store and %history", "x = 1\n%store x\n%history -l 1\n%reset_selective -f x"),
 ]  # fmt: skip
 
-ALL = [*SETTINGS, *HEAVY, *THREADS, *LOOKING, *DISPLAY, *LANGUAGE, *MAGICS]
+KNOWN = [*SETTINGS, *HEAVY, *THREADS, *LOOKING, *DISPLAY, *LANGUAGE, *MAGICS]
