@@ -16,7 +16,7 @@ from autograder.grading.limits import Limits
 from autograder.grading.submission.sanitize import sanitize
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson
-from hostile.habits import ALL, HARMED, LOSES, WAITS, known
+from hostile.habits import ALL, HARMED, LOSES, known
 from hostile.habits.habit import Habit
 from hostile.habits.notebook import Points, learners_points, notebook
 from support.assignment import Assignment, code_cell, open_assignment, points
@@ -53,7 +53,7 @@ def _case(habit: Habit) -> ParameterSet:
     """Public habits are graded together at every commit, and one by one at night."""
     harmed = habit.name in HARMED
     marks = [pytest.mark.xfail(strict=True, reason=HARMED[habit.name])] if harmed else []
-    alone = bool(habit.seen) and (not harmed or habit.name in WAITS)
+    alone = bool(habit.seen) and not harmed
     return pytest.param(habit, id=habit.name, marks=[*marks, NIGHTLY] if alone else marks)
 
 

@@ -18,7 +18,8 @@ _BYTES = """
 _WRITES = frozenset(_BYTES.split())  # methods that make files or bytes
 _PRINTS = ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "sys.stdout", "sys.stderr")  # their `write`
 _HARMLESS_COMMAND = re.compile(
-    r"\s*(pip3?|conda|python3? --version|ls|pwd|nvidia-smi|lscpu|free|uname|cat /proc/\w+)\b[^>|&;]*"
+    r"\s*(pip3?|conda|python3? --version|ls|pwd|nvidia-smi|lscpu|free|uname|cat /proc/\w+|(git clone|wget) https?)\b"
+    r"([^>|&;]|>=)*"
 )
 
 

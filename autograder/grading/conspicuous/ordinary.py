@@ -20,14 +20,15 @@ def _words(text: str) -> frozenset[str]:
 # Modules with nothing behind their public names that an attack would need, but for `_EXCEPT`.
 _OPEN = _words(
     """
-    PIL abc argparse ast asyncio autograder base64 bisect calendar cmath collections colorsys contextlib copy
-    csv cv2 cycler dataclasses datasets datetime decimal difflib dis doctest einops email enum fractions
-    functools glob google graphviz hashlib heapq html io ipywidgets itertools json keyword lightning locale
-    logging math matplotlib mpl_toolkits networkx numbers numpy operator pandas pathlib pickle platform plotly
-    pprint pytest pytorch_lightning queue random re requests rich scipy seaborn shutil sklearn statistics string
-    struct subprocess tabulate tempfile tensorboard tensorboardX textwrap this time timeit tokenize torch
-    torchaudio torchinfo torchmetrics torchsummary torchvision torchviz tqdm traceback tracemalloc transformers
-    typing typing_extensions unicodedata urllib uuid wandb warnings weakref yaml zlib
+    abc argparse ast asyncio autograder base64 bisect calendar cmath collections colorsys contextlib copy csv
+    cv2 cycler d2l dataclasses datasets datetime decimal difflib dis doctest einops email enum fastai fastcore
+    fractions functools glob google graphviz gzip hashlib heapq html io ipywidgets itertools joblib json keyword
+    lightning locale logging lzma math matplotlib mpl_toolkits nest_asyncio networkx numbers numpy operator
+    packaging pandas pathlib pickle PIL platform plotly pprint pytest pytorch_lightning queue random re requests
+    rich scipy seaborn shutil sklearn statistics string struct subprocess tabulate tarfile tempfile tensorboard
+    tensorboardX textwrap this time timeit tokenize torch torchaudio torchinfo torchmetrics torchsummary
+    torchtext torchvision torchviz tqdm traceback tracemalloc transformers typing typing_extensions unicodedata
+    urllib uuid wandb warnings weakref yaml zipfile zlib
     """
 )
 # Names and modules inside open ones, each with all that lies below it.
@@ -63,7 +64,7 @@ _EXCEPT = (
 # Private names that tutorials use.
 _PRIVATE = re.compile(
     r"torch\.utils\._(python_dispatch|pytree)(\.[a-zA-Z]\w*)*"
-    r"|torch\._subclasses(\.fake_tensor)?(\.FakeTensor\w*)?|torch\._foreach_\w+|torch\._assert|torch\._C(\._current_autograd_node)?"
+    r"|torch\._subclasses(\.fake_tensor)?(\.FakeTensor\w*)?|torch\._foreach_\w+|torch\._assert|torch\.__config__(\.\w+)?|torch\._C(\._current_autograd_node)?"
     r"|torch\._(dynamo|inductor)(\.(config(\.\w+)*|explain|reset|disable|list_backends|utils|graph_break))?"
     r"|(\w+\.)*Tensor\._make_(wrapper_)?subclass|ssl\._create_(unverified|default_https)_context|os\._exit"
     r"|torch\.optim\.lr_scheduler\._LRScheduler|torch\.autograd(\.variable)?\.Variable\._execution_engine(\.queue_callback)?"
@@ -80,21 +81,24 @@ _ONLY = {
         "concurrent": "futures",
         "errno": "ENOENT EEXIST EACCES",
         "faulthandler": "enable disable is_enabled",
-        "gc": "collect enable disable isenabled get_count get_stats get_threshold set_threshold",
+        "gc": """collect enable disable isenabled get_count get_stats get_threshold set_threshold get_objects
+            get_referrers""",
         "get_ipython()": """run_line_magic run_cell_magic magic system getoutput set_next_input kernel config user_ns
-            __class__ history_manager display_formatter events set_custom_exc""",
+            __class__ history_manager display_formatter events set_custom_exc displayhook""",
         "importlib": "reload import_module util metadata invalidate_caches",
         "importlib.util": "find_spec",
         "inspect": """getsource getsourcelines signature Parameter Signature getdoc cleandoc isclass isfunction ismodule
             ismethod isbuiltin iscoroutinefunction isgenerator isgeneratorfunction isabstract getfile getsourcefile
-            getmro getmembers getfullargspec unwrap currentframe stack""",
+            getmro getmembers getfullargspec unwrap currentframe stack get_annotations""",
+        "matplotlib_inline": "backend_inline",
+        "matplotlib_inline.backend_inline": "set_matplotlib_formats",
         "multiprocessing": "Pool Process Queue cpu_count get_context set_start_method Manager Value Array Pipe pool",
         "os": """environ getenv getcwd chdir listdir makedirs mkdir path remove unlink rename replace rmdir removedirs
             cpu_count getpid getppid sep name linesep walk scandir stat system popen urandom sched_getaffinity fspath
             PathLike kill get_terminal_size curdir pardir pathsep devnull access R_OK W_OK X_OK F_OK uname getuid
             getlogin times nice sched_setaffinity""",
         "pdb": "set_trace pm post_mortem",
-        "psutil": "Process virtual_memory cpu_percent cpu_count cpu_times swap_memory disk_usage",
+        "psutil": "process_iter Process virtual_memory cpu_percent cpu_count cpu_times swap_memory disk_usage",
         "pstats": "Stats SortKey",
         "resource": "getrusage RUSAGE_SELF RUSAGE_CHILDREN getrlimit setrlimit RLIMIT_AS RLIMIT_NOFILE",
         "signal": "signal alarm setitimer ITIMER_REAL SIGALRM SIGINT SIGTERM SIGUSR1 SIG_DFL SIG_IGN Signals strsignal",
@@ -106,12 +110,13 @@ _ONLY = {
         "sys": """version version_info path argv executable platform stdout stderr stdin getsizeof getrefcount maxsize
             float_info int_info modules exit exc_info byteorder getrecursionlimit setrecursionlimit flags hexversion
             implementation getdefaultencoding intern maxunicode prefix float_repr_style excepthook displayhook
+            last_traceback last_type last_value settrace setprofile
             setswitchinterval getswitchinterval set_int_max_str_digits""",
         "threading": """Thread Lock RLock Event Timer Semaphore BoundedSemaphore local current_thread active_count
             main_thread get_ident Condition Barrier""",
         "types": """SimpleNamespace MethodType FunctionType LambdaType BuiltinFunctionType ModuleType GeneratorType
             MappingProxyType NoneType""",
-        "unittest": "TestCase main skip",
+        "unittest": "TestCase TestLoader TestSuite TextTestRunner defaultTestLoader main skip",
     }.items()
 }
 # Values that honest notebooks set in other people's modules, with all that lies below them.
@@ -120,7 +125,8 @@ _SETTINGS = re.compile(
     r"|numpy\.(set_\w+)|pandas\.options|PIL\.(Image\.MAX_IMAGE_PIXELS|ImageFile\.LOAD_TRUNCATED_IMAGES)"
     r"|sys\.(stdout|stderr|path|argv|excepthook)|builtins\.(print|input|help|exit|quit)|json\.JSONEncoder\.default"
     r"|(\w+\.)+__(repr|str|format)__|warnings\.(warn|showwarning|formatwarning)|plotly|tqdm|wandb|rich|pandas\.set_option"
-    r"|get_ipython\(\)\.(config|user_ns)|IPython\.core\.interactiveshell\.InteractiveShell\.ast_node_interactivity"
+    r"|get_ipython\(\)\.(config|user_ns|history_manager|displayhook)|sys\.last_(traceback|type|value)|torch\.(pi|load|save)"
+    r"|torch\.(cuda\.(set_device|\w+Tensor)|nn\.Module\.cuda|Tensor\.(cuda|ndim))|IPython\.core\.interactiveshell\.InteractiveShell\.ast_node_interactivity"
     r"|ssl\._create_default_https_context|logging|transformers|google|decimal"
 )
 _CORE = re.compile(
@@ -130,8 +136,8 @@ _CORE = re.compile(
 
 SPECIAL_ATTRIBUTES = _words(
     """
-    __abs__ __add__ __all__ __annotations__ __bool__ __call__ __class__ __contains__ __copy__ __deepcopy__ __delitem__
-    __dict__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __format__ __getattr__ __getitem__ __hash__ __init__
+    __abs__ __add__ __all__ __annotations__ __bool__ __call__ __class__ __code__ __contains__ __copy__ __deepcopy__
+    __delitem__ __dict__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __format__ __getitem__ __hash__ __init__
     __int__ __iter__ __len__ __matmul__ __module__ __mro__ __mul__ __name__ __neg__ __new__ __next__ __pow__
     __post_init__ __qualname__ __radd__ __repr__ __rmul__ __setattr__ __setitem__ __str__ __sub__
     __torch_dispatch__ __torch_function__ __traceback__ __truediv__ __version__
@@ -143,19 +149,19 @@ UNUSUAL_METHODS = _words(
 # Attributes that lead from an object to frames, code and namespaces.
 HIDDEN_ATTRIBUTES = _words(
     """
-    ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_code f_globals
-    f_locals func_globals gi_code gi_frame tb_frame tb_next
+    ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_globals f_locals
+    func_globals gi_code gi_frame tb_frame tb_next
     """
 )
 HIDDEN_TEXTS = re.compile(
-    rf"\b({'|'.join(sorted(HIDDEN_ATTRIBUTES))}|__(globals|closure|code|builtins|subclasses|getattribute|import|loader"
+    rf"\b({'|'.join(sorted(HIDDEN_ATTRIBUTES))}|__(globals|closure|builtins|subclasses|getattribute|import|loader"
     rf"|spec|self|func|wrapped|defaults|kwdefaults|reduce|reduce_ex|bases|array_interface)__|_getframe|_current_frames)\b"
     r"|/proc/(?!cpuinfo|meminfo|version|uptime|loadavg)"
 )
 RUNS_TEXT = frozenset(
     ("timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "torch.utils.benchmark.Timer")
 )  # functions that run code out of texts
-LOADS_OBJECTS = frozenset(("pickle.load", "pickle.loads", "torch.load", "numpy.load"))
+LOADS_OBJECTS = frozenset(("joblib.load", "pickle.load", "pickle.loads", "torch.load", "numpy.load"))
 SHOWING = _words("print help dir hasattr getattr isinstance issubclass type id len repr str callable vars")
 CODE_MAGICS = _words("time timeit prun capture memit mprun lprun")  # their text is code of the notebook
 _BUILTINS = (frozenset(vars(builtins)) | {"get_ipython", "display"}) - {

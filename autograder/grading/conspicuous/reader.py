@@ -28,6 +28,7 @@ from .ordinary import (
 )
 
 _LONGEST = 60  # characters of what is named
+_READS = ("get", "items", "keys", "values", "copy")  # methods of a namespace that change nothing
 _PREFIX = re.compile(r"(?!_|f_|tb_|gi_|cr_|ag_|co_|func_)[a-zA-Z_]{2,}")  # how a computed name may begin
 
 
@@ -55,6 +56,7 @@ class Reader(ast.NodeVisitor):
 
     def __init__(self, bindings: Bindings, writes: bool) -> None:
         self._bindings, self._writes = bindings, writes
+        self._passed: set[str] = set()  # names of attributes that a `__getattr__` was asked for
         self._begin: set[str] = set()  # listed names of attributes that are known to begin in an ordinary way
         self.found: list[tuple[int, Kind, str]] = []
 
@@ -72,13 +74,14 @@ class Reader(ast.NodeVisitor):
             self._import(node, node.module if each.name == "*" else f"{node.module}.{each.name}")
 
     def _import(self, node: ast.AST, path: str | None) -> None:
-        top = str(path).partition(".")[0]
-        if top in self._bindings.own or is_ordinary(str(path)):
-            if top in sys.modules or not self._writes or top in self._bindings.own or is_installed(top, sys.modules):
-                return
-        elif not is_installed(top, sys.modules) and not self._writes:
+        top, ordinary = str(path).partition(".")[0], is_ordinary(str(path))
+        if top in self._bindings.own or (ordinary and is_installed(top, sys.modules)) or not self._is_there(top):
             return
         self._add(node, Kind.IMPORTED, str(path))
+
+    def _is_there(self, path: str) -> bool:
+        """Return whether a module can be imported here, or may be a file that is not read."""
+        return self._writes or path.startswith("get_ipython()") or is_installed(path, sys.modules)
 
     def visit_Name(self, node: ast.Name) -> None:
         name, bindings = node.id, self._bindings
@@ -97,20 +100,24 @@ class Reader(ast.NodeVisitor):
             self._assigned(node, base and f"{base}.{node.attr}")
             return self._below(node.value)
         path = self._bindings.path(node)
+        known = path is not None and UNKNOWN not in path
         if path == "sys.modules":
             self._add(node, Kind.USED, path)
-        elif is_hidden(node.attr) or (path and node.attr == "__dict__"):
+        elif known and (is_ordinary(str(path)) or is_setting(str(path))) and node.attr != "__dict__":
+            if is_module(str(path), sys.modules):
+                self._add(node, Kind.HANDED, str(path))
+        elif (is_hidden(node.attr) and not _is_super(node.value)) or (path and node.attr == "__dict__"):
             self._add(node, Kind.USED, node.attr)
-        elif path and UNKNOWN not in path and not is_ordinary(path) and not is_setting(path):
-            self._add(node, Kind.USED, path)
-        elif path and is_module(path, sys.modules):
-            self._add(node, Kind.HANDED, path)
+        elif known and self._is_there(str(path)):
+            self._add(node, Kind.USED, str(path))
+        if node.attr in _READS and _is_namespace(node.value):
+            return self._below(node.value.value)  # type: ignore[attr-defined]
         self._below(node.value)
 
     def _below(self, node: ast.expr) -> None:
         """Visit what an attribute or an item is taken from. A module or a part of it has been looked at already."""
         while isinstance(node, ast.Attribute) and self._bindings.path(node):
-            if is_hidden(node.attr) or node.attr == "__dict__":
+            if (is_hidden(node.attr) and not is_ordinary(str(self._bindings.path(node)))) or _is_namespace(node):
                 self._add(node, Kind.USED, node.attr)
             node = node.value
         if not (isinstance(node, ast.Name) and node.id in self._bindings.paths):
@@ -122,6 +129,8 @@ class Reader(ast.NodeVisitor):
             if not (path and is_function(path, sys.modules)):  # then a name of the student's own hides a function
                 self._assigned(node, path)
             self._below(node.value)
+        elif _is_namespace(node.value):
+            self._below(node.value.value)  # type: ignore[attr-defined]
         else:
             self.visit(node.value)
         self.visit(node.slice)
@@ -131,13 +140,17 @@ class Reader(ast.NodeVisitor):
             self._add(node, Kind.ASSIGNED, ast.unparse(node))
         elif path and not is_setting(path) and not (isinstance(node, ast.Attribute) and is_new(path, sys.modules)):
             self._add(node, Kind.ASSIGNED, path)
-        elif isinstance(node, ast.Attribute) and is_hidden(node.attr):
+        elif isinstance(node, ast.Attribute) and (is_hidden(node.attr) or node.attr == "__code__"):
             self._add(node, Kind.ASSIGNED, ast.unparse(node))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.name in UNUSUAL_METHODS:
             self._add(node, Kind.USED, node.name)
+        # `def __getattr__(self, name): return getattr(self.inner, name)`: who uses it writes the name elsewhere.
+        name = {each.arg for each in node.args.args[1:2]} if node.name == "__getattr__" else set()
+        self._passed |= name
         self.generic_visit(node)
+        self._passed -= name
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
         for name in filter(is_hidden, node.kwd_attrs):
@@ -176,8 +189,13 @@ class Reader(ast.NodeVisitor):
         self._visit_all(*node.generators)
         self._guarded([test for each in node.generators for test in each.ifs], [node.key, node.value])
 
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        self._visit_all(node.target, *node.ifs)
+        self._below(node.iter.value if _is_namespace(node.iter) else node.iter)
+
     def visit_For(self, node: ast.For) -> None:
-        self._visit_all(node.target, node.iter, *node.orelse)
+        self._visit_all(node.target, *node.orelse)
+        self._below(node.iter.value if _is_namespace(node.iter) else node.iter)
         match node.body[0]:
             case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=test), body=[ast.Continue()]):
                 self._guarded([test], node.body)
@@ -226,7 +244,12 @@ class Reader(ast.NodeVisitor):
             self._sets_by_name(node)
         if name not in ("setattr", "delattr"):
             self._below(node.func) if not isinstance(node.func, ast.Attribute) else self.visit(node.func)
-        shows = name in SHOWING or (path or "").startswith(("inspect.", "importlib.reload"))
+        # What own functions do with a module is followed there.
+        shows = (
+            name in (*SHOWING, "setattr", "delattr")
+            or name in self._bindings.functions
+            or (path or "").startswith(("inspect.", "importlib.reload"))
+        )
         for each in (*node.args, *(keyword.value for keyword in node.keywords)):
             whole = self._bindings.path(each)
             if not (shows and whole and is_ordinary(whole) and is_module(whole, sys.modules)):
@@ -260,15 +283,15 @@ class Reader(ast.NodeVisitor):
         begins = text_of(first) if first is not name else None
         if begins and _PREFIX.match(begins):
             return
-        listed = self._bindings.literal | (self._bindings.listed & self._begin)
+        listed = self._bindings.literal | (self._bindings.listed & self._begin) | self._passed
         if not (isinstance(name, ast.Name) and name.id in listed):
             self._add(node, Kind.COMPUTED, ast.unparse(node))
 
     def _sets_by_name(self, node: ast.Call) -> None:
         """Record `object.__setattr__(x, ...)` if `x` is not the object of a method itself."""
         base = node.func.value if isinstance(node.func, ast.Attribute) else None
-        is_super = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
-        if not is_super and not (node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == "self"):
+        own = bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+        if not own and not (base and _is_super(base)):
             self._add(node, Kind.ASSIGNED, ast.unparse(node))
 
     def _runs_text(self, node: ast.Call) -> None:
@@ -287,6 +310,14 @@ class Reader(ast.NodeVisitor):
         if path == "numpy.load":
             return self._writes and "allow_pickle" in named
         return self._writes
+
+
+def _is_namespace(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and node.attr == "__dict__"
+
+
+def _is_super(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _is_and(test: ast.expr) -> TypeGuard[ast.BoolOp]:

@@ -438,16 +438,14 @@ from traceback import walk_stack
 list(walk_stack(None))
 ---
 import gc
-gc.get_objects()
----
-import gc
 gc.callbacks.append(print)
 ---
 import sys
-sys.settrace(print)
----
-import sys
 sys.addaudithook(print)
+---
+(lambda: 0).__code__.co_code
+---
+print.__code__ = None
 ---
 import _thread, _ctypes
 ---
@@ -482,8 +480,6 @@ open("/proc/self/mem", "rb")
 Exception.__subclasses__()
 ---
 (lambda: 0).__globals__
----
-(lambda: 0).__code__.replace()
 ---
 raise type(str([1]), (Exception,), {})
 ---

@@ -68,8 +68,8 @@ def test_the_courses_own_solutions_are_left_alone() -> None:
 
 
 def test_a_place_has_the_cell_the_line_and_the_words() -> None:
-    found = places("x = 1", "import numpy as np\n\nnp.sum = f", files={"help.py": b"import gc\ngc.get_objects()"})
-    assert found == [Place(1, 3, Kind.ASSIGNED, "numpy.sum"), Place(2, 2, Kind.USED, "gc.get_objects")]
+    found = places("x = 1", "import numpy as np\n\nnp.sum = f", files={"help.py": b"import gc\ngc.get_referents()"})
+    assert found == [Place(1, 3, Kind.ASSIGNED, "numpy.sum"), Place(2, 2, Kind.USED, "gc.get_referents")]
 
 
 @pytest.mark.parametrize(
@@ -108,5 +108,5 @@ def test_what_notebooks_do_is_ordinary(cell: str) -> None:
 )
 def test_what_cannot_be_read_is_named_unless_python_cannot_run_it(cells: list[str], files: dict[str, bytes]) -> None:
     assert kinds(*cells, files=files) <= {Kind.UNREAD}
-    with_more = places(*cells, "import gc\ngc.get_objects()", files=files)
+    with_more = places(*cells, "import gc\ngc.get_referents()", files=files)
     assert {place.kind for place in with_more} & {Kind.UNREAD, Kind.USED}

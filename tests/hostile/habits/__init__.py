@@ -35,24 +35,14 @@ ALL = [*KNOWN, *(habit for habits in PUBLIC.values() for habit in habits)]
 # Habits with which the answers fail wherever they are run: `range`, or `sum`, is another one then.
 LOSES = ("everything of torch", "all of numpy's names by pylab")
 
-_ANNOTATIONS = "a look at a class makes its empty `__annotations__`, which `guard` takes for a name that hides another"
 _REPLACED = "a name of torch is replaced, for which `guard` takes all points"
 _FRAME = "an answer looks at a frame or at all objects, and is refused while it is checked"
 HARMED = {
-    "help": _ANNOTATIONS,
-    "help on an optimizer": _ANNOTATIONS,
-    "members of a class of torch": _ANNOTATIONS,
-    "a network scripted": _ANNOTATIONS,
-    "a property of dimensions on tensors": _REPLACED,
-    "torch.load that loads everything": _REPLACED,
-    "cuda() that stays on the processor": _REPLACED,
     "layers without their first weights": _REPLACED,
     "the answer that prints its own name": _FRAME,
     "the answer that makes a trainer with its hyperparameters": _FRAME,
     "the answer that counts live tensors": _FRAME,
-    "a group of one process": "the group waits for a server that the wall forbids, until the time of all cells is over",
 }  # habits that cost points in grading and not in the learner's own `check`, by name
-WAITS = ("a group of one process",)  # takes as long as a cell may
 
 
 def together(most: int = 12) -> dict[str, list[Habit]]:

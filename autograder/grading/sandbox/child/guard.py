@@ -37,9 +37,10 @@ _GUARDED = re.compile(
 )  # modules with names that probes and the course's code use
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
-    r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
-)  # irrelevant for observations: display methods, attributes that a reload rewrites, the registry of warnings
+    r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default|torch\.(load|save|Tensor\.ndim)|.*\.cuda"
+)  # irrelevant for observations: display methods, files, attributes that a reload rewrites, the registry of warnings
 LessonModules = Mapping[str, Mapping[str, ModuleType]]  # exercises' modules by lesson and name
+_LAZY = {"__annotations__"}  # Python 3.11 adds it to a class when somebody reads it, as `help` does
 _WATCHED = (
     FunctionType,
     BuiltinFunctionType,
@@ -170,8 +171,9 @@ class Guard:
             elif type(inner) is dict and where.startswith("autograder.exercises.") and name != "__builtins__":
                 self._watch(path, inner, seen, whole=True)
             elif isinstance(inner, type) and _can_change(inner) and _GUARDED.fullmatch(str(inner.__module__)):
-                inherited = frozenset(name for base in inner.__mro__[1:] for name in vars(base))
-                self._watch(path, vars(inner), seen, inherited - vars(inner).keys())
+                inherited = {name for base in inner.__mro__[1:] for name in vars(base)} - _LAZY - vars(inner).keys()
+                hidden = frozenset(name for name in inherited if not _ONLY_SHOWN.fullmatch(f"{path}.{name}"))
+                self._watch(path, vars(inner), seen, hidden)
         if was or hiding:
             self._names.append(_Names(where, namespace, was, hiding))
 
