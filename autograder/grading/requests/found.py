@@ -41,7 +41,7 @@ def time_of(folder: Path) -> str:
     try:
         text = load(folder / TIMESTAMP, _LARGEST).decode("utf-8")
         return in_utc(text) or ""
-    except (Unreadable, OSError, ValueError, OverflowError):
+    except (Unreadable, OSError, ValueError):
         return ""
 
 
