@@ -49,7 +49,8 @@ def _in_notebook(notebook: dict[str, Any]) -> Iterator[str]:
     for cell in notebook["cells"]:
         match cell:
             case {"cell_type": "markdown", "source": str() | list() as source}:
-                text = source if isinstance(source, str) else "".join(map(str, source))
+                lines = [source] if isinstance(source, str) else source
+                text = "".join([line for line in lines if isinstance(line, str)])
                 if found := _IN_CELL.search(text):
                     yield from _cut(found[1])
 
