@@ -28,7 +28,8 @@ _PEOPLE = [
 ]
 _ROSTER, _RELEASED = Roster(_PEOPLE), {NAME: {NAME: released()}}
 _IDENTITIES = {"7": ("", "ann@uni.example", "Ann Lee"), "8": ("", "", "")}
-_FOLDER = tempfile.TemporaryDirectory()
+_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # ten times as fast as a disk, for thousands of files
+_FOLDER = tempfile.TemporaryDirectory(dir=_MEMORY)
 _PLACE = Path(_FOLDER.name)
 _FORMS = (
     "Ann Lee_7_assignsubmission_file/{}", "Team 7-Bob Brown_8_assignsubmission_file_/{}",
