@@ -6,6 +6,7 @@ Zip format: PKWARE's APPNOTE.TXT, and Info-ZIP's extra field 0x7075 for names in
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import shutil
@@ -28,11 +29,14 @@ _MOST_INSIDE = 5_000  # files of an archive in an archive, which a student has m
 _HIGHEST_INSIDE, _FINE_INSIDE = 20, 64 << 20  # the same ratio, for an archive in an archive
 _LARGEST_TABLE = 256  # bytes for each file in an archive's table of contents
 _DEEPEST = 3  # archives inside archives
+_MOST_FOLDERS, _LONGEST_PATH = 100, 1_000  # around a file, and characters of its path
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # `zipfile` unpacks others all at once, without a limit
 _JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/)")
 _MIXED = re.compile(r"[A-Za-z][А-яЁё]|[А-яЁё][A-Za-z]")  # no word of a name has letters of both scripts
 _UNICODE_PATH = 0x7075
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # bits of the general purpose flag
 _CUT = 1 << 20  # bytes read at a time
+_BROKEN = (zipfile.BadZipFile, struct.error, ValueError, OverflowError)  # from `zipfile`, for wrong numbers and names
 
 
 class Refused(UserError):
@@ -164,9 +168,9 @@ def _unpack_archive(
     lies in another.
     Raises Refused for a dangerous archive, BadZipFile for a broken one.
     """
-    _refuse_long_table(source, budget)
-    with _open(source) as archive:
-        entries = [(_name(entry), entry) for entry in archive.infolist() if not entry.is_dir()]
+    with _Source(source, budget.files) as opened, _open(opened) as archive:
+        named = [(_name(entry), entry) for entry in archive.infolist()]
+        entries = [(name, entry) for name, entry in named if not name.endswith("/")]  # no folders
         _refuse_danger(source, entries, budget)
         for name, entry in entries:
             path = prefix + name
@@ -185,14 +189,31 @@ def _unpack_archive(
                 found.files.append(file)
 
 
-def _open(source: Path) -> zipfile.ZipFile:
+class _Source(io.BufferedReader):
+    """An archive's file, read only up to a limit at once.
+
+    `zipfile` reads the table of contents all at once, and makes an object of each line.
+    """
+
+    def __init__(self, path: Path, files: int) -> None:
+        super().__init__(io.FileIO(path))
+        self._path, self._files, self._most = path, files, max(files * _LARGEST_TABLE, _CUT)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > self._most:
+            raise Refused(f"{self._path.name} has more than {self._files} files, or names that are too long")
+        return super().read(size)
+
+
+def _open(source: _Source) -> zipfile.ZipFile:
     """Open an archive.
 
-    Raises BadZipFile if its table of contents is broken: `zipfile` raises many kinds of errors.
+    Raises BadZipFile if its table of contents is broken: `zipfile` raises many kinds of errors. Raises Refused if the
+    table is too long.
     """
     try:
         return zipfile.ZipFile(source)
-    except (ValueError, struct.error, NotImplementedError, OverflowError) as error:
+    except (*_BROKEN, NotImplementedError) as error:
         raise zipfile.BadZipFile(str(error)) from error
 
 
@@ -220,25 +241,8 @@ def _unpack_inner(file: UnpackedFile, into: Path, found: Unpacked, depth: int, b
     found.unread |= part.unread or ({} if part.files else {file.path: "it is an empty archive"})
 
 
-def _refuse_long_table(source: Path, budget: _Budget) -> None:
-    """Raise Refused if an archive's table of contents is too long to be read.
-
-    The end of an archive tells its length (APPNOTE.TXT, 4.3.14 and 4.3.16). `zipfile` makes an object of each line.
-    """
-    with source.open("rb") as file:
-        file.seek(max(0, source.stat().st_size - (1 << 16) - 22))
-        end = file.read()
-    table, at, large = 0, end.rfind(b"PK\x05\x06"), end.rfind(b"PK\x06\x06")
-    if 0 <= at <= len(end) - 22:
-        (table,) = struct.unpack_from("<L", end, at + 12)
-    if table == 0xFFFFFFFF and 0 <= large <= len(end) - 56:
-        (table,) = struct.unpack_from("<Q", end, large + 40)
-    if table > budget.files * _LARGEST_TABLE:
-        raise Refused(f"{source.name} has more than {budget.files} files, or names that are too long")
-
-
 def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]], budget: _Budget) -> None:
-    """Raise Refused if an archive has an entry that leads outside, a link, or more data than the budget allows.
+    """Raise Refused if an archive has an entry that leads outside, a link, or more than the budget or a path allow.
 
     The archive's bytes and files are subtracted from the budget.
     """
@@ -255,6 +259,8 @@ def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]], bud
             raise Refused(f"{source.name} has a file that would be written outside its folder: {name!r}")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise Refused(f"{source.name} has a link: {name!r}")
+        if len(path.parts) > _MOST_FOLDERS or len(name) > _LONGEST_PATH:
+            raise Refused(f"{source.name} has a file in too many folders, or with a name too long: {name[:80]!r}")
 
 
 class _Unreadable(Exception):
@@ -268,12 +274,14 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: Path) -> N
     """
     if entry.flag_bits & _ENCRYPTED:
         raise _Unreadable("it is encrypted: ask for it without a password")
+    if entry.compress_type not in _METHODS:
+        raise _Unreadable("it is packed in a way that few programs can read: ask for it as an ordinary zip archive")
     if entry.file_size > LARGEST_NOTEBOOK:
         raise _Unreadable(f"it has {entry.file_size >> 20} MB; at most {LARGEST_NOTEBOOK >> 20} MB are read")
     try:
         with archive.open(entry) as packed, place.open("wb") as file:
             shutil.copyfileobj(packed, file, _CUT)  # `zipfile` reads no more than `file_size` bytes
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, struct.error, ValueError, OSError) as error:
+    except (*_BROKEN, zlib.error, EOFError, RuntimeError, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise
         place.unlink(missing_ok=True)
@@ -281,7 +289,7 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: Path) -> N
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-    """Return the path of an entry, in Unicode's form NFC.
+    """Return the path of an entry, in Unicode's form NFC. A file without a name is called "nameless".
 
     Archives from Russian Windows have names in cp866 without saying so, archives from some servers in UTF-8. `zipfile`
     reads both as cp437.
@@ -289,7 +297,7 @@ def _name(entry: zipfile.ZipInfo) -> str:
     name = _unicode_path(entry.extra)
     if name is None:
         name = entry.orig_filename if entry.flag_bits & _UTF8 else _decoded(entry.orig_filename.encode("cp437"))
-    return unicodedata.normalize("NFC", name.replace("\\", "/"))
+    return unicodedata.normalize("NFC", name.replace("\\", "/")) or "nameless"
 
 
 def _decoded(raw: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from ..tables.worksheet import Worksheet
@@ -17,7 +17,7 @@ def from_worksheet(sheet: Worksheet, roster: Roster) -> list[Student]:
 
     The id is the first part of the e-mail address, or the whole address if two people share that part. Without an
     address the id is the ID number. Without that number it is the name. Participants without any of the three are left
-    out: Moodle hides their names.
+    out: Moodle hides their names. An id that two participants would have is left out, too.
     """
     told = [each for each in sheet.participants.values() if each.email or each.id_number or each.name]
     parts = Counter(each.email.partition("@")[0].casefold() for each in told if each.email)
@@ -49,8 +49,7 @@ def from_paths(unpacked: Unpacked, roster: Roster) -> list[Student]:
             identity = origin.name or origin.numbers[-1]
             lms = origin.numbers if origin.name and form and not form.keeps_times else ()
             found[origin.attempt if origin.name else identity] = Student(_as_folder(identity), origin.name, "", lms)
-    named = Counter(student.id for student in found.values())
-    return _unknown([student for student in found.values() if named[student.id] == 1], roster)
+    return _unknown(found.values(), roster)
 
 
 def _by_folder(path: str, depth: int) -> Origin | None:
@@ -62,9 +61,13 @@ def _by_folder(path: str, depth: int) -> Origin | None:
     return Origin(folders[depth], (), folders[depth], name) if depth < len(folders) else None
 
 
-def _unknown(students: Iterable[Student], roster: Roster) -> list[Student]:
+def _unknown(students: Collection[Student], roster: Roster) -> list[Student]:
+    """Return the students who are not in the roster. An id that two of them would have is left out."""
+    named = Counter(student.id.casefold() for student in students)
     found = []
     for student in students:
+        if named[student.id.casefold()] > 1:
+            continue
         try:
             roster.find([student.id, student.email, *student.lms], student.name)
         except Ambiguous:
@@ -75,5 +78,5 @@ def _unknown(students: Iterable[Student], roster: Roster) -> list[Student]:
 
 
 def _as_folder(identity: str) -> str:
-    """Return an id in a form that can be the name of a folder: without slashes and without a dot in front."""
-    return re.sub(r"[/\\\0]", "-", identity).lstrip(".") or "student"
+    """Return an id in a form that can be the name of a folder: without slashes, without a dot or spaces around."""
+    return re.sub(r"[/\\\0]", "-", identity).strip().lstrip(".").strip() or "student"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import takewhile
 
-from nbgrader.utils import parse_utc
+from ..files.nbgrader_files import utc_time
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _moodle(found: re.Match[str]) -> Origin:
 
 def _exchange(found: re.Match[str]) -> Origin:
     try:
-        time = parse_utc(found["time"]).replace(tzinfo=UTC)
+        time = utc_time(found["time"])
     except ValueError:
         return Origin("", (found["user"],), found["time"], found["rest"])
     return Origin("", (found["user"],), found["time"], found["rest"], time)

@@ -19,6 +19,7 @@ class SafePaths:
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._files = set(reserved)
         self._folders: set[str] = set()
+        self._numbers: dict[tuple[str, int], int] = {}  # the last ones given: 5,000 equal names once took a minute
 
     def add(self, path: str) -> str:
         """Add a path in a safe form, and return this form.
@@ -36,15 +37,17 @@ class SafePaths:
         self._files.add(place.casefold())
         return place
 
-    @staticmethod
-    def _free(above: str, name: str, *taken: set[str]) -> str:
+    def _free(self, above: str, name: str, *taken: set[str]) -> str:
         """Return the path of `name` in the folder `above`, with a number if the path is in one of the sets `taken`."""
         stem, dot, suffix = name.rpartition(".")
-        number, path = 1, above + name
-        while any(path.casefold() in paths for paths in taken):
+        key = f"{above}{name}".casefold(), len(taken)
+        number = self._numbers.get(key, 1)
+        while True:
+            path = above + name if number == 1 else f"{above}{stem or suffix} ({number}){dot}{suffix if stem else ''}"
+            if not any(path.casefold() in paths for paths in taken):
+                self._numbers[key] = number
+                return path
             number += 1
-            path = f"{above}{stem or suffix} ({number}){dot}{suffix if stem else ''}"
-        return path
 
 
 def _clean(piece: str) -> str:
@@ -52,6 +55,7 @@ def _clean(piece: str) -> str:
     clean = "".join(c if c.isprintable() else "_" for c in unicodedata.normalize("NFC", piece)).strip()
     clean = f"_{clean}" if clean.startswith((".", "~")) or not clean else clean
     stem, dot, suffix = clean.rpartition(".") if "." in clean else (clean, "", "")
-    while len(f"{stem}{dot}{suffix}".encode()) > _LONGEST:
-        stem, suffix = stem[:-1], suffix[:20]
-    return f"{stem}{dot}{suffix}"
+    if len(clean.encode()) <= _LONGEST:
+        return clean
+    end = f"{dot}{suffix[:20]}"
+    return stem.encode()[: _LONGEST - len(end.encode())].decode(errors="ignore") + end

@@ -140,7 +140,7 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
     """
     try:
         cells = [_upgraded_cell(cell) for sheet in raw["worksheets"] for cell in sheet["cells"]]
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise Unreadable(make_reason("not_converted", name=name, number=raw["nbformat"])) from error
     return {"nbformat": 4, "nbformat_minor": 4, "metadata": raw.get("metadata", {}), "cells": cells}
 

@@ -41,7 +41,7 @@ def time_of(folder: Path) -> str:
     try:
         text = load(folder / TIMESTAMP, _LARGEST).decode("utf-8")
         return in_utc(text) or ""
-    except (Unreadable, OSError, ValueError, OverflowError):
+    except (Unreadable, OSError, ValueError):
         return ""
 
 
@@ -49,7 +49,8 @@ def _in_notebook(notebook: dict[str, Any]) -> Iterator[str]:
     for cell in notebook["cells"]:
         match cell:
             case {"cell_type": "markdown", "source": str() | list() as source}:
-                text = source if isinstance(source, str) else "".join(map(str, source))
+                lines = [source] if isinstance(source, str) else source
+                text = "".join([line for line in lines if isinstance(line, str)])
                 if found := _IN_CELL.search(text):
                     yield from _cut(found[1])
 

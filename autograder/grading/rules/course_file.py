@@ -18,6 +18,7 @@ from ...late_steps import LateStep, credit_after
 from .toml_table import BadRule, Table, not_toml
 
 RULES_FILE = "course.toml"
+_LONGEST = 100_000  # characters of the file: a key of as many parts takes a second
 LATEST, BEST = "latest", "best"  # which attempt counts
 AT_ONCE, AFTER_DUE = "at_once", "after_due"  # when students get feedback
 
@@ -95,9 +96,13 @@ def parse_rules(text: str, source: str) -> Rules:
 
     Raises BadRule if the text is wrong. The message names the key and what is expected.
     """
+    if len(text) > _LONGEST:
+        raise BadRule(f"{source} has {len(text):,} characters; at most {_LONGEST:,} are read: remove old comments")
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise BadRule(f"{source} has lists in lists, or tables in tables, too many of them") from error
+    except ValueError as error:  # also a number with too many digits
         raise not_toml(text, source, error) from error
     reader = Table(table, source)
     zone = reader.zone("time_zone")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-import tomllib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,9 +15,11 @@ from zoneinfo import ZoneInfo
 from ...errors import UserError
 from ...late_steps import LateStep
 
-_SPAN = re.compile(r"(\d+)\s*(d|h|min)")
+_SPAN = re.compile(r"(\d{1,5})\s*(d|h|min)")
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1)}
-
+_LONGEST_SPAN, _LONGEST_TEXT = timedelta(days=9999), 100  # of a time span
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999  # dates are computed from these times: none may get beyond Python's calendar
+_MOST_POINTS, _LARGEST_COUNT = 1_000_000, 1_000_000
 
 EXAMPLES = {
     "time_zone": 'time_zone = "Europe/Moscow"',
@@ -50,7 +51,7 @@ class BadRule(UserError):
         super().__init__(message, EXAMPLES.get(key, ""))
 
 
-def not_toml(text: str, source: str, error: tomllib.TOMLDecodeError) -> BadRule:
+def not_toml(text: str, source: str, error: ValueError) -> BadRule:
     """Return the error for a file that is not valid TOML.
 
     `text` is the content of the file, `source` its name in the message. The error shows an example of the key in the
@@ -84,7 +85,9 @@ class Table:
     def count(self, key: str) -> int:
         value: int = self._get(key, int, 0, "a whole number")
         if value < 0 or isinstance(value, bool):
-            raise BadRule(f"{self.where}: {key} is {value}; it must not be negative", key)
+            raise BadRule(f"{self.where}: {key} is {_shown(value)}; it must not be negative", key)
+        if value > _LARGEST_COUNT:
+            raise BadRule(f"{self.where}: {key} is {_shown(value)}; it is at most {_LARGEST_COUNT:,}", key)
         return value
 
     def names(self, key: str, default: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -98,15 +101,16 @@ class Table:
     def points(self, key: str) -> dict[str, float]:
         table = self._get(key, dict, {}, "a table of numbers")
         for name, value in table.items():
-            if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
-                raise BadRule(f"{self.where}: {key}.{name} is {value!r}; points are a number that is not negative", key)
+            if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= _MOST_POINTS:
+                most = f"points are a number that is not negative, and at most {_MOST_POINTS:,}"
+                raise BadRule(f"{self.where}: {key}.{name} is {_shown(value)}; {most}", key)
         return {name: float(value) for name, value in table.items()}
 
     def zone(self, key: str) -> ZoneInfo:
         name = self._get(key, str, "UTC", "a text")
         try:
             return ZoneInfo(name)
-        except (OSError, ValueError, LookupError) as error:
+        except (OSError, ValueError, LookupError, RecursionError) as error:  # a name with many dots is a module's
             raise BadRule(f"{self.where}: {key} is {name!r}, which is no time zone", key) from error
 
     def moment(self, key: str, zone: ZoneInfo) -> datetime | None:
@@ -120,11 +124,11 @@ class Table:
         steps = []
         for number, each in enumerate(self._get(key, list, [], "a list of steps"), 1):
             where = f"{self.where}: step {number} of {key}"
-            if not isinstance(each, dict) or each.keys() != {"until", "credit"}:
+            if not isinstance(each, dict) or each.keys() != {"until", "credit"} or not isinstance(each["until"], str):
                 raise BadRule(f"{where} needs a time and a credit", key)
             if not isinstance(each["credit"], (int, float)) or not 0 <= each["credit"] <= 100:
-                raise BadRule(f"{where}: the credit is {each['credit']!r}; it is a percentage from 0 to 100", key)
-            steps.append(LateStep(read_span(str(each["until"]), where), float(each["credit"])))
+                raise BadRule(f"{where}: the credit is {_shown(each['credit'])}; it is a percentage from 0 to 100", key)
+            steps.append(LateStep(read_span(each["until"], where), float(each["credit"])))
         for first, second in itertools.pairwise(steps):
             if not (first.until < second.until and first.credit > second.credit):
                 raise BadRule(
@@ -144,8 +148,17 @@ class Table:
         self.seen.add(key)
         value = self.values.get(key, default)
         if value is not None and value is not default and not isinstance(value, kind):
-            raise BadRule(f"{self.where}: {key} is {value!r}; expected {expected}", key)
+            raise BadRule(f"{self.where}: {key} is {_shown(value)}; expected {expected}", key)
         return value
+
+
+def _shown(value: Any) -> str:
+    """Return a value of a TOML file as an error message shows it."""
+    if isinstance(value, (dict, list)):
+        return "a table" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and value.bit_length() > 64:  # Python refuses to write long numbers in digits
+        return "a number with many digits"
+    return repr(value)
 
 
 def read_span(text: str, where: str) -> timedelta:
@@ -153,17 +166,23 @@ def read_span(text: str, where: str) -> timedelta:
 
     `where` names the text in messages. Raises BadRule for other texts.
     """
-    if not re.fullmatch(rf"({_SPAN.pattern}\s*)+", text.strip()):
-        raise BadRule(f"{where} is {text!r}; a time span looks like 10min, 36h, 2d or 1d 12h")
-    return sum((int(number) * _UNITS[unit] for number, unit in _SPAN.findall(text)), timedelta(0))
+    right = len(text) <= _LONGEST_TEXT and re.fullmatch(rf"({_SPAN.pattern}\s*)+", text.strip())
+    said = _SPAN.findall(text) if right else []
+    span = sum((int(number) * _UNITS[unit] for number, unit in said), timedelta(0))
+    if not said or span > _LONGEST_SPAN:
+        most = f"it has at most {_LONGEST_SPAN.days} days"
+        raise BadRule(f"{where} is {text!r}; a time span looks like 10min, 36h, 2d or 1d 12h, and {most}")
+    return span
 
 
 def local_moment(value: datetime, zone: ZoneInfo, where: str) -> datetime:
     """Return the time `value` in UTC. If `value` has no time zone, it is in `zone`.
 
     In autumn an hour comes twice: the second one is taken. `where` names the time in messages.
-    Raises BadRule for a time in the hour that clocks skip in spring.
+    Raises BadRule for a time in the hour that clocks skip in spring, and for years long ago or far away.
     """
+    if not _FIRST_YEAR <= value.year <= _LAST_YEAR:
+        raise BadRule(f"{where} is in the year {value.year}; it can be in the years {_FIRST_YEAR} to {_LAST_YEAR}")
     if value.tzinfo is not None:
         return value.astimezone(UTC)
     moment = value.replace(tzinfo=zone, fold=1).astimezone(UTC)

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.utils import parse_utc
-
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.remarks import Reasons
-from ..files.nbgrader_files import TIMESTAMP
+from ..files.nbgrader_files import TIMESTAMP, utc_time
 from ..gradebook.release import ReleasedNotebooks
 from .attachments import Extras, find_extras
 from .notebook_choice import choose
@@ -88,10 +86,10 @@ def _timestamp(path: Path, due: bool) -> tuple[str | None, list[Note]]:
         if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > _LONGEST:
             raise ValueError
         text = path.read_text(encoding="utf-8").strip()
-        if not text or (parse_utc(text).year < _FIRST_YEAR and due):
+        if not text or (utc_time(text).year < _FIRST_YEAR and due):
             return None, unknown
         return text, []
     except FileNotFoundError:
         return None, unknown
-    except (OSError, ValueError, OverflowError):
+    except (OSError, ValueError):
         return None, [make_reason("bad_time")]

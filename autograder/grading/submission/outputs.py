@@ -121,7 +121,7 @@ def _kept(raw: object, number: int, room: OutputBudget) -> NotebookNode | None:
         case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
             return output("stream", name=name, text=text) if room.take({name: text}) else None
         case {"output_type": "error", "ename": str(name), "evalue": str(said), "traceback": list(lines)}:
-            text = "\n".join(map(str, lines))
+            text = "\n".join([line for line in lines if isinstance(line, str)])
             kept = room.take({"name": name, "said": said, "lines": text})
             return output("error", ename=name, evalue=said, traceback=text.split("\n")) if kept else None
         case {"output_type": "execute_result" | "display_data" as kind, "data": dict(data)}:

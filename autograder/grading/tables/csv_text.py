@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ...errors import UserError
 
-_FORMULA, _NUMBER = re.compile(r"\s*[=+\-@＝＋－＠]"), re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_FORMULA, _NUMBER = re.compile(r"'*\s*[=+\-@＝＋－＠]"), re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_MOST_LINES = 200_000  # spreadsheets write a million empty ones below a table
 _CELL = re.compile(r'"(?:[^"]|"")*"')
 
 
@@ -54,7 +55,7 @@ def read_csv(path: Path) -> CsvText:
 
     The encoding is UTF-8, UTF-16 with a byte order mark, or cp1251, in which Excel writes Russian text. The separator
     is the comma, the semicolon or the tab.
-    Raises UserError if the file cannot be read.
+    Raises UserError if the file cannot be read, or if it has more lines than any table of students.
     """
     try:
         data = path.read_bytes()
@@ -68,6 +69,11 @@ def read_csv(path: Path) -> CsvText:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is no text in UTF-8, UTF-16 or cp1251: save it as CSV in UTF-8") from error
+    lines = max(map(text.count, "\n\r"))
+    if lines > _MOST_LINES:
+        raise UserError(
+            f"{path} has {lines:,} lines; at most {_MOST_LINES:,} are read: delete the empty ones at the end"
+        )
     separator = max(",;\t", key=(text.splitlines() or [""])[0].count)
     rows, ends = _split(text, separator)
     return CsvText(rows, ends, separator, encoding, mark)
@@ -122,7 +128,8 @@ def as_text(cell: str) -> str:
     """Return the text of a cell in a form that no spreadsheet takes for a formula: `=A1` becomes `'=A1`.
 
     Names of students and files may begin like a formula. An apostrophe in front marks text (OWASP, "CSV injection").
-    Numbers such as `-1.5` stay as they are.
+    Text with apostrophes in front of a formula gets another one, so that `from_text` returns it. Numbers such as `-1.5`
+    stay as they are.
     """
     return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999  # in another time zone, a time far from these may be beyond Python's calendar
 _STARTS = "jan янв,feb фев,mar мар,apr апр,may май мая,jun июн,jul июл,aug авг,sep сен,oct окт,nov ноя,dec дек"
 _MONTHS = {start: number for number, starts in enumerate(_STARTS.split(","), 1) for start in starts.split()}
 # "Monday, 23 November 2026, 6:05 PM", «понедельник, 23 ноября 2026, 18:05»
@@ -24,7 +25,11 @@ def read_time(text: str) -> datetime | None:
     Three forms are known: ISO 8601, words ("23 November 2026, 6:05 PM", «23 ноября 2026, 18:05»), and numbers with the
     day before the month ("23.11.2026 18:05").
     """
-    text = text.strip()
+    time = _read_time(text.strip())
+    return time if time and _FIRST_YEAR <= time.year <= _LAST_YEAR else None
+
+
+def _read_time(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -232,7 +233,10 @@ def read_roster(root: Path) -> Roster:
 
 
 def add_students(root: Path, students: Sequence[Student]) -> None:
-    """Append students to `students.csv`, or create the file. Other columns stay as they are."""
+    """Append students to `students.csv`, or create the file. Other columns stay as they are.
+
+    A file in cp1251 becomes one in UTF-8: cp1251 has no letters such as "ü".
+    """
     path = root / STUDENTS_FILE
     if not path.exists():
         rows = [list(COLUMNS)]
@@ -250,6 +254,8 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
         for name, value in values.items():
             if name in columns and value:
                 text.replace(len(text.rows) - 1, columns[name], as_text(value))
+    if text.encoding == "cp1251":
+        text.mark, text.encoding = codecs.BOM_UTF8, "utf-8"
     draft = path.with_name(f".{STUDENTS_FILE}.new")  # a killed process must not leave half a list
     draft.write_bytes(text.to_bytes())
     draft.replace(path)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
-import resource
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,23 +12,7 @@ from autograder.grade_ids import find_lost
 from autograder.grading.files.notebook_file import Unreadable, parse
 from autograder.grading.report.similar_answers import similar_answers
 from autograder.grading.requests.found import find_requests
-
-SECONDS, BYTES = 10, 1 << 30  # of a processor, and more than before
-
-
-def limited(work: Callable[[], object]) -> None:
-    """Do the work in a fork that the kernel kills when it takes too much."""
-
-    def run() -> None:
-        pages = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (pages + BYTES, pages + BYTES))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-        work()
-
-    child = multiprocessing.get_context("fork").Process(target=run)
-    child.start()
-    child.join()
-    assert child.exitcode == 0
+from support.limited import limited
 
 
 def of_cells(*sources: str, kind: str = "markdown") -> bytes:

@@ -97,5 +97,5 @@ def test_a_picture_is_no_table(tmp_path: Path) -> None:
 def test_no_cell_of_ours_is_a_formula_and_none_is_changed(text: str, tmp_path: Path) -> None:
     write_csv(tmp_path / "a.csv", [[text]])
     cell = read_csv(tmp_path / "a.csv").cell(0, 0)
-    assert cell == text or (cell[0] == "'" and text.strip()[0] in "=+-@＝")
-    assert from_text(cell) == text or text == "'=1"
+    assert cell == text or (cell[0] == "'" and text.strip("' ")[0] in "=+-@＝")
+    assert from_text(cell) == text

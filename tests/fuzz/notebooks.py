@@ -1,0 +1,175 @@
+"""Fuzzing of submitted notebooks, up to the moment when their code would run."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from autograder.grading.files.notebook_file import Unreadable, parse, write_notebook
+from autograder.grading.gradebook.release import Released, ReleasedNotebook
+from autograder.grading.plugin.safe_html import Harmless
+from autograder.grading.requests.found import find_requests, time_of
+from autograder.grading.submission.folder import read_submission
+from autograder.grading.submission.outputs import LimitOutput, OutputBudget, safe_outputs
+from autograder.grading.submission.sanitize import sanitize
+from fuzz.mutations import change_bytes, change_text
+from grading.submission.mutations import HARMFUL, HARMLESS, ODD, anywhere
+
+NAME = "00_first_gradient"
+RELEASED_FILE = Path(__file__).parents[2] / "notebooks" / "en" / f"{NAME}.ipynb"
+_DEEP = "@deep"  # becomes lists in lists: `json` itself cannot write so many
+_DEPTHS = (50, 300, 900, 940, 950, 955, 960, 965, 970, 975, 980, 985, 990, 995, 5000)
+_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_JPEG = "/9j/4AAEAAD///7/wAARCAABAAEDASIAAhEBAxEB/9k="
+_MARKDOWN = (
+    "![x](attachment:a.png)", "![](attachment:picture-1)", "ATTACHMENT:x", "<script>", "<img src=x onerror=y>", "</",
+    "&#x6a;", "[x](javascript:y)", "[x][y]\n\n[y]: z", "```python\nx = '\n```", "~~~", "$$", "$x$", "\\\\(",
+    "\\begin{x}", "\\end{x}", "> ", "* ", "1. ", "\n\n", "    ", "| a | b |\n|---|---|\n| 1 | 2 |", "**", "__", "`",
+    "# ", "[^1]", "<!--", "]]>", "![", "](", "\t", "Regrade: please", "**Пересмотр:** x",
+)  # fmt: skip
+_CODE = (
+    "def numerical_slope(", "descend = ", "class A:\n ", "f'{", "(", "-", "lambda: ", "if x:\n    ", '"""', "\\", "@",
+    "\f", "0x",
+)  # fmt: skip
+_VALUES = (
+    *ODD, _DEEP, [_DEEP], {"x": _DEEP}, float("nan"), float("inf"), 10**400, "markdown", "code", "raw", "heading",
+    "html", {"a.png": {"image/png": _PNG}}, {"\ud800": {"image/jpeg": _JPEG}}, "2026-09-20 12:00:00 UTC", "10:00",
+    "1 2 3",
+)  # fmt: skip
+_OUTPUTS = (
+    {"output_type": "stream", "name": "stdout", "text": "1\n"},
+    {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["\x1b[31mE", _DEEP, [_DEEP], 1]},
+    {"output_type": "display_data", "data": {"image/png": _PNG, "text/plain": "x", "text/latex": "$x$"}},
+    {"output_type": "execute_result", "data": {"text/html": "<table><tr><td style='x'>1</td></tr></table>"}},
+    {"output_type": "display_data", "data": {"image/jpeg": _JPEG, "text/html": "<svg><style><a href='javascript:x'>"}},
+)
+
+
+def released() -> ReleasedNotebook:
+    """Return the notebook that students get, as the gradebook stores it."""
+    cells = {}
+    for cell in json.loads(RELEASED_FILE.read_bytes())["cells"]:
+        if ours := cell["metadata"].get("nbgrader"):
+            cells[ours["grade_id"]] = Released(
+                cell["cell_type"],
+                "".join(cell["source"]),
+                ours["checksum"],
+                ours["locked"],
+                ours.get("points"),
+                ours["solution"],
+            )
+    return ReleasedNotebook(cells, {"name": "python3", "display_name": "Python 3", "language": "python"})
+
+
+_RELEASED = {NAME: released()}
+_FOLDER = tempfile.TemporaryDirectory()
+_SUBMITTED = Path(_FOLDER.name)
+(_SUBMITTED / "another name.ipynb").write_bytes(RELEASED_FILE.read_bytes().replace(b"...", b"1"))
+
+
+def seeds() -> Iterator[bytes]:
+    """Yield the released notebook, and one of a few cells with all that a cell may hold."""
+    raw = json.loads(RELEASED_FILE.read_bytes())
+    yield json.dumps(raw).encode()
+    raw["metadata"]["timestamp"] = "2026-09-20 12:00:00 UTC"
+    raw["cells"] = [cell for cell in raw["cells"] if "nbgrader" in cell["metadata"]][:4]
+    for cell in raw["cells"]:
+        cell["outputs"] = list(_OUTPUTS)
+    text = {"cell_type": "markdown", "metadata": {}, "source": [f"{each}\n" for each in ("Regrade: x", *_MARKDOWN[:2])]}
+    text["attachments"] = {"a.png": {"image/png": _PNG, "image/jpeg": _JPEG}}
+    yield json.dumps({**raw, "cells": [*raw["cells"], text]}).replace(_DEEP, "x").encode()
+
+
+def read(data: bytes) -> None:
+    """Do with the file of a notebook all that is done before and after its code runs.
+
+    The outputs in the file stand for those of the run. Raises what the grader would.
+    """
+    (_SUBMITTED / f"{NAME}.ipynb").write_bytes(data)
+    list(find_requests(_SUBMITTED))
+    try:
+        raw = parse(data, NAME)
+    except Unreadable:
+        pass
+    else:
+        _read_cells(raw)
+    found = read_submission(_SUBMITTED, _RELEASED, [], True)
+    assert found.digest
+    assert found.raw[NAME]
+
+
+def _read_cells(raw: dict[str, Any]) -> None:
+    told = raw.get("metadata")
+    time = str(told.get("timestamp", "")) if isinstance(told, dict) else ""
+    (_SUBMITTED / "timestamp.txt").write_text(time, encoding="utf-8", errors="replace")
+    time_of(_SUBMITTED)
+    try:
+        notebook = sanitize(raw, _RELEASED[NAME].cells, _RELEASED[NAME].kernel).notebook
+    except Unreadable:
+        return
+    room = OutputBudget()
+    printed = [cell["outputs"] for cell in raw["cells"] if isinstance(cell, dict) and "outputs" in cell]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = safe_outputs(_sent(printed.pop() if printed else []), 1, room)
+            cell.execution_count = 1
+    limited, _ = LimitOutput().preprocess(notebook, {})
+    write_notebook(_SUBMITTED / "graded.json", limited)
+    Harmless().preprocess(limited, {})
+
+
+def _sent(outputs: Any) -> Any:
+    """Return outputs as the channel to a student's process delivers them: without lone surrogates."""
+    try:
+        return json.loads(json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def mutate(data: bytes, chance: Random) -> bytes:
+    """Return another notebook: mostly with changes in the decoded tree, else with other bytes."""
+    try:
+        raw = json.loads(data)
+        for _ in range(chance.choice([1, 1, 2, 5])):
+            raw = _changed(raw, chance)
+            if isinstance(raw, bytes):
+                return raw
+        text = json.dumps(raw, ensure_ascii=chance.random() < 0.7)
+    except Exception:  # what is broken already breaks the mutations, too
+        return change_bytes(data, chance)
+    depth = chance.choice(_DEPTHS)
+    brackets = chance.choice([("[", "]"), ('{"a":', "}")])
+    text = text.replace(f'"{_DEEP}"', brackets[0] * depth + "1" + brackets[1] * depth, 3)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _changed(raw: Any, chance: Random) -> Any:
+    match chance.randrange(6):
+        case 0:
+            made = chance.choice([*HARMFUL.values(), *HARMLESS.values()])(raw, chance)
+            return made.encode("utf-8", "surrogatepass") if isinstance(made, str) else made
+        case 1:
+            where, key = anywhere(raw, chance)
+            where[key] = copy.deepcopy(chance.choice(_VALUES))
+        case 2:
+            cell = chance.choice(raw["cells"])
+            cell[chance.choice(["source", "attachments", "level", "input", "outputs"])] = copy.deepcopy(
+                chance.choice(_VALUES)
+            )
+        case 3:
+            chance.choice(raw["cells"])["outputs"] = copy.deepcopy(
+                chance.choices(_OUTPUTS, k=chance.choice([1, 3, 250]))
+            )
+        case 4:
+            cell = chance.choice(raw["cells"])
+            tokens = _CODE if cell["cell_type"] == "code" else _MARKDOWN
+            cell["source"] = change_text("".join(cell["source"]), chance, tokens)
+        case 5:
+            where, key = anywhere(raw, chance)
+            where[key] = change_text(where[key], chance, (*_MARKDOWN, *_CODE, _PNG, _JPEG))
+    return raw
