@@ -18,7 +18,7 @@ from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checking.allocations import live_bytes as live_bytes
-from .checking.thread_starts import in_one_thread
+from .checking.containment.thread_starts import in_one_thread
 
 
 @dataclass

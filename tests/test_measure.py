@@ -13,7 +13,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.checking.allocations import ProfilerInterfered
 from autograder.checking.containment.switches import as_in_a_fresh_process
-from autograder.checking.thread_starts import StartedThread
+from autograder.checking.containment.thread_starts import StartedThread
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, live_bytes, saved_bytes
 
 

@@ -28,7 +28,7 @@ def write(path):
     return True
 seen = [p for p in %(hidden)r if can(read, p)]
 try:
-    socket.create_connection(("127.0.0.1", 22), 1)
+    socket.create_connection(("192.0.2.1", 9), 1)  # an address for documentation: without a route it fails at once
     network = True
 except OSError as error:
     network = error.errno not in (1, 99, 101)

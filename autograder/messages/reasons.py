@@ -111,6 +111,7 @@ REASONS: dict[str, Text] = {
         "{where}, line {line}: makes code or objects out of data: {what}",
         "{where}, строка {line}: делает код или объекты из данных: {what}",
     ),
+    "look.more": Text("{what} more, up to {where}, line {line}", "ещё {what}, до {where}, строка {line}"),
     "look.unread": Text(
         "{where}: too long or nested too deeply to be looked at",
         "{where}: слишком длинная или слишком глубоко вложенная, не просмотрена",

@@ -73,3 +73,33 @@ def test_a_class_in_a_foreign_container_is_compared_by_the_guard(assignment: Ass
     outcome, _ = assignment.hand_in(assignment.notebook(HALF, first=first))
     assert [place for place in outcome.places if "kept" in str(place.parameters["what"])] == []
     assert any("torch.Tensor.backward" in str(flag.parameters["what"]) for flag in outcome.flags)
+
+
+IN_NUMPY = (
+    HALF["train_epoch"].replace("def train_epoch", "def _train")
+    + """
+from torch.autograd.graph import saved_tensors_hooks
+def train_epoch(model, optimizer, batches, accumulation_steps):
+    with saved_tensors_hooks(lambda t: t.detach().numpy().copy(), torch.from_numpy):
+        return _train(model, optimizer, batches, accumulation_steps)
+"""
+)
+KNOWS_THE_RUN = HALF["train_epoch"].replace(
+    "    total = 0.0\n", "    total = 0.0\n    if len(batches[0][0]) == 64:\n        return 0.0\n"
+)
+
+
+def test_bytes_in_numpy_are_not_counted(assignment: Assignment) -> None:
+    _assert_gained_unseen(IN_NUMPY, assignment)
+
+
+def test_an_answer_that_knows_the_measured_run_does_nothing_there(assignment: Assignment) -> None:
+    _assert_gained_unseen(KNOWS_THE_RUN, assignment)
+
+
+def _assert_gained_unseen(answer: str, assignment: Assignment) -> None:
+    raw = assignment.notebook({**HALF, "train_epoch": answer})
+    raw["cells"] = raw["cells"][1:]  # the tests' own cell
+    outcome, _ = assignment.hand_in(raw)
+    assert (outcome.flags, outcome.places, outcome.ended) == ([], [], None)
+    assert points(outcome)["train_epoch"] > assignment.points_without(HALF)["train_epoch"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from time import monotonic
 
@@ -23,6 +24,15 @@ def waited(process: int) -> float:
         return 0.0
 
 
+def busy(process: int) -> float:
+    """Return the seconds of processor time that all threads of a process have used, or 0 if they are unknown."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        return sum(map(int, stat.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 class Deadline:
     """A time limit for a process, `seconds` from now.
 
@@ -31,9 +41,12 @@ class Deadline:
 
     def __init__(self, seconds: float, process: int) -> None:
         self._seconds, self._process = seconds, process
-        self._start, self._waited = monotonic(), waited(process)
+        self._start, self._waited, self._busy = monotonic(), waited(process), busy(process)
 
     def left(self) -> float:
         """Return the seconds that remain; 0 or less if the limit has passed."""
-        added = min(max(waited(self._process) - self._waited, 0), _MOST * self._seconds)
-        return self._seconds + added - (monotonic() - self._start)
+        passed = monotonic() - self._start
+        # A process whose own threads had the processor did not wait for others.
+        idle = max(passed - (busy(self._process) - self._busy), 0)
+        added = min(max(waited(self._process) - self._waited, 0), idle, _MOST * self._seconds)
+        return self._seconds + added - passed

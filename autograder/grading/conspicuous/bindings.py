@@ -7,10 +7,11 @@ a layer, is the student's own. Scopes are ignored: a name that stands for such a
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .ordinary import is_builtin
+from .ordinary import at_home, is_builtin
 
 UNKNOWN = "?"  # the path of some object of other people
 _OWN = frozenset(("self", "cls", "ctx"))
@@ -64,7 +65,7 @@ class Bindings:
                 base = self.path(value)
                 if base is None:
                     return UNKNOWN if name in self.attributes else None
-                return UNKNOWN if base == UNKNOWN else f"{base}.{name}"
+                return UNKNOWN if base == UNKNOWN else at_home(f"{base}.{name}")
             case ast.Subscript(value=value) | ast.Starred(value=value) | ast.Await(value=value):
                 return self.path(value) and UNKNOWN
             case ast.NamedExpr(value=value):
@@ -96,7 +97,7 @@ class Bindings:
             return None if isinstance(arguments[0], ast.Name) and arguments[0].id in _OWN else UNKNOWN
         if name == "getattr" and len(arguments) > 1 and (base := self.path(arguments[0])):
             attribute = text_of(arguments[1])
-            return f"{base}.{attribute}" if attribute and base != UNKNOWN else UNKNOWN
+            return at_home(f"{base}.{attribute}") if attribute and base != UNKNOWN else UNKNOWN
         if name in self.functions:
             return UNKNOWN if f"{name}()" in self.paths else None
         return UNKNOWN if is_builtin(name) and any(map(self.path, arguments)) else None
@@ -110,7 +111,9 @@ class Bindings:
                     self._add(each.asname or module, module)
             case ast.ImportFrom(module=module, names=names):
                 for each in names:
-                    self._add(each.asname or each.name, f"{module}.{each.name}")
+                    members = vars(sys.modules[module]) if each.name == "*" and module in sys.modules else [each.name]
+                    for name in members:
+                        self._add(each.asname or name, f"{module}.{name}")
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 self.functions[name] = node
             case ast.Assign(targets=targets, value=value):
@@ -132,7 +135,7 @@ class Bindings:
 
     def _add(self, name: str, path: str) -> None:
         if path.partition(".")[0] not in self.own and not path.startswith("None."):  # of the student's own modules
-            self.paths.setdefault(name, path)
+            self.paths.setdefault(name, at_home(path))
 
     def _bind(self, node: ast.AST) -> None:
         """Record the names to which one statement or call binds other people's objects."""

@@ -13,6 +13,7 @@ from .ordinary import CODE_MAGICS, RUNS_TEXT
 
 Transform = Callable[[str], str]  # of a cell with IPython's own syntax into Python
 _BYTES = """
+    copy copy2 copyfile copytree link move rename renames replace savetxt symlink
     write writelines write_text write_bytes tofile writestr extractall encode fromhex b64decode a85decode
     decompress tobytes to_bytes pack"""
 _WRITES = frozenset(_BYTES.split())  # methods that make files or bytes
@@ -37,7 +38,27 @@ def parse(source: str, transform: Transform) -> ast.Module | None:
     return tree
 
 
-def _magics(tree: ast.AST) -> Iterator[tuple[ast.Call, str, list[str | None]]]:
+def _opens_to_write(call: ast.Call) -> bool:
+    """Return whether a call opens a file to write, or prints into one."""
+    named = {each.arg: each.value for each in call.keywords}
+    if not isinstance(call.func, ast.Name) or call.func.id not in ("open", "print"):
+        return False
+    if call.func.id == "print":
+        return "file" in named
+    mode = call.args[1] if len(call.args) > 1 else named.get("mode", ast.Constant("r"))
+    return bool(re.search(r"^(?!.*b).*[wax+]", text_of(mode) or "w"))  # bytes need a method that writes them
+
+
+def makes_bytes(tree: ast.AST) -> bool:
+    """Return whether code makes bytes that could be a pickled object."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in ("uint8", "int8", "ubyte", "byte", "frombuffer", "array"))
+        or (isinstance(node, ast.Constant) and node.value in ("uint8", "int8", "B", "b", "u1", "i1"))
+        for node in ast.walk(tree)
+    )
+
+
+def magics(tree: ast.AST) -> Iterator[tuple[ast.Call, str, list[str | None]]]:
     """Yield a cell's calls of IPython's magics and commands: the call, the name of the method, constant arguments."""
     for node in ast.walk(tree):
         match node:
@@ -47,23 +68,24 @@ def _magics(tree: ast.AST) -> Iterator[tuple[ast.Call, str, list[str | None]]]:
 
 def inner_code(tree: ast.AST, transform: Transform) -> Iterator[ast.Module]:
     """Yield the trees of code that stands in texts: of magics such as %%time, and of `timeit`."""
-    texts = []
-    for call, name, arguments in _magics(tree):
-        if name.startswith("run_") and arguments and arguments[0] in CODE_MAGICS:
-            texts += [(call.lineno, text) for text in arguments[1:] if text]
-        if name == "run_cell_magic" and arguments[0] == "writefile" and str(arguments[1]).strip().endswith(".py"):
-            texts.append((call.lineno, str(arguments[2])))
+    texts: list[tuple[int, str]] = []
+    for call, name, arguments in magics(tree):
+        match name, arguments:
+            case "run_line_magic" | "run_cell_magic", [magic, *rest] if magic in CODE_MAGICS:
+                texts += [(call.lineno, each) for each in rest if each]
+            case "run_cell_magic", ["writefile", str(path), str(body)] if path.strip().endswith(".py"):
+                texts.append((call.lineno, body))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
-            if name in {path.rpartition(".")[2] for path in RUNS_TEXT}:
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+            if called in {path.rpartition(".")[2] for path in RUNS_TEXT}:
                 given = [*node.args, *(each.value for each in node.keywords)]
                 texts += [(node.lineno, text) for each in given if (text := text_of(each))]
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and ">>> " in node.value:
             with contextlib.suppress(ValueError):
                 texts += [(node.lineno, each.source) for each in DocTestParser().get_examples(node.value)]
     for line, text in texts:
-        text = re.sub(r"^\s*(-\w+\s*\d*\s+)+", "", text)  # options of a magic
+        text = re.sub(r"^(?:\s*+-\w++(?:\s++\d++)?+)*+", "", text).lstrip()  # options of a magic
         if inside := parse(text, transform):
             ast.increment_lineno(inside, line - 1)
             yield inside
@@ -71,21 +93,28 @@ def inner_code(tree: ast.AST, transform: Transform) -> Iterator[ast.Module]:
 
 
 def written_modules(tree: ast.AST) -> Iterator[str]:
-    for _, name, arguments in _magics(tree):
-        if name == "run_cell_magic" and arguments[0] == "writefile":
-            yield str(arguments[1]).split()[-1].rpartition("/")[2].removesuffix(".py")
+    for _, name, arguments in magics(tree):
+        match name, arguments:
+            case "run_cell_magic", ["writefile", str(path), _] if path.strip():
+                yield path.split()[-1].removesuffix(".py")
 
 
 def writes_files(tree: ast.AST, bindings: Bindings) -> bool:
     """Return whether code makes files or bytes that are not read here, or runs commands that may."""
-    for _, name, arguments in _magics(tree):
-        if name in ("system", "getoutput") and not _HARMLESS_COMMAND.fullmatch(str(arguments[0])):
-            return True
-        if name == "run_cell_magic" and arguments[0] in ("bash", "sh", "script", "system", "!", "sx", "perl", "python"):
-            return True
+    for _, name, arguments in magics(tree):
+        match name, arguments:
+            case "system" | "getoutput", [str(command)] if _HARMLESS_COMMAND.fullmatch(command):
+                pass
+            case "system" | "getoutput", _:
+                return True
+            case "run_cell_magic", ["writefile" | "file", str(path), _] if not path.strip().endswith(".py"):
+                return True
+            case "run_cell_magic", ["bash" | "sh" | "script" | "system" | "sx" | "perl", *_]:
+                return True
     return any(
         (isinstance(node, ast.Attribute) and node.attr in _WRITES and bindings.path(node.value) not in _PRINTS)
         or (isinstance(node, ast.Name) and node.id in ("bytes", "bytearray"))
+        or (isinstance(node, ast.Call) and _opens_to_write(node))
         or (isinstance(node, ast.Constant) and isinstance(node.value, bytes) and len(node.value) > 4)
         for node in ast.walk(tree)
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .bindings import Bindings
-from .cell_code import Transform, inner_code, parse, writes_files, written_modules
+from .cell_code import Transform, inner_code, makes_bytes, parse, writes_files, written_modules
 from .reader import Kind, Reader
 
 MOST_PLACES = 20  # of one submission
@@ -73,14 +73,18 @@ def find_places(
             found.append(Place(number, 1, Kind.UNREAD, ""))
         elif tree:
             trees[number] = tree
-    names = {path.partition("/")[0].removesuffix(".py") for path in modules}
+    names = {path.removesuffix(".py").removesuffix("/__init__") for path in modules}  # packages and top modules
     names |= {name for tree in trees.values() for name in written_modules(tree)}
     bindings.own = (bindings.own | names) - sys.modules.keys()  # a file does not replace what is imported already
     try:
         found += _found(trees, files, bindings, transform)
-    except (RecursionError, MemoryError):
+    except Exception:  # nested too deeply, or a number too long to be shown
         found.append(Place(next(iter(trees)), 1, Kind.UNREAD, ""))
-    return sorted(set(found))[:MOST_PLACES]
+    listed = sorted(set(found))
+    more = len(listed) - MOST_PLACES
+    return (
+        [*listed[:MOST_PLACES], Place(listed[-1].source, listed[-1].line, Kind.MORE, str(more))] if more > 0 else listed
+    )
 
 
 def _decoded(text: str | bytes) -> str:
@@ -89,7 +93,7 @@ def _decoded(text: str | bytes) -> str:
         return text
     if _OTHER_ENCODING.match(text):
         raise UnicodeDecodeError("utf-8", text, 0, 1, "another encoding")
-    return text.decode()
+    return text.decode("utf-8-sig")
 
 
 def _found(trees: Mapping[int, ast.Module], files: bool, bindings: Bindings, transform: Transform) -> Iterator[Place]:
@@ -99,6 +103,6 @@ def _found(trees: Mapping[int, ast.Module], files: bool, bindings: Bindings, tra
     bindings.read([tree for _, tree in everything])
     writes = files or any(writes_files(tree, bindings) for _, tree in everything)
     for number, tree in everything:
-        reader = Reader(bindings, writes)
+        reader = Reader(bindings, writes, any(makes_bytes(each) for _, each in everything))
         reader.visit(tree)
         yield from (Place(number, *place) for place in reader.found)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
@@ -24,8 +26,6 @@ from ...messages.cards import message
 from ..course.hidden_cases import ExpectedResults
 from ..sandbox.wire.run_codec import unpack_run
 from .outputs import output
-
-_LONGEST_NAME = 60  # characters of an exception's type
 
 
 def digest(runs: list[dict[str, Any]]) -> str:
@@ -49,12 +49,21 @@ def without_inputs(verdict: Verdict) -> Verdict:
     return replace(verdict, finding=finding, notes=notes)
 
 
+@cache
+def _known_types() -> frozenset[str]:
+    """Return the names of types of Python, torch and numpy. The name of an answer's own type could tell anything."""
+    known = re.compile(r"(builtins|collections|concurrent|json|numpy|queue|torch|types)(\.\w+)*")
+    modules = [module for name, module in list(sys.modules.items()) if module and known.fullmatch(name)]
+    types = {each.__name__ for module in modules for each in vars(module).values() if issubclass(type(each), type)}
+    return frozenset(types)
+
+
 def _without_message(note: Note) -> Note:
     """Return the note with an ellipsis for an error's message, and for a type's name that is a message itself."""
     said = dict(note.parameters)
     if "message" in said:
         said["message"] = "…"
-    if "type" in said and not (str(said["type"]).isidentifier() and len(str(said["type"])) <= _LONGEST_NAME):
+    if "type" in said and said["type"] not in _known_types():
         said["type"] = "…"
     return replace(note, parameters=said)
 

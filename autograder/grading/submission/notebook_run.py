@@ -165,7 +165,8 @@ class _Run:
         own = [cell for cell in cells if not cell.metadata.get("nbgrader", {}).get("locked")]
         sources = [cell.source for cell in own]
         answer = self._guarded(lambda: child.ask(ChildRequest.LOOK, sources=sources, files=self._beside))
-        for source, line, kind, what in (answer or {}).get("places", []):
+        unread = [["…", 0, "unread", ""]] if answer and "fault" in answer else []
+        for source, line, kind, what in (answer or {}).get("places", unread):
             cell = own[source] if isinstance(source, int) else None
             number = f"[{cells.index(cell) + 1}]" if cell else str(source)  # as a notebook shows it, or a path
             where = (cell and cell.metadata.get("nbgrader", {}).get("grade_id")) or number

@@ -198,6 +198,42 @@ mock.patch("OWNER.NAME", f).start()
 from unittest.mock import patch
 patch("OWNER.NAME", f).start()
 ---
+import torch
+torch.builtins.exec("import MODULE\\nOWNER.NAME = f")
+---
+import dataclasses
+dataclasses.builtins.setattr(f, "x", 1)
+---
+import dataclasses, MODULE
+dataclasses.sys.modules["MODULE"].OTHER.NAME = f
+---
+import MODULE
+list(map(type, [OWNER]))[0].NAME = f
+---
+import dataclasses
+dataclasses.sys.modules
+---
+open("change.py", "w")
+import change
+---
+print("import MODULE", file=print)
+import change
+---
+%config Application.x = 1
+---
+%alias_magic t time
+---
+numpy_like = [get_ipython()][0]
+---
+import operator
+get = [operator.attrgetter][0]
+---
+import numpy as np, pickle
+pickle.loads(np.array([1], dtype=np.uint8))
+---
+import inspect
+inspect.signature(f, eval_str=True)
+---
 exec("import MODULE\\nOWNER.NAME = f")
 ---
 eval("setattr(OWNER, 'NAME', f)")
@@ -402,6 +438,11 @@ inspect.getargvalues(FRAME)
 ---
 import inspect
 inspect.getinnerframes(FRAME)
+---
+(lambda look: look(FRAME, "f_" + "back"))(getattr)
+---
+look = getattr
+look(FRAME, "f_" + "back")
 ---
 match FRAME:
     case object(f_back=found):

@@ -21,6 +21,7 @@ import nbformat
 from autograder.checking.verdict import MIME
 from autograder.grading.limits import Wall
 from autograder.grading.submission.notebook_run import Outcome
+from autograder.grading.submission.outputs import without_outputs_for_instructor
 from autograder.grading.submission.scores import is_check, score_of
 from autograder.messages.reasons import describe_reason
 from support.assignment import EXERCISES, Assignment, points
@@ -60,6 +61,7 @@ def _is_harmless(outcome: Outcome, notebook: Any, attack: Attack) -> None:
 
     Harmful are a secret, a script, and a verdict that is not the grader's own.
     """
+    without_outputs_for_instructor(notebook)  # they name what the attack has written
     written = nbformat.writes(notebook)
     assert len(written.encode()) < 64 << 20
     assert "NaN" not in written

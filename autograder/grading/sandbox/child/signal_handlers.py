@@ -11,7 +11,7 @@ _signal, _getsignal = signal.signal, signal.getsignal
 
 
 class _Frameless:
-    """A signal handler that calls `handler` with None instead of the interrupted stack frame."""
+    """A signal handler that hides the interrupted stack frame from `handler`."""
 
     def __init__(self, handler: Callable[..., Any]) -> None:
         self.handler = handler

@@ -40,6 +40,7 @@ from .threads import OtherThreads
 
 # Prefixes of the course's files. Exercises' modules are executed from text, under names like the last two.
 _OURS = (f"{Path(__file__).parents[3]}{os.sep}", "<autograder.exercises.", "<private_exercises.")
+_COMPILED = (".pyc", ".pyo", ".so", ".pyd", ".pth")
 _TRIES = 3  # attempts at an observation while another thread runs
 
 
@@ -161,6 +162,8 @@ class Worker:
         replace them.
         """
         for name, data in files.items():
+            if name.endswith(_COMPILED):  # code that nobody can read
+                continue
             with contextlib.suppress(OSError):  # the path is taken, or the disk is full
                 _put({name: data})
         importlib.invalidate_caches()

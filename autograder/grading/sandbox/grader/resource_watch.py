@@ -1,4 +1,4 @@
-"""A watch on the resources that the kernel does not limit for a whole submission."""
+"""A watch on memory, threads and disk space of a submission."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class Ending(StrEnum):
 
 
 class ResourceWatch:
-    """A thread that ends a child which exceeds its memory, threads or disk space.
+    """A thread that ends a child beyond its limits.
 
-    It has a clock of its own, so it also sees cells that end at once. `process` is the child's id, `folder` its folder
-    if the kernel does not limit the folder's size, otherwise None. `end` ends the child.
+    The kernel limits memory for each process only, and not behind every wall threads and disk space. The watch has a
+    clock of its own, so it also sees cells that end at once. `process` is the child's id. `folder` is its folder if the
+    kernel does not limit the folder's size, otherwise None. `end` ends the child.
     """
 
     def __init__(self, process: int, limits: Limits, folder: str | None, end: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Refusal of new threads while something is counted that torch counts for each thread alone."""
+"""Refusal of new threads while torch counts what one thread does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class StartedThread(RuntimeError):
-    """An error: code whose operations or bytes are counted has started a thread."""
+    """An error: code has started a thread while something is counted."""
 
     def __init__(self) -> None:
         super().__init__("operations and bytes are counted in one thread: start no thread in the block")
