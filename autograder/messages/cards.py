@@ -253,6 +253,10 @@ MESSAGES: dict[str, Text] = {
         "Inference mode is on in this notebook. The check ran without it.",
         "В этой тетради включён режим inference_mode. Проверка выполнялась без него.",
     ),
+    "note.unusual.saved_tensors_hooks": Text(
+        "Hooks for saved tensors are on in this notebook. The check ran without them.",
+        "В этой тетради включены хуки сохранённых тензоров. Проверка прошла без них.",
+    ),
     "note.unusual.profiler": Text(
         "torch's profiler is on in this notebook. The check ran without it, and the profiler has started anew.",
         "В этой тетради включён профилировщик torch. Проверка выполнялась без него, и теперь он начал запись заново.",

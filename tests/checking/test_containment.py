@@ -1,6 +1,7 @@
 """Containment: what answers leave behind, what notebooks have switched, and endless loops."""
 
 import contextlib
+import os
 import threading
 import time
 
@@ -8,6 +9,8 @@ import pytest
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from autograder.checking.allocations import live_bytes
+from autograder.checking.containment import deadline
 from autograder.checking.containment.switches import as_in_a_fresh_process, putting_back
 from autograder.learner import commands as notebook
 from autograder.messages.cards import message
@@ -69,6 +72,28 @@ def test_what_a_notebook_has_switched_does_not_change_the_verdict(name, language
     with as_in_a_fresh_process() as left:
         pass
     assert [note.id for note in left] == [f"note.unusual.{name}"]  # the notebook's own setting is back
+
+
+def test_hooks_that_a_notebook_has_left_on_save_nothing_in_a_check(as_before):
+    """Packed into NumPy's arrays, saved tensors would not be counted."""
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().numpy().copy(), torch.from_numpy)
+    hooks.__enter__()
+    x = torch.ones(1000, requires_grad=True)
+    with as_in_a_fresh_process() as notes, live_bytes() as live:
+        y = x.exp()
+        assert live.now == 4000
+    assert [note.id for note in notes] == ["note.unusual.saved_tensors_hooks"]
+    del y
+    assert torch._C._autograd._top_saved_tensors_default_hooks(False) is not None
+
+
+def test_own_threads_do_not_extend_a_limit(monkeypatch):
+    """They take the main thread's core, which then waits."""
+    monkeypatch.setattr(deadline, "waited", lambda process: time.process_time())
+    limit = deadline.Deadline(0.2, os.getpid())
+    while time.process_time() < limit._busy + 0.5:  # all the time, this process itself has been at work
+        pass
+    assert limit.left() < 0.1
 
 
 def test_an_endless_loop_is_ended(language, exercises, monkeypatch):

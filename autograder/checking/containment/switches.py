@@ -20,6 +20,7 @@ from torch._C import (
     _push_on_torch_function_stack,
 )
 from torch._C._autograd import _pop_saved_tensors_default_hooks as _pop_saved_tensors_hooks
+from torch._C._autograd import _push_saved_tensors_default_hooks as _push_saved_tensors_hooks
 from torch._C._autograd import _top_saved_tensors_default_hooks as _top_saved_tensors_hooks
 from torch.autograd import forward_ad
 
@@ -84,8 +85,9 @@ _GLOBAL_HOOKS = {
 def as_in_a_fresh_process() -> Iterator[list[Note]]:
     """Set each of torch's global settings to its default inside the `with` block, and restore the values afterwards.
 
-    Settings that a notebook made earlier therefore change no verdict. Also turns off the profiler, inference mode and
-    all active function and dispatch modes. Yields a list with a note for each setting that was not at its default.
+    Settings that a notebook made earlier therefore change no verdict. Also turns off the profiler, inference mode,
+    default hooks for saved tensors, and all active function and dispatch modes.
+    Yields a list with a note for each setting that was not at its default.
     """
     inferring = torch.is_inference_mode_enabled()
     with torch.inference_mode(False) if inferring else nullcontext():
@@ -97,9 +99,11 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
         for name in unusual:
             _SWITCHES[name].write(_SWITCHES[name].default)
         try:
-            with without_profiler() as profiling, _without_modes() as modes:
+            with without_profiler() as profiling, _without_modes() as modes, _without_saved_tensors_hooks() as packing:
                 if profiling:
                     notes.append(Note("note.unusual.profiler", {}))
+                if packing:
+                    notes.append(Note("note.unusual.saved_tensors_hooks", {}))
                 yield notes + [Note("note.unusual.mode", {"value": type(mode).__name__}) for mode in modes]
         finally:
             for name in unusual:
@@ -121,6 +125,23 @@ def _without_modes() -> Iterator[list[Any]]:
             _push_on_torch_dispatch_stack(mode)
         for mode in reversed(functions):
             _push_on_torch_function_stack(mode)
+
+
+@contextmanager
+def _without_saved_tensors_hooks() -> Iterator[bool]:
+    """Remove the active default hooks for saved tensors inside the `with` block.
+
+    Yields True if there were any. They are activated again afterwards.
+    """
+    hooks = []
+    while pair := _top_saved_tensors_hooks(False):
+        hooks.append(pair)
+        _pop_saved_tensors_hooks()
+    try:
+        yield bool(hooks)
+    finally:
+        for pack, unpack in reversed(hooks):
+            _push_saved_tensors_hooks(pack, unpack)
 
 
 @contextmanager

@@ -185,6 +185,7 @@ MAGICS = _words(
 CALLED_ONLY = (
     RUNS_TEXT
     | LOADS_OBJECTS
+    | {"torch.library.Library", "torch.library.impl", "torch.library.register_kernel"}
     | {"operator.attrgetter", "operator.methodcaller", "importlib.import_module", "get_ipython()"}
 )
 _METHODS = (property, staticmethod, classmethod)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -78,13 +79,21 @@ def find_places(
     bindings.own = (bindings.own | names) - sys.modules.keys()  # a file does not replace what is imported already
     try:
         found += _found(trees, files, bindings, transform)
-    except Exception:  # nested too deeply, or a number too long to be shown
+    except (RecursionError, MemoryError):
         found.append(Place(next(iter(trees)), 1, Kind.UNREAD, ""))
-    listed = sorted(set(found))
-    more = len(listed) - MOST_PLACES
-    return (
-        [*listed[:MOST_PLACES], Place(listed[-1].source, listed[-1].line, Kind.MORE, str(more))] if more > 0 else listed
-    )
+    return _first(sorted(set(found)))
+
+
+def _first(places: list[Place]) -> list[Place]:
+    """Return at most `MOST_PLACES` places, those of each kind in turn, and how many more there are."""
+    seen: Counter[Kind] = Counter()
+    turns: list[tuple[int, Place]] = []
+    for place in places:
+        turns.append((seen[place.kind], place))
+        seen[place.kind] += 1
+    listed = sorted(place for _, place in sorted(turns)[:MOST_PLACES])
+    more = len(places) - len(listed)
+    return [*listed, Place(places[-1].source, places[-1].line, Kind.MORE, str(more))] if more else listed
 
 
 def _decoded(text: str | bytes) -> str:
@@ -102,7 +111,11 @@ def _found(trees: Mapping[int, ast.Module], files: bool, bindings: Bindings, tra
     everything = [*trees.items(), *inner]
     bindings.read([tree for _, tree in everything])
     writes = files or any(writes_files(tree, bindings) for _, tree in everything)
+    packs = any(makes_bytes(tree) for _, tree in everything)
     for number, tree in everything:
-        reader = Reader(bindings, writes, any(makes_bytes(each) for _, each in everything))
-        reader.visit(tree)
+        reader = Reader(bindings, writes, packs)
+        try:
+            reader.visit(tree)
+        except Exception:  # nested too deeply, or a number too long to be shown: the other cells are read all the same
+            yield Place(number, 1, Kind.UNREAD, "")
         yield from (Place(number, *place) for place in reader.found)

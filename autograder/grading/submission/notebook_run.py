@@ -18,6 +18,7 @@ from ...language import LANGUAGES, Note
 from ...lessons.source import CHECK
 from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import EncodedFiles
+from ..files.inert_names import one_line
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.student_process import Ended, StudentProcess
@@ -168,7 +169,9 @@ class _Run:
         unread = [["…", 0, "unread", ""]] if answer and "fault" in answer else []
         for source, line, kind, what in (answer or {}).get("places", unread):
             cell = own[source] if isinstance(source, int) else None
-            number = f"[{cells.index(cell) + 1}]" if cell else str(source)  # as a notebook shows it, or a path
+            number = (
+                f"[{cells.index(cell) + 1}]" if cell else one_line(str(source))
+            )  # as a notebook shows it, or a path
             where = (cell and cell.metadata.get("nbgrader", {}).get("grade_id")) or number
             place = make_reason(f"look.{kind}", where=where, line=line, what=what)
             self._outcome.places.append(place)

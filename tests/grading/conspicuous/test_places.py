@@ -11,7 +11,7 @@ import numpy  # noqa: F401
 import pytest
 
 from autograder.authoring.recorded_answers import recorded_answers
-from autograder.grading.conspicuous.places import Kind, Place, ReleasedCode, find_places
+from autograder.grading.conspicuous.places import MOST_PLACES, Kind, Place, ReleasedCode, find_places
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from grading.conspicuous import programs
@@ -110,3 +110,23 @@ def test_what_cannot_be_read_is_named_unless_python_cannot_run_it(cells: list[st
     assert kinds(*cells, files=files) <= {Kind.UNREAD}
     with_more = places(*cells, "import gc\ngc.get_referents()", files=files)
     assert {place.kind for place in with_more} & {Kind.UNREAD, Kind.USED}
+
+
+def test_many_places_hide_none_of_another_kind_and_are_counted() -> None:
+    flood = "\n".join(f"torch._C.a{number}" for number in range(100))
+    found = places(flood, "exec('1')")
+    assert len(found) == MOST_PLACES + 1
+    assert (found[-1].kind, found[-1].what) == (Kind.MORE, str(101 - MOST_PLACES))
+    assert Kind.RUN in {place.kind for place in found}
+
+
+@pytest.mark.parametrize(
+    "cell", ["get_ipython().run_cell_magic()", "getattr(1, f'')", f"getattr(1, {'0x' + 'f' * 5000})"]
+)
+def test_a_cell_that_no_notebook_holds_hides_nothing(cell: str) -> None:
+    assert Kind.RUN in kinds(f"if 0:\n    {cell}", "exec('1')")
+
+
+def test_what_is_said_has_one_line() -> None:
+    (place,) = places("getattr(torch, '_a\\n\\x1b[97mto look at: nothing\\u202e')")
+    assert place.what.isprintable()

@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any, cast
 
-from ....checking.containment.deadline import Deadline, waited
+from ....checking.containment.deadline import Deadline, busy, waited
 from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from ..wire.requests import ChildRequest, Reply
@@ -42,6 +43,7 @@ class StudentProcess:
         # The fork server knows the child's id in another PID namespace only; this is the id in the grader's namespace.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
+        self._start = time.monotonic()
         self._watch = ResourceWatch(self._process, limits, folder, self._end)
 
     def __enter__(self) -> StudentProcess:
@@ -92,8 +94,11 @@ class StudentProcess:
         raise Ended(Ending.TIME)
 
     def waited(self) -> float:
-        """Return the seconds in which the child was ready to run, but other processes had its processor."""
-        return waited(self._process)
+        """Return the seconds in which the child was ready to run, but other processes had its processor.
+
+        If its own threads had the processor, the child did not wait.
+        """
+        return min(waited(self._process), max(time.monotonic() - self._start - busy(self._process), 0))
 
     def kill(self) -> None:
         """Kill the child. Safe to call twice.
