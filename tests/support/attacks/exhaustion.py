@@ -156,7 +156,18 @@ def _cells(source: str, count: int) -> Edit:
 QUICK = [
     Attack(
         "memory in processes of cells that end at once",
-        edit=_cells("import os, time\nif not os.fork():\n    kept = b'x' * 300_000_000\n    time.sleep(1000)", 8),
+        edit=_cells(
+            """
+import os, time
+read, write = os.pipe()
+if not os.fork():
+    kept = b"x" * 300_000_000
+    os.write(write, b"taken")
+    time.sleep(1000)
+os.read(read, 1)
+""",
+            8,
+        ),
         ended="memory",
         on_landlock={"ended": ""},  # no process is made
     ),
