@@ -36,9 +36,8 @@ class Bindings:
     own: frozenset[str] = frozenset()
     _computed: set[str] = field(default_factory=set)
 
-    def read(self, trees: Iterable[ast.AST]) -> None:
-        """Add the names that are bound in `trees`."""
-        nodes = [node for tree in trees for node in ast.walk(tree)]
+    def read(self, nodes: Iterable[ast.AST]) -> None:
+        """Add the names that are bound in `nodes`, those of whole trees."""
         binding = [node for node in nodes if isinstance(node, _BINDING)]
         for node in binding:
             self._name(node)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from doctest import DocTestParser
 
 from .bindings import Bindings, text_of
 from .ordinary import CODE_MAGICS, RUNS_TEXT
 
+_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+Nodes = Sequence[ast.AST]  # of one tree, as `ast.walk` yields them
 Transform = Callable[[str], str]  # of a cell with IPython's own syntax into Python
 _BYTES = """
     copy copy2 copyfile copytree link move rename renames replace savetxt symlink
@@ -29,13 +31,12 @@ def parse(source: str, transform: Transform) -> ast.Module | None:
 
     Raises RecursionError or MemoryError if the code is nested too deeply.
     """
-    try:
-        flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        tree = compile(transform(source), "<cell>", "exec", flags, dont_inherit=True)
-    except (SyntaxError, ValueError):
-        return None
-    assert isinstance(tree, ast.Module)
-    return tree
+    for change in (str, transform):  # IPython changes nothing in plain Python
+        with contextlib.suppress(SyntaxError, ValueError):
+            tree = compile(change(source), "<cell>", "exec", _FLAGS, dont_inherit=True)
+            assert isinstance(tree, ast.Module)
+            return tree
+    return None
 
 
 def _opens_to_write(call: ast.Call) -> bool:
@@ -49,33 +50,33 @@ def _opens_to_write(call: ast.Call) -> bool:
     return bool(re.search(r"^(?!.*b).*[wax+]", text_of(mode) or "w"))  # bytes need a method that writes them
 
 
-def makes_bytes(tree: ast.AST) -> bool:
+def makes_bytes(nodes: Nodes) -> bool:
     """Return whether code makes bytes that could be a pickled object."""
     return any(
         (isinstance(node, ast.Attribute) and node.attr in ("uint8", "int8", "ubyte", "byte", "frombuffer", "array"))
         or (isinstance(node, ast.Constant) and node.value in ("uint8", "int8", "B", "b", "u1", "i1"))
-        for node in ast.walk(tree)
+        for node in nodes
     )
 
 
-def magics(tree: ast.AST) -> Iterator[tuple[ast.Call, str, list[str | None]]]:
+def magics(nodes: Nodes) -> Iterator[tuple[ast.Call, str, list[str | None]]]:
     """Yield a cell's calls of IPython's magics and commands: the call, the name of the method, constant arguments."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="get_ipython")), attr=name)):
                 yield node, name, [text_of(each) for each in node.args]
 
 
-def inner_code(tree: ast.AST, transform: Transform) -> Iterator[ast.Module]:
-    """Yield the trees of code that stands in texts: of magics such as %%time, and of `timeit`."""
+def inner_code(nodes: Nodes, transform: Transform) -> Iterator[Nodes]:
+    """Yield the nodes of code that stands in texts: of magics such as %%time, and of `timeit`."""
     texts: list[tuple[int, str]] = []
-    for call, name, arguments in magics(tree):
+    for call, name, arguments in magics(nodes):
         match name, arguments:
             case "run_line_magic" | "run_cell_magic", [magic, *rest] if magic in CODE_MAGICS:
                 texts += [(call.lineno, each) for each in rest if each]
             case "run_cell_magic", ["writefile", str(path), str(body)] if path.strip().endswith(".py"):
                 texts.append((call.lineno, body))
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
             if called in {path.rpartition(".")[2] for path in RUNS_TEXT}:
@@ -88,20 +89,21 @@ def inner_code(tree: ast.AST, transform: Transform) -> Iterator[ast.Module]:
         text = re.sub(r"^(?:\s*+-\w++(?:\s++\d++)?+)*+", "", text).lstrip()  # options of a magic
         if inside := parse(text, transform):
             ast.increment_lineno(inside, line - 1)
-            yield inside
-            yield from inner_code(inside, transform)
+            inner = [*ast.walk(inside)]
+            yield inner
+            yield from inner_code(inner, transform)
 
 
-def written_modules(tree: ast.AST) -> Iterator[str]:
-    for _, name, arguments in magics(tree):
+def written_modules(nodes: Nodes) -> Iterator[str]:
+    for _, name, arguments in magics(nodes):
         match name, arguments:
             case "run_cell_magic", ["writefile", str(path), _] if path.strip():
                 yield path.split()[-1].removesuffix(".py")
 
 
-def writes_files(tree: ast.AST, bindings: Bindings) -> bool:
+def writes_files(nodes: Nodes, bindings: Bindings) -> bool:
     """Return whether code makes files or bytes that are not read here, or runs commands that may."""
-    for _, name, arguments in magics(tree):
+    for _, name, arguments in magics(nodes):
         match name, arguments:
             case "system" | "getoutput", [str(command)] if _HARMLESS_COMMAND.fullmatch(command):
                 pass
@@ -116,5 +118,5 @@ def writes_files(tree: ast.AST, bindings: Bindings) -> bool:
         or (isinstance(node, ast.Name) and node.id in ("bytes", "bytearray"))
         or (isinstance(node, ast.Call) and _opens_to_write(node))
         or (isinstance(node, ast.Constant) and isinstance(node.value, bytes) and len(node.value) > 4)
-        for node in ast.walk(tree)
+        for node in nodes
     )
