@@ -223,7 +223,10 @@ _MEASURING = re.compile(
 
 @functools.cache
 def measuring_names() -> frozenset[str]:
-    """Return the names of functions and methods that measurements rest on, but for plain words such as "read"."""
+    """Return the names of functions and methods that measurements rest on.
+
+    Plain words such as "read" are left out, because own objects have them as well.
+    """
     found: set[str] = set()
     for name, module in list(sys.modules.items()):
         if module is not None and _MEASURING.fullmatch(name):

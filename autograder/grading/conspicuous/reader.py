@@ -357,10 +357,11 @@ class Reader(ast.NodeVisitor):
                 self._add(node, Kind.USED, text)
             return
         first = name
+        of_module = is_module(self._bindings.path(node.args[0]) or "")  # then no beginning of a name is harmless
         while isinstance(first, ast.BinOp) or (isinstance(first, ast.JoinedStr) and first.values):
             first = first.left if isinstance(first, ast.BinOp) else first.values[0]
         begins = text_of(first) if first is not name else None
-        if begins and _PREFIX.match(begins):
+        if begins and _PREFIX.match(begins) and not of_module:
             return
         listed = self._bindings.literal | (self._bindings.listed & self._begin) | self._passed
         if not (isinstance(name, ast.Name) and name.id in listed):

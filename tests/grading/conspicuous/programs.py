@@ -479,6 +479,12 @@ from traceback import walk_stack
 list(walk_stack(None))
 ---
 import gc
+getattr(gc, "get_" + "referents")
+---
+import torch
+getattr(torch, "sy" + "s").modules
+---
+import gc
 gc.callbacks.append(print)
 ---
 import sys

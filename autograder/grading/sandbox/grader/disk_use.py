@@ -35,7 +35,7 @@ def exceeds(folder: str, most: int) -> bool:
 
 
 def nameless_bytes(process: int) -> int:
-    """Return the bytes on disk of the files that a process has open and that have no name, such as deleted ones.
+    """Return the bytes on disk of a process's open files without a name, such as deleted ones.
 
     Returns 0 if the process cannot be looked into.
     """

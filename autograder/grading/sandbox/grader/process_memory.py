@@ -32,7 +32,10 @@ def threads(process: int) -> int:
 
 
 def resident(process: int) -> int:
-    """Return the bytes of memory that a process has, those shared with other processes included, or 0 if unknown."""
+    """Return the bytes of memory that a process has, or 0 if they are unknown.
+
+    Memory shared with other processes is counted in full.
+    """
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()[1]) * _PAGE
     return 0
