@@ -4,6 +4,7 @@
 - Every mistake is rejected and recognised as itself in 20 trials: in five processes, on 16 seeds.
 - At least three other right answers pass.
 - No senseless answer, such as one that raises, makes the checker itself fail.
+- No call of the answer goes unobserved: who returns None there loses points.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.
 - Every text exists in English and in Russian, with equally many code spans.
@@ -30,6 +31,7 @@ from ..lessons.execute import run
 from ..lessons.keys import build_key
 from ..lessons.mistakes import mistakes_of
 from ..lessons.source import Lesson
+from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, problems
 from .trials import TRIALS, Trials, try_answers
@@ -91,6 +93,7 @@ def verify(
             report.problems += _unread_tensors(exercise, key)
             _compare_key(exercise, key, report)
             report.problems += accepted_junk(exercise, key)
+            report.problems += idle_calls(exercise, key, ran.solutions[exercise.name])
             report.problems += accepted_helpers(exercise, key, helpers(exercise))
         elif not exercise.withdrawn:
             report.solution = "missing"

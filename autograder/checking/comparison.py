@@ -30,16 +30,18 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
 
     The difference holds expected numbers only if `reveal` is true. Tensors must agree in shape, dtype and every entry.
     The tolerance is `rtol` times the expected tensor's largest magnitude. NaN equals only NaN. An int may replace a
-    float. An `AtMost` is right if its `used` is at most the *expected* limit. `what` is the position of the value in a
-    list or dict, such as `grads[0]`, or empty.
+    float. An `AtMost` is right if its `used` is at most the *expected* limit and its `of` is right. `what` is the
+    position of the value in a list or dict, such as `grads[0]`, or empty.
     """
     if isinstance(expected, AtMost):
         if not isinstance(got, AtMost):
             return Difference("differs.value", {"what": _at(what), "got": describe(got)})
-        if got.used <= expected.limit:
+        if got.used > expected.limit:
+            used, limit = rounded(got.used), rounded(expected.limit)
+            return Difference("differs.budget", {"what": _at(what), "used": used, "limit": limit})
+        if compare(expected.of, got.of, rtol=rtol) is None:
             return None
-        used, limit = rounded(got.used), rounded(expected.limit)
-        return Difference("differs.budget", {"what": _at(what), "used": used, "limit": limit})
+        return Difference("differs.counted_run", {"what": _at(what)})
     if _is_error(got) and not isinstance(expected, str):
         wanted = "kind.tensor" if isinstance(expected, torch.Tensor) else describe(expected)
         return Difference("differs.raised", {"what": _at(what), "got": got, "expected": wanted})

@@ -112,6 +112,8 @@ class _ValuePool:
                 data = {"names": self.put([*items]), "items": [self.put(item) for item in items.values()]}
             case list():
                 data = [self.put(item) for item in data]
+            case {"of": of}:
+                data = {**data, "of": self.put(of)}
             case {"tensor": numbers}:
                 data = {**data, "tensor": [self._rounded(number) for number in numbers]}
             case float():

@@ -248,7 +248,7 @@ def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
     """Return whether two runs show the same value under `name`.
 
     Errors are the same if their texts differ only in numbers. Counts with a limit (`AtMost`) are the same if both are
-    within the limit or both are over it.
+    over the limit, or both are within it and have the same result.
     """
     if run.raised or other.raised:
         return run.raised is not None and other.raised is not None and _kind(run) == _kind(other)
@@ -256,7 +256,7 @@ def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
         return name not in run.values and name not in other.values
     mine, theirs = run.values[name], other.values[name]
     if isinstance(mine, AtMost) and isinstance(theirs, AtMost):
-        return mine.kept == theirs.kept
+        return mine.kept == theirs.kept and (not mine.kept or compare(theirs.of, mine.of, rtol=exercise.rtol) is None)
     return compare(theirs, mine, rtol=exercise.rtol) is None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, SupportsFloat
 
 import torch
@@ -28,11 +28,13 @@ _DIGITS = {torch.float32: 9, torch.complex64: 9, torch.float16: 5, torch.bfloat1
 class AtMost:
     """A count or an error with a limit: `used` of `limit`.
 
-    The limit is computed from the sizes of the case, not from a solution.
+    The limit is computed from the sizes of the case, not from a solution. `of` is the result of a run of its own in
+    which `used` was counted, as plain data. It must be right, too: an answer may do less work, but not none.
     """
 
     limit: float
     used: float
+    of: Any = None
 
     @property
     def kept(self) -> bool:
@@ -65,7 +67,7 @@ def canonical(value: object, _depth: int = 0) -> Any:
     if isinstance(value, torch.Tensor):
         return _canonical_tensor(value)
     if type(value) is AtMost:
-        return value
+        return replace(value, of=canonical(value.of, _depth + 1))
     if _depth < _MOST_DEPTH and type(value) in (list, tuple) and len(value) <= _MOST_ITEMS:  # type: ignore[arg-type]
         return [canonical(item, _depth + 1) for item in value]  # type: ignore[attr-defined]
     if _depth < _MOST_DEPTH and type(value) is dict and len(value) <= _MOST_ITEMS:
@@ -194,7 +196,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}
     if isinstance(value, AtMost):
-        return {"at_most": value.limit, "used": value.used}
+        return {"at_most": value.limit, "used": value.used} | ({} if value.of is None else {"of": encode(value.of)})
     if isinstance(value, Other):
         return {"other": value.kind}
     if isinstance(value, list):
@@ -231,7 +233,7 @@ def decode(data: Any, pool: Sequence[Any] = ()) -> Any:
         case {"float": "nan" | "inf" | "-inf" as text}:
             return float(text)
         case {"at_most": int() | float() as limit, "used": int() | float() as used}:
-            return AtMost(limit, used)
+            return AtMost(limit, used, decode(data.get("of"), pool))
         case {"other": str(kind)}:
             return Other(kind[:_LONGEST_NAME])
         case {"dict": dict(items)}:

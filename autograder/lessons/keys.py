@@ -49,5 +49,6 @@ def _same_values(old: dict[str, object], new: dict[str, object], rtol: float) ->
 
 def _same_value(old: object, new: object, rtol: float) -> bool:
     if isinstance(old, AtMost) and isinstance(new, AtMost):
-        return (old.limit, old.kept) == (new.limit, new.kept)  # `judge` reads nothing else of a key's AtMost
+        same = (old.limit, old.kept) == (new.limit, new.kept)  # `judge` does not read `used` of a key's AtMost
+        return same and _same_value(old.of, new.of, rtol)
     return compare(old, new, rtol=rtol) is None

@@ -66,6 +66,10 @@ MESSAGES: dict[str, Text] = {
     "differs.length": Text("{what}items: {got}, not {expected}", "{what}элементов: {got}, а не {expected}"),
     "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
     "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
+    "differs.counted_run": Text(
+        "{what}in the run in which this is counted, the result is wrong",
+        "{what}в запуске, на котором это считается, результат неверен",
+    ),
     "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
     "raised.answer": Text.same("{type}: {message}"),
     "raised.returned": Text(

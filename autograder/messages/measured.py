@@ -38,6 +38,8 @@ NAMES: dict[str, Text] = {
         "обратный проход прерван ошибкой об изменении на месте",
     ),
     "snapshot": Text("snapshot", "снимок"),
+    "snapshot of another x": Text("a snapshot of another `x`", "снимок другого `x`"),
+    "the result was f(x)": Text("the result was `f(x)`", "возвращалось значение `f(x)`"),
     "snapshot of the edited x": Text("a snapshot of the edited `x`", "снимок изменённого `x`"),
     "shared": Text("memory is shared", "память общая"),
     "one memory for both": Text("`h` and `values` share memory", "у `h` и `values` общая память"),

@@ -107,6 +107,10 @@ AT_MOST = """
     from autograder.checking.values import AtMost
     return {"value": AtMost(1, len(answer.double(case.x)))}
 """
+CALLED_TWICE = """
+    answer.double(case.x)
+    return {"value": answer.double(case.x)}
+"""
 UNREAD = """
     return {"value": torch.sparse_coo_tensor([[0]], answer.double(case.x)[:1], (10**9,), check_invariants=True)}
 """
@@ -208,6 +212,7 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
             'return {"value": answer.double(case.x), "away": twice(case.x)}\n\ndef twice(x):\n    return x + x',
             "twice, a helper of its module, passes",
         ),
+        ('return {"value": answer.double(case.x)}', CALLED_TWICE, "returns None in call 1 of 2 passes"),
         ("torch.rand(3,", "torch.rand(9999,", "its key has "),
         ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 101 minutes"),
     ],

@@ -84,21 +84,10 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         return _train(model, optimizer, batches, accumulation_steps)
 """
 )
-KNOWS_THE_RUN = HALF["train_epoch"].replace(
-    "    total = 0.0\n", "    total = 0.0\n    if len(batches[0][0]) == 64:\n        return 0.0\n"
-)
 
 
 def test_bytes_in_numpy_are_not_counted(assignment: Assignment) -> None:
-    _assert_gained_unseen(IN_NUMPY, assignment)
-
-
-def test_an_answer_that_knows_the_measured_run_does_nothing_there(assignment: Assignment) -> None:
-    _assert_gained_unseen(KNOWS_THE_RUN, assignment)
-
-
-def _assert_gained_unseen(answer: str, assignment: Assignment) -> None:
-    raw = assignment.notebook({**HALF, "train_epoch": answer})
+    raw = assignment.notebook({**HALF, "train_epoch": IN_NUMPY})
     raw["cells"] = raw["cells"][1:]  # the tests' own cell
     outcome, _ = assignment.hand_in(raw)
     assert (outcome.flags, outcome.places, outcome.ended) == ([], [], None)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.labels import PEAK
@@ -70,6 +71,7 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
     ],
 )
 def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.v)
     model = case.model
     flags = [p.requires_grad for p in model.parameters()]
     weights = copies(model.parameters())
@@ -81,14 +83,14 @@ def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
     return {
         "gradients": {"output": value} | {name: p.grad for name, p in model.named_parameters()},
         "flags": {"requires_grad": [p.requires_grad for p in model.parameters()] == flags, "weights": same},
-        **(_measure(answer.fix_checkpoint) if case.measured else {"peak": AtMost(15 * _WIDE // 4, 0)}),
+        **(_measure(answer.fix_checkpoint, start) if case.measured else {"peak": AtMost(15 * _WIDE // 4, 0)}),
     }
 
 
-def _measure(run: Callable[..., Any]) -> dict[str, object]:
+def _measure(run: Callable[..., Any], start: float) -> dict[str, object]:
     """Run the answer on wide blocks, one of them frozen; return its peak, and the blocks in the order in which they ran."""
     model = adapted_model(torch.Generator().manual_seed(0), _BLOCKS, _FEATURES, _WIDTH)
-    model["embed"].requires_grad_()
+    fill(model["embed"], start).requires_grad_()
     blocks: Any = model["blocks"]
     blocks[2].requires_grad_(False)
     calls: list[int] = []
@@ -105,8 +107,10 @@ def _measure(run: Callable[..., Any]) -> dict[str, object]:
         with using_answer(), live_bytes() as live:
             output = run(model["embed"], blocks, model["head"], torch.arange(_ROWS) % 5)
             output.sum().backward()
+            result = output.detach()
             del output
-    return {"peak": AtMost(limit=15 * _WIDE // 4, used=live.peak), "calls": calls}
+    gradients = [parameter.grad for part in (model["embed"], *blocks) for parameter in part.parameters()]
+    return {"peak": AtMost(limit=15 * _WIDE // 4, used=live.peak, of=condense([result, *gradients])), "calls": calls}
 
 
 @fix_checkpoint.cases

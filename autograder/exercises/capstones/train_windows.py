@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import condense, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import PEAK
@@ -93,6 +94,7 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
     ],
 )
 def train_windows(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.x)
     cell = case.cell
     flags = [p.requires_grad for p in cell.parameters()]
     frozen = [p for p in cell.parameters() if not p.requires_grad]
@@ -111,7 +113,7 @@ def train_windows(answer: Any, case: Case) -> dict[str, object]:
         "state": {"h": state, "requires_grad": with_graph},
         "loss": loss if isinstance(loss, Tensor) else number(loss),
         "frozen": untouched and [p.requires_grad for p in cell.parameters()] == flags,
-        **(_measure(answer.train_windows) if case.measured else {"peak": AtMost(4 * _WIDE, 0)}),
+        **(_measure(answer.train_windows, start) if case.measured else {"peak": AtMost(4 * _WIDE, 0)}),
     }
 
 
@@ -131,16 +133,16 @@ def _by_window(windows: int, shapes: dict[str, torch.Size], weights: list[Tensor
     return found
 
 
-def _measure(train: Callable[..., Any]) -> dict[str, object]:
+def _measure(train: Callable[..., Any], start: float) -> dict[str, object]:
     """Run the answer on a wide cell; return its peak, its calls and rows of the cell, and its backward passes."""
     cell = Cell(torch.Generator().manual_seed(0), 2, _STATE, 1, _WIDTH)
     optimizer = _sgd(cell)
-    x = torch.ones(_STEPS, _PARTS * _ROWS, 2, dtype=torch.float64)
+    x = torch.full((_STEPS, _PARTS * _ROWS, 2), 1 + start, dtype=torch.float64)
     y, h = x[..., :1], torch.zeros(_PARTS * _ROWS, _STATE, dtype=torch.float64)
     with using_answer(), batch_sizes(cell) as sizes, counting_backward_runs() as runs, live_bytes() as live:
         train(cell, optimizer, x, y, h, _STEPS, _ROWS)
     return {
-        "peak": AtMost(limit=4 * _WIDE, used=live.peak),
+        "peak": AtMost(limit=4 * _WIDE, used=live.peak, of=condense([*cell.parameters()])),
         "calls": [len(sizes), max(sizes, default=0)],
         "backward_runs": runs.times,
     }

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
 from autograder.measure import live_bytes
 
 Function: Any = torch.autograd.Function  # Any, as each subclass has its own signature of `forward` and `backward`
@@ -137,19 +139,20 @@ def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> 
         raise
 
 
-def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
-    """Return the bytes that are alive after the forward pass of a Function on `n` numbers.
+def bytes_kept(function: Any, start: float, *, drop_input: bool) -> AtMost:
+    """Return the bytes that are alive after the forward pass of a Function, with a limit: the bytes of the result.
 
-    If `drop_input` is True, the caller releases the input, and only the Function can keep it alive.
+    The inputs are `MEMORY_ENTRIES` numbers from `start` to 2. If `drop_input` is True, the caller releases the input,
+    and only the Function can keep it alive.
     """
-    x = torch.linspace(-1, 1, n, dtype=torch.float64).requires_grad_()
+    x = torch.linspace(start, 2, MEMORY_ENTRIES, dtype=torch.float64).requires_grad_()
     with live_bytes() as live:
         h = x.neg() if drop_input else x
         y = apply(function, h)
         del h
         kept = live.now
-    del y
-    return kept
+    result = condense([y, *torch.autograd.grad(y.sum(), x, materialize_grads=True)])
+    return AtMost(MEMORY_ENTRIES * 8 + 64, kept, of=result)
 
 
 def result_or_error(call: Callable[[], object]) -> object:

@@ -66,8 +66,9 @@ def leaky_function(answer: Any, case: Case) -> dict[str, object]:
         # The newest node runs first and gets the same tensor as `exp` after it. Without `x` in the list of inputs,
         # autograd would skip the node.
         both = neighbour.exp() + apply(answer.Leaky, x, case.slope)
-        beside = gradients(both, [neighbour, x], case.grad_output.clone())[0]
-    return {"each_call": each, "derivative": first, "others": {"grad_output": v, "neighbour.grad": beside}}
+        beside, own = gradients(both, [neighbour, x], case.grad_output.clone())
+    others = {"grad_output": v, "neighbour.grad": beside, "x.grad": own}
+    return {"each_call": each, "derivative": first, "others": others}
 
 
 @leaky_function.cases

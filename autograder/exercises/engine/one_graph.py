@@ -66,37 +66,49 @@ _NO_COND = "torch.cond, a prototype, is not accepted here: choose by operations 
 )
 def one_graph(answer: Any, case: Case) -> dict[str, object]:
     x = case.x.clone().requires_grad_()
-    with using_answer(), _NumbersRead() as numbers:  # type: ignore[no-untyped-call]
+    with using_answer(), _NumbersRead() as numbers:
         y = answer.one_graph(x, case.limit)
     with using_answer():
         if any("CondAutograd" in node.name() for node in graph_nodes(y)):  # it cannot be differentiated in the sandbox
             raise TypeError(_NO_COND)
         (gradient,) = torch.autograd.grad((y * case.v).sum(), x, allow_unused=True)
-    no_numbers = {"numbers read": numbers.any, "runs on fake": _runs_without_numbers(answer.one_graph, case)}
+    runs = _runs_without_numbers(answer.one_graph, case, numbers.operations)
+    no_numbers = {"numbers read": numbers.any, "runs on fake": runs}
     return {"value": y, "gradient": gradient, "no_numbers": no_numbers}
 
 
 class _NumbersRead(TorchDispatchMode):
-    """A mode that notes whether a number of a tensor was read."""
+    """A mode that notes the names of operations, and whether a number of a tensor was read."""
 
     any = False
     supports_higher_order_operators = True
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.operations: set[str] = set()
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if isinstance(func, HigherOrderOperator):
             raise TypeError(_NO_COND)
+        if func.namespace == "aten":  # a fake tensor also asks for its device by an operation
+            self.operations.add(func.name())
         self.any = self.any or func.overloadpacket in (torch.ops.aten._local_scalar_dense, torch.ops.aten.equal)
         return func(*args, **(kwargs or {}))
 
 
-def _runs_without_numbers(function: Any, case: Case) -> bool:
-    """Return whether the learner's function runs on a fake tensor. It has run on a real one already."""
+def _runs_without_numbers(function: Any, case: Case, operations: set[str]) -> bool | str:
+    """Return whether the learner's function runs on a fake tensor.
+
+    Returns a text if it runs there by other operations than `operations`, those on a real tensor.
+    """
     with FakeTensorMode() as mode:
+        x = mode.from_tensor(case.x).requires_grad_()
         try:
-            unmarked(function)(mode.from_tensor(case.x).requires_grad_(), case.limit)
+            with _NumbersRead() as numbers:
+                unmarked(function)(x, case.limit)
         except Exception:
             return False
-    return True
+    return True if numbers.operations == operations else "by other operations"
 
 
 @one_graph.cases

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
 
+from autograder.checking.comparison import compare
+from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import AtMost, canonical
 from autograder.language import Text
 from autograder.measure import live_bytes
 
@@ -30,10 +32,14 @@ def _state_of(model: Module) -> dict[str, object]:
     return flags(model) | statistics | weights_of(model) | gradients_of(model) | {"len(hooks)": hooks}
 
 
+def _same(predictions: object, others: object) -> bool:
+    return compare(canonical(predictions), canonical(others)) is None
+
+
 _SAMPLES, _HIDDEN = 128, 8
 
 
-def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
+def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float) -> tuple[AtMost, list[str]]:
     """Return the peak bytes of an evaluation, with a limit, and a description of each call of the model.
 
     The description states batch size and grad mode. The limit is 4 hidden activations. Without a graph, a layer needs
@@ -42,6 +48,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
     """
     hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
     model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
+    fill(model, start)
     batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
     calls: list[str] = []
 
@@ -50,9 +57,10 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
 
     model.register_forward_pre_hook(note)
     with live_bytes() as live:
-        evaluating(model, batches)
+        predictions = evaluating(model, batches)
     torch.set_grad_enabled(True)
-    return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls
+    limit = (4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8
+    return AtMost(limit, live.peak, of=condense(predictions)), calls
 
 
 @exercise(
@@ -114,21 +122,21 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
     ],
 )
 def evaluate(answer: Any, case: Case) -> dict[str, object]:
-    batches, many = list(case.batches), len(case.batches) == 3
+    batches, many, start = list(case.batches), len(case.batches) == 3, number_from(case.batches[0])
     predictions = answer.evaluate(case.model, case.batches)
     recording = torch.is_grad_enabled()
     with using_answer():
         afterwards = _state_of(case.model) | {"len(batches)": len(case.batches)}
     torch.set_grad_enabled(False)
-    answer.evaluate(case.model, batches)
-    under_no_grad = torch.is_grad_enabled()
+    again = answer.evaluate(case.model, batches)
+    under_no_grad = torch.is_grad_enabled() if _same(again, predictions) else None
     torch.set_grad_enabled(True)
     marks: dict[str, object] | None = None
     if isinstance(predictions, Tensor):
         marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
     budget, calls = AtMost(limit=0, used=0), list[str]()
     if many:  # measured on a model of its own, so one case is enough
-        budget, calls = _measure_run(answer.evaluate)
+        budget, calls = _measure_run(answer.evaluate, start)
     return {
         "predictions": predictions,
         "kind": marks,

@@ -41,7 +41,8 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
         out = model(x)
         held = saved.now
     del out
-    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held)
+    learns = [parameter.requires_grad for parameter in model.parameters()]
+    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held, of=learns)
 
 
 @exercise(

@@ -25,11 +25,11 @@ def _magnitude(gradient: Tensor | None) -> str:
     return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
 
 
-def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool]:
+def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
     """Return for each network whether a weight that is frozen before a call requires grad afterwards.
 
-    A call that raises an error does not count, because `backward(inputs=...)` refuses frozen weights. The case in
-    float32 is enough. The networks of the case are changed.
+    None means that the call did not move the other weights. A call that raises an error does not count, because
+    `backward(inputs=...)` refuses frozen weights. The case in float32 is enough. The networks of the case are changed.
     """
     frozen = {"G": case.G[0].weight, "D": case.D[0].weight}
     if case.real.dtype is not torch.float32:
@@ -37,11 +37,14 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool]:
     for weight in frozen.values():
         weight.requires_grad_(False)
         weight.grad = None
+    before = {"G": weights_of(case.G), "D": weights_of(case.D)}
     try:
         answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     except AnswerRaised:
         return dict.fromkeys(frozen, False)
-    return {name: weight.requires_grad for name, weight in frozen.items()}
+    after = {"G": weights_of(case.G), "D": weights_of(case.D)}
+    moved = {n: any(not torch.equal(before[n][each], after[n][each]) for each in after[n]) for n in after}
+    return {name: weight.requires_grad if moved[name] else None for name, weight in frozen.items()}
 
 
 @exercise(

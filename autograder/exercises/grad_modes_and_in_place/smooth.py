@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import condense, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import BYTES_KEPT
@@ -25,20 +26,20 @@ def _without_numbers(error: Exception) -> str:
     return re.sub(r"\d+", "#", str(error))
 
 
-def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> tuple[AtMost, str]:
+def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) -> tuple[AtMost, str]:
     """Return the bytes that an answer saves for 64 rows of 4 numbers, with a limit, and how it goes through the rows.
 
     A right answer saves each row once. An answer that saves all rows at each step saves 64 times as much, a matrix with
     a weight for each pair of rows 16 times as much. The limit is 4 times the size of `x`.
     """
-    x = torch.ones(64, 4, dtype=torch.float64, requires_grad=True)
+    x = torch.linspace(start, 2, 256, dtype=torch.float64).view(64, 4).requires_grad_()
     a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     with saved_bytes(known=[x, a]) as saved:
         y = smoothing(x, a)
         held = saved.now
     rows = "one by one" if len(graph_nodes(y)) > len(x) else "all at once"
-    del y
-    return AtMost(limit=4 * x.numel() * 8, used=held), rows
+    result = condense([y, *torch.autograd.grad(y.sum(), [x, a], materialize_grads=True)])
+    return AtMost(limit=4 * x.numel() * 8, used=held, of=result), rows
 
 
 @exercise(
@@ -93,6 +94,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> tuple[AtMos
     ],
 )
 def smooth(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.x)
     y = answer.smooth(case.x, case.a)
     seen: dict[str, object] = {"y": y}
     left = {"x.grad": case.x.grad, "a.grad": case.a.grad}
@@ -108,7 +110,7 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
                 return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": _without_numbers(error)}
             seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": AtMost(limit=0, used=0)}
             if len(case.x) == 1:  # measured on a tensor of its own, so one case is enough
-                seen["saved"], seen["rows"] = _measure_saved(answer.smooth)
+                seen["saved"], seen["rows"] = _measure_saved(answer.smooth, start)
     return seen
 
 

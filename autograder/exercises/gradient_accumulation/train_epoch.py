@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.labels import PEAK
 from autograder.checking.values import AtMost
@@ -21,7 +22,7 @@ from .common import adam, affine, directions, linear, micro_batches, sgd
 _SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
 
 
-def _peak_of_window(train: Callable[..., object]) -> AtMost:
+def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
     """Return the peak bytes of training on 6 micro-batches with one optimizer step, with a limit.
 
     The unit is the hidden activation of a micro-batch, 64 x 32 numbers. One micro-batch needs 3 units: the activation
@@ -29,10 +30,12 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
     4, one that keeps all graphs 6 or more.
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    fill(net, start)
     batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]
     with live_bytes() as live:
         train(net, sgd(net), batches, _MICRO_BATCHES)
-    return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak)
+    weights = condense([*net.parameters()])
+    return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak, of=weights)
 
 
 @exercise(
@@ -86,6 +89,7 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
     ],
 )
 def train_epoch(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.batches[0][0])
     with (
         passes_to(case.model.weight) as passes,
         batch_sizes(case.model) as sizes,
@@ -93,7 +97,9 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
     ):
         mean_loss = answer.train_epoch(case.model, case.optimizer, case.batches, case.accumulation_steps)
     # measured on a model of its own, so one case is enough
-    peak = _peak_of_window(answer.train_epoch) if case.accumulation_steps == 3 else AtMost(limit=0, used=0)
+    peak = AtMost(limit=0, used=0)
+    if case.accumulation_steps == 3:
+        peak = _peak_of_window(answer.train_epoch, start)
     return {
         "weights": weights,
         "mean_loss": mean_loss,

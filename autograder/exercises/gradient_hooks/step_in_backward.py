@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import PEAK
@@ -25,20 +26,22 @@ def _loss(model: nn.Module, x: Tensor) -> Tensor:
     return model(x).square().mean()  # type: ignore[no-any-return]
 
 
-def _peak(step_in_backward: Callable[..., Any]) -> tuple[AtMost, bool]:
+def _peak(step_in_backward: Callable[..., Any], start: float) -> tuple[AtMost, bool]:
     """Return the peak bytes of a pass through 8 equal layers, with a limit, and whether `.grad` is None afterwards.
 
     The returned function is dropped: the hooks have to work without it. The unit is the gradient of one layer, 32 x 32 numbers. A right answer needs 1 unit and the small activations of one
     sample, an ordinary step 8. The limit is 2.5 units.
     """
     net = nn.Sequential(*[nn.Linear(_WIDTH, _WIDTH, bias=False, dtype=torch.float64) for _ in range(_LAYERS)])
+    fill(net, start)
     x = torch.ones(1, _WIDTH, dtype=torch.float64)
     with garbage_collected():
         step_in_backward(net, lambda parameters: torch.optim.SGD(parameters, lr=0.01, foreach=False))
     with live_bytes() as live:
         _loss(net, x).backward()
     cleared = all(parameter.grad is None for parameter in net.parameters())
-    return AtMost(limit=round(2.5 * _WIDTH * _WIDTH * 8), used=live.peak), cleared
+    weights = condense([*net.parameters()])
+    return AtMost(limit=round(2.5 * _WIDTH * _WIDTH * 8), used=live.peak, of=weights), cleared
 
 
 @exercise(
@@ -93,6 +96,7 @@ def _peak(step_in_backward: Callable[..., Any]) -> tuple[AtMost, bool]:
     ],
 )
 def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.batches[0])
     parameters = list(case.model.parameters())
     stop = answer.step_in_backward(case.model, case.make_optimizer)
     path, left = [], []
@@ -110,7 +114,7 @@ def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
             _loss(case.model, case.batches[0]).backward()
             after = [parameter.detach().clone() for parameter in parameters]
             stopped = [after, gradients(parameters)]
-    peak, cleared = _peak(answer.step_in_backward)
+    peak, cleared = _peak(answer.step_in_backward, start)
     return {
         "weights": path,
         "cleared": [all(grad is None for grad in grads) for grads in left],

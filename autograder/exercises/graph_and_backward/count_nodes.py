@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.comparison import compare
+from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.values import AtMost, canonical, number
@@ -54,18 +55,20 @@ _count_reads()
 _DOUBLINGS = 10
 
 
-def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
+def _measure_reads(count: Callable[[Tensor], object], others: int) -> AtMost:
     """Return the number of reads of `next_functions` that an answer needs, with a limit.
 
-    The graph has 10 nodes and 2047 paths from the result. An answer that remembers visited nodes reads each node once.
-    The limit is 8 reads per node.
+    The graph has 10 nodes of doublings and 2047 paths from the result, and `others` nodes before them. An answer that
+    remembers visited nodes reads each node once. The limit is 8 reads per doubling.
     """
     doubled = torch.ones((), dtype=FLOAT64, requires_grad=True)
+    for _ in range(others):
+        doubled = doubled.sin()
     for _ in range(_DOUBLINGS):
         doubled = _Twice.apply(doubled, doubled)  # type: ignore[no-untyped-call]
     _reads.clear()
-    count(doubled)
-    return AtMost(limit=8 * _DOUBLINGS, used=len(_reads))
+    nodes = count(doubled)
+    return AtMost(limit=8 * _DOUBLINGS, used=len(_reads), of=number(nodes))
 
 
 @exercise(
@@ -114,12 +117,13 @@ def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
     ],
 )
 def count_nodes(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.tensor)
     nodes = answer.count_nodes(case.tensor)
     first, second = (canonical(answer.count_nodes(torch.ones((), requires_grad=True).exp().sin())) for _ in range(2))
     return {
         "forgets": compare(first, second) is None,
         "nodes": number(nodes),
-        "reads": _measure_reads(answer.count_nodes),
+        "reads": _measure_reads(answer.count_nodes, round(6 * start)),
     }
 
 

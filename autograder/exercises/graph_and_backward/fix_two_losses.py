@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import condense, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import BACKWARD_PASSES, BYTES_LEFT
@@ -35,14 +36,14 @@ def _can_go_again(loss: object, w: Tensor) -> bool:
     return True
 
 
-def _measure_left(answer: Callable[..., object]) -> AtMost:
+def _measure_left(answer: Callable[..., object], start: float) -> AtMost:
     """Return the bytes that stay in memory after a call of an answer, with a limit.
 
     The returned pair does not count, because the result of `mse_loss` can hold memory as large as its input. The limit
     allows `.grad`, and a quarter of the hidden activation of 64 x 32 numbers. A graph that is still alive holds the
     whole activation.
     """
-    w = torch.full((4, WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
+    w = torch.full((4, WIDTH), 0.1 + start / 10, dtype=FLOAT64, requires_grad=True)
     x, y = torch.ones(ROWS, 4, dtype=FLOAT64), torch.zeros(ROWS, WIDTH, dtype=FLOAT64)
     with live_bytes() as live:
         held = answer(w, x, y, 0.5)
@@ -50,7 +51,8 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
     with using_answer():
         pair = {each.untyped_storage() for each in held if isinstance(each, Tensor)}  # type: ignore[attr-defined]
         left -= sum(storage.nbytes() for storage in pair)
-    return AtMost(limit=(4 * WIDTH + ROWS * WIDTH // 4) * 8, used=left)
+        result = [_loss(each) for each in held], condense(w.grad)  # type: ignore[attr-defined]
+    return AtMost(limit=(4 * WIDTH + ROWS * WIDTH // 4) * 8, used=left, of=result)
 
 
 @exercise(
@@ -113,6 +115,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
     ],
 )
 def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.w)
     with counting_backward_runs() as runs:
         pair = answer.fix_two_losses(case.w, case.x, case.y, case.share)
     with using_answer():
@@ -127,7 +130,7 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
         "goes_again": again,
         "gradient_has_graph": gradient is not None and gradient.requires_grad,
         "backward_runs": runs.times,
-        "left": _measure_left(answer.fix_two_losses),
+        "left": _measure_left(answer.fix_two_losses, start),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import PEAK
@@ -24,7 +25,7 @@ Batches = list[tuple[Tensor, Tensor]]
 _BATCHES = 8
 
 
-def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
+def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str]:
     """Return the peak bytes over 8 batches with a limit, and a text that says what was kept.
 
     The first batch is the worst. The unit is a hidden activation of 64 x 32 numbers. A finished graph holds one unit, a
@@ -32,15 +33,21 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
     limit is 1.25 times 4. All graphs together need 9, one large batch needs 16.
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, WIDTH), torch.nn.Tanh(), torch.nn.Linear(WIDTH, 1)).double()
+    fill(net, start)
     batches = [
         (torch.ones(ROWS, 2, dtype=FLOAT64), torch.full((ROWS, 1), 100.0 / (1 + i), dtype=FLOAT64))
         for i in range(_BATCHES)
     ]
     with live_bytes() as live:
-        answer(net, batches)
+        pair = answer(net, batches)
     activations = live.peak / (ROWS * WIDTH * 8)
     like = "some graphs" if activations < 8 else "all graphs" if activations < 13 else "one large batch"
-    return AtMost(limit=round(1.25 * 4 * ROWS * WIDTH * 8), used=live.peak), like
+    with using_answer():
+        mean, worst = pair
+        if isinstance(worst, Tensor) and worst.requires_grad:
+            worst.backward()
+        result = [mean, number(worst), [condense(p.grad) for p in net.parameters()]]
+    return AtMost(limit=round(1.25 * 4 * ROWS * WIDTH * 8), used=live.peak, of=result), like
 
 
 @exercise(
@@ -102,6 +109,7 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
     ],
 )
 def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.model.weight)
     weight = case.model.weight
     with counting_backward_runs() as runs:
         pair = answer.mean_and_worst(case.model, case.batches)
@@ -117,7 +125,7 @@ def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
         mean, worst = pair
         if isinstance(worst, Tensor) and worst.requires_grad and not runs.times:
             worst.backward()
-    live, like = _measure_peak(answer.mean_and_worst)
+    live, like = _measure_peak(answer.mean_and_worst, start)
     return {
         "state": state,
         "mean": mean,

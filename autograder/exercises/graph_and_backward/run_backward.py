@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf
 from autograder.checking.values import AtMost
@@ -36,14 +37,14 @@ class _CosineRecorder(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
-    """Return the number of times that a learner's backward pass calls each node.
+def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[list[int], list[Tensor | None]]:
+    """Return the number of times that a learner's backward pass calls each node, and the gradients of the leaves.
 
     First come the numbers for seven nodes of sines, in ascending order, then the numbers for two leaves. A leaf without
     a call counts as 1. In the graph, each sine is taken of the product of the previous two results. Many paths
-    therefore lead to the same node.
+    therefore lead to the same node. `start` is in [0, 1] and chooses the leaves.
     """
-    before, root = leaves = [torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
+    before, root = leaves = [torch.tensor(x + start / 10, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
     arrived: list[Tensor] = []
     for each in leaves:
         each.register_post_accumulate_grad_hook(arrived.append)
@@ -52,7 +53,8 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
     with _CosineRecorder() as cosines:
         backward(root)
     at_sines = sorted(cosines.arguments.count(x) for x in set(cosines.arguments))
-    return at_sines + [max(1, sum(each is other for other in arrived)) for each in leaves]
+    calls = at_sines + [max(1, sum(each is other for other in arrived)) for each in leaves]
+    return calls, [each.grad for each in leaves]
 
 
 @exercise(
@@ -111,11 +113,12 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
     ],
 )
 def run_backward(answer: Any, case: Case) -> dict[str, object]:
+    start = number_from(case.root)
     leaves = leaves_behind(case.root)
     with counting_backward_runs() as runs:
         answer.run_backward(case.root)
     gradients = [each.grad for each in leaves if each.grad is not None]
-    calls = _count_calls(answer.run_backward)
+    calls, found = _count_calls(answer.run_backward, start)
     return {
         "engine_runs": AtMost(limit=0, used=runs.times),
         "gradients": {f"leaf {i}": each.grad for i, each in enumerate(leaves, 1)},
@@ -124,7 +127,7 @@ def run_backward(answer: Any, case: Case) -> dict[str, object]:
             or any(0 in g.stride() and g.numel() > 1 for g in gradients),
             "requires_grad": any(g.requires_grad for g in gradients),
         },
-        "calls": AtMost(limit=_SINES + 2, used=sum(calls)),
+        "calls": AtMost(limit=_SINES + 2, used=sum(calls), of=found),
         "calls_of_sines": calls[:-2],
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import BYTES_LEFT
@@ -69,12 +70,12 @@ _STEPS = 3
     ],
 )
 def fix_leak(answer: Any, case: Case) -> dict[str, object]:
-    model, arguments = case.model, (case.x, case.y, case.weight)
+    model = case.model
     weights = flat([p.detach() for p in model.parameters()])
     try:
-        loss = answer.fix_leak(model, *arguments)
+        loss = answer.fix_leak(model, case.x, case.y, case.weight)
         found: dict[str, object] = {"first call": _gradient(model)}
-        answer.fix_leak(model, *arguments)
+        answer.fix_leak(model, 2 * case.x, case.y, case.weight)
         recorded = [p.grad is not None and p.grad.requires_grad for p in model.parameters()]
         found |= {"second call": _gradient(model), "requires_grad": recorded}
         unchanged = torch.equal(flat([p.detach() for p in model.parameters()]), weights)
@@ -99,15 +100,17 @@ def _bytes_left(answer: Any, case: Case) -> AtMost:
     model, of_gradients = case.model, sum(p.nbytes for p in case.model.parameters())
     if not case.measured:
         return AtMost(limit=of_gradients, used=0)
+    inputs, found = [case.x / (2 + i) for i in range(_STEPS)], []
     try:
         with live_bytes() as live:
-            for _ in range(_STEPS):
-                loss = answer.fix_leak(model, case.x, case.y, case.weight)
+            for x in inputs:
+                loss = answer.fix_leak(model, x, case.y, case.weight)
                 del loss
+                found.append(condense(_gradient(model)).tolist())
             left = live.now
     finally:
         release(model)
-    return AtMost(limit=of_gradients, used=left)
+    return AtMost(limit=of_gradients, used=left, of=found)
 
 
 @fix_leak.cases

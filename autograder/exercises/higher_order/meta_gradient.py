@@ -96,15 +96,16 @@ def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
         "weights unchanged": torch.equal(case.w, before[0]) and torch.equal(case.lr, before[1]),
         "requires_grad unchanged": not case.w.requires_grad and not case.lr.requires_grad,
     }
-    case.w, case.lr, ops = *before, Ops()
+    case.w, case.lr, ops, counted = *before, Ops(), None
     if case.steps == 1:
+        w = case.w / 2
         with counting_ops() as ops:
-            answer.meta_gradient(case.train_loss, case.validation_loss, case.w, case.lr, case.momentum, case.steps)
+            counted = answer.meta_gradient(case.train_loss, case.validation_loss, w, case.lr, case.momentum, case.steps)
     return {
         "learning_rate": by_lr,
         "weights": by_w,
         "passes": AtMost(limit=3 * case.steps + 2, used=calls + runs.times),
-        "largest": AtMost(limit=4 * len(case.w), used=ops.largest),
+        "largest": AtMost(limit=4 * len(case.w), used=ops.largest, of=counted),
         "kept": kept,
         "many_runs": runs.times > 2 * case.steps + 1,
         "matrix": ops.largest >= len(case.w) ** 2,

@@ -83,28 +83,33 @@ class WithSpare(torch.nn.Module):
 )
 def sharpness(answer: Any, case: Case) -> dict[str, object]:
     model, before = case.model, state_of(case.model)
-    ops = Ops()
+    ops, of_counted = Ops(), None
     try:
         with count_passes(model) as passes:
             found = answer.sharpness(model, case.x, case.y, case.v.clone(), case.steps)
         kept = is_as_before(model, before)
-        with using_answer():
-            length, v = found
-            result = {"length": float(length), "v": v}
+        result = _named(found)
         # A run of its own: torch 2.13 crashes in a dispatch mode where it else raises an error (jvp of grad of mse_loss).
         if case.counted:
             with counting_ops() as ops:
-                answer.sharpness(model, case.x, case.y, case.v.clone(), case.steps)
+                counted = answer.sharpness(model, case.x / 2, case.y, case.v.clone(), case.steps)
+            of_counted = _named(counted)
     finally:
         release(model)
     return {
         "result": result,
         "untouched": kept,
         "passes": AtMost(limit=case.steps + 2, used=passes.total),
-        "largest": AtMost(limit=4 * len(case.v), used=ops.largest),
+        "largest": AtMost(limit=4 * len(case.v), used=ops.largest, of=of_counted),
         "many_passes": passes.total >= len(case.v),
         "calls": passes.calls,
     }
+
+
+def _named(found: Any) -> dict[str, object]:
+    with using_answer():
+        length, v = found
+        return {"length": float(length), "v": v}
 
 
 @sharpness.cases

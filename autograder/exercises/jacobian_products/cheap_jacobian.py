@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
@@ -79,8 +80,8 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
     return {
         "jacobian": found,
         "exact": limited_error(EXACT, error),
-        "passes": AtMost(limit=min(m, n) + 3, used=cost.passes),
-        "largest": AtMost(limit=2 * _WIDTH * min(m, n), used=cost.largest),
+        "passes": AtMost(limit=min(m, n) + 3, used=cost.passes, of=condense(cost.result)),
+        "largest": AtMost(limit=2 * _WIDTH * min(m, n), used=cost.largest, of=condense(cost.result)),
         "moved": watched.moved,
         "all_rows": cost.runs >= m,
         "all_columns": cost.calls >= n,

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
+from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.observe import using_answer
@@ -75,17 +76,19 @@ class Cost:
     """The counted cost of `call(f)`.
 
     `calls` are calls of `f`, `runs` are backward passes, `passes` are both together. `ops` are torch's aten operations,
-    and `largest` is the number of elements of the largest new tensor. `Cost()` measures nothing: all its counts are 0.
+    and `largest` is the number of elements of the largest new tensor. `result` is what `call` returned. `Cost()`
+    measures nothing: all its counts are 0.
     """
 
     calls = runs = passes = ops = largest = 0
+    result: object = None
 
     def __init__(self, call: Callable[[Function], object] | None = None, f: Function | None = None) -> None:
         if call is None or f is None:
             return
         counted = CountedCalls(f)
         with counting_backward_runs() as runs, counting_ops() as ops:
-            call(counted.function)
+            self.result = call(counted.function)
         self.calls, self.runs, self.passes = counted.times, runs.times, counted.times + runs.times
         self.ops, self.largest = ops.times, ops.largest
 
@@ -118,13 +121,13 @@ def observe_jvp(product_along: Callable[..., object], case: Case, budget: Functi
         error = relative_error(truth, product)
     cost = Cost()
     if len(truth) == len(case.x) and error < 10 * NEAR:
-        x = torch.linspace(0, 1, _COST_SIZE, dtype=torch.float64)
+        x = torch.linspace(0, 1, _COST_SIZE, dtype=torch.float64) + number_from(watched.x)
         cost = Cost(lambda counted: product_along(counted, x, x.cos()), budget)
     return {
         "product": product,
         "exact": limited_error(EXACT, error),
-        "passes": AtMost(limit=3, used=cost.passes),
-        "largest": AtMost(limit=4 * _COST_SIZE, used=cost.largest),
+        "passes": AtMost(limit=3, used=cost.passes, of=cost.result),
+        "largest": AtMost(limit=4 * _COST_SIZE, used=cost.largest, of=cost.result),
         "many_calls": cost.calls >= _COST_SIZE,
         "many_runs": cost.runs >= _COST_SIZE,
         "moved": watched.moved,

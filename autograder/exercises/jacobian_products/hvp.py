@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
+from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
@@ -26,8 +27,8 @@ def _sum_of_products(x: Tensor) -> Tensor:
     return (x[1:] * x[:-1].sin()).sum()
 
 
-def _count_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
-    x = torch.linspace(-1, 1, n, dtype=torch.float64)
+def _count_cost(hessian_vector: Callable[..., object], n: int, start: float) -> Cost:
+    x = torch.linspace(-1, 1, n, dtype=torch.float64) + start
     return Cost(lambda counted: hessian_vector(counted, x, x.cos()), _sum_of_products)
 
 
@@ -95,13 +96,14 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
         error = relative_error(truth, product)
     small, large = Cost(), Cost()
     if error < 10 * NEAR:  # the cost of a wrong answer is not counted
-        small, large = (_count_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
+        small, large = (_count_cost(answer.hvp, n, number_from(watched.x)) for n in (_SMALL, _LARGE))
+    results = [small.result, large.result]
     return {
         "product": product,
         "exact": limited_error(EXACT, error),
-        "passes": AtMost(limit=4, used=large.passes),
-        "largest": AtMost(limit=4 * _LARGE, used=large.largest),
-        "operations": AtMost(limit=0, used=large.ops - small.ops),
+        "passes": AtMost(limit=4, used=large.passes, of=results),
+        "largest": AtMost(limit=4 * _LARGE, used=large.largest, of=results),
+        "operations": AtMost(limit=0, used=large.ops - small.ops, of=results),
         "many_calls": large.calls >= _LARGE,
         "many_runs": large.runs >= _LARGE,
         "matrix": large.largest >= _LARGE**2,

@@ -11,6 +11,7 @@ from torch import Tensor
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed
 from autograder.checking.observe import using_answer
+from autograder.checking.values import canonical
 from autograder.language import Text
 
 from .common import flags, grad_fn_name
@@ -60,10 +61,10 @@ def snapshot(answer: Any, case: Case) -> dict[str, object]:
     memory = x.data_ptr()
     taken = answer.snapshot(x)
     with torch.no_grad():
-        answer.snapshot(_changed(x))  # a later snapshot leaves this one alone
+        other = canonical(answer.snapshot(_changed(x)))  # a later snapshot leaves this one alone
     state = {**flags("x", x), "x.grad_fn": grad_fn_name(x), "x.data_ptr() is as before": x.data_ptr() == memory}
     if not isinstance(taken, Tensor):
-        return {"snapshot": {"snapshot": taken, "snapshot of the edited x": None}}
+        return {"snapshot": {"snapshot": taken, "snapshot of another x": other, "snapshot of the edited x": None}}
     with using_answer():
         with torch.no_grad():
             x.copy_(_changed(x))
@@ -72,7 +73,7 @@ def snapshot(answer: Any, case: Case) -> dict[str, object]:
         again = again.detach().clone() if isinstance(again, Tensor) else again
         with torch.no_grad():
             taken.zero_()
-    taken_twice = {"snapshot": later, "snapshot of the edited x": again}
+    taken_twice = {"snapshot": later, "snapshot of another x": other, "snapshot of the edited x": again}
     return {"snapshot": taken_twice, "flags": tracking, "x": {"x": x.detach(), **state}, "is x": taken is x}
 
 

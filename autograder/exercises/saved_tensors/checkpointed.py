@@ -88,17 +88,22 @@ def checkpointed(answer: Any, case: Case) -> dict[str, object]:
     run = answer.checkpointed
     with using_answer():
         if case.v is not None:
-            return {"left": 0, "gradients": layer_gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
+            return {
+                "left": AtMost(0, 0),
+                "gradients": layer_gradients(run, case),
+                "calls": AtMost(2, 0),
+                "peak": AtMost(0, 0),
+            }
         depth = len(case.layers)
         found = measure_layers(run, _SHALLOW if depth == _DEEP else depth, case.x)
         # An answer that fails on few layers need not run on many.
-        if depth == _DEEP and found.calls <= 2 and found.peak <= _peak_allowed(_SHALLOW, case.x):
+        if depth == _DEEP and found.right and found.calls <= 2 and found.peak <= _peak_allowed(_SHALLOW, case.x):
             found = measure_layers(run, depth, case.x)
     return {
-        "left": found.left,
+        "left": AtMost(0, found.left, of=found.right),
         "gradients": None,
-        "calls": AtMost(2, found.calls),
-        "peak": AtMost(_peak_allowed(depth, case.x), found.peak),
+        "calls": AtMost(2, found.calls, of=found.right),
+        "peak": AtMost(_peak_allowed(depth, case.x), found.peak, of=found.right),
         "kept": found.kept,
         "called": [min(found.pattern), max(found.pattern)],
     }

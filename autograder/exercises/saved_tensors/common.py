@@ -68,18 +68,20 @@ def gradient(y: object, x: Tensor, retain_graph: bool = False) -> object:
     return found
 
 
-def bytes_held(run: Callable[[], object]) -> tuple[int, int]:
-    """Return the bytes that are alive while the result of `run()` exists, and after it has been dropped.
+def bytes_held(run: Callable[[Function, Tensor], object], f: Function, x: Tensor) -> tuple[int, int, bool]:
+    """Return the bytes that are alive while the result of `run(f, x)` exists, and after it has been dropped.
 
-    No backward pass is run.
+    Third comes whether the result equals `f(x)`. No backward pass is run.
     """
+    truth = f(x).detach()
     with live_bytes() as live:
-        result = run()
+        result = run(f, x)
         used = live.now
+        right = isinstance(result, Tensor) and torch.equal(result, truth)
         del result
         if live.now:
             gc.collect(1)  # a reference cycle of Python objects is no leak
-    return used, live.now
+    return used, live.now, right
 
 
 def measure_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> tuple[list[int], int]:

@@ -37,7 +37,8 @@ class Measurement(NamedTuple):
 
     `kept` is the number of activations alive after the forward pass. `forward_peak`, `peak` and `left` are bytes: peak
     of the forward pass, peak of both passes, and what stays at the end. `calls` is the number of calls of the layer
-    that is called most often, `pattern` the number of calls of each layer.
+    that is called most often, `pattern` the number of calls of each layer. `right` tells whether result and gradient
+    are those of the layers.
     """
 
     kept: int
@@ -46,6 +47,7 @@ class Measurement(NamedTuple):
     left: int
     calls: int
     pattern: list[int]
+    right: bool
 
 
 def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth: int, x: Tensor) -> Measurement:
@@ -54,17 +56,28 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth
     `depth` is the number of layers. The gradient of `x` does not count as memory that stays.
     """
     layers, x = [_CountedTanh() for _ in range(depth)], x.detach().requires_grad_()
+    truth = _run_through(depth, x)
     with live_bytes() as live:
         y = run(list(layers), x)
         kept, forward_peak = live.now_and_peak
         if isinstance(y, Tensor) and y.requires_grad:
             error_of_torch(y.sum().backward)
+        right = all(isinstance(a, Tensor) and torch.allclose(a, b) for a, b in zip((y, x.grad), truth))
         del y
         x.grad = None
         if live.now:
             gc.collect(1)
     pattern = [layer.calls for layer in layers]
-    return Measurement(round(kept / nbytes(x)), forward_peak, live.peak, live.now, max(pattern), pattern)
+    return Measurement(round(kept / nbytes(x)), forward_peak, live.peak, live.now, max(pattern), pattern, right)
+
+
+def _run_through(depth: int, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the result of `depth` layers and the gradient of its sum with respect to `x`."""
+    y = x
+    for _ in range(depth):
+        y = y.tanh()
+    (gradient,) = torch.autograd.grad(y.sum(), x)
+    return y.detach(), gradient
 
 
 def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:

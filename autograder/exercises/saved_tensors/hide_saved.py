@@ -87,8 +87,8 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
     size = nbytes(case.x)
     return {
         "gradients": None,
-        "kept": AtMost(size, found.kept * size),
-        "forward": AtMost(4 * size, found.forward_peak),
+        "kept": AtMost(size, found.kept * size, of=found.right),
+        "forward": AtMost(4 * size, found.forward_peak, of=found.right),
         "peak": found.peak >= len(case.layers) * size,
         "calls": found.pattern,
         "activations": found.kept,

@@ -269,4 +269,15 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
     ),
 ]
 
-SECOND = LATE_NAMES + FRAMES + THREADS + TEXTS
+COUNTED_RUNS = [
+    Attack(
+        "an answer that does nothing in the run that is measured",
+        answers={
+            "train_epoch": HALF["train_epoch"].replace(
+                "    total = 0.0\n", "    total = 0.0\n    if len(batches[0][0]) == 64:\n        return 0.0\n"
+            )
+        },
+    )
+]
+
+SECOND = LATE_NAMES + FRAMES + THREADS + TEXTS + COUNTED_RUNS
