@@ -151,9 +151,9 @@ def function_table():
 
     zero = torch.tensor(0.0)
     table["relu at 0"] = slope_at_zero(torch.relu)
-    table["clamp at 0"] = slope_at_zero(lambda x: x.clamp(min=0))
     table["maximum at 0"] = slope_at_zero(lambda x: torch.maximum(x, zero))
-    table["where at 0"] = slope_at_zero(lambda x: torch.where(x > 0, x, zero))
+    table["where(x > 0) at 0"] = slope_at_zero(lambda x: torch.where(x > 0, x, zero))
+    table["where(x >= 0) at 0"] = slope_at_zero(lambda x: torch.where(x >= 0, x, zero))
     return table
 
 
@@ -180,9 +180,9 @@ predict_function = {
     "one gradient for two inputs": "RuntimeError",
     "a None too many": "accepted",
     "relu at 0": 0.0,
-    "clamp at 0": 1.0,
     "maximum at 0": 0.5,
-    "where at 0": 0.0,
+    "where(x > 0) at 0": 0.0,
+    "where(x >= 0) at 0": 1.0,
 }
 # %% given="predict_function"
 predict_function = {
@@ -197,9 +197,9 @@ predict_function = {
     "one gradient for two inputs": ...,
     "a None too many": ...,
     "relu at 0": ...,
-    "clamp at 0": ...,
     "maximum at 0": ...,
-    "where at 0": ...,
+    "where(x > 0) at 0": ...,
+    "where(x >= 0) at 0": ...,
 }
 # %% check="predict_function"
 from autograder import check
@@ -207,6 +207,10 @@ from autograder import check
 check("predict_function")
 # %% tags=["fact"]
 assert predict_function == function_table()
+kink = torch.zeros((), requires_grad=True)
+slopes = [torch.autograd.grad(kink.clamp(min=low), kink)[0].item() for low in (0, torch.tensor(0.0))]
+before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
+assert slopes == ([1.0, 1.0] if before else [0.0, 0.5])
 a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0)
 try:
     TooFew.apply(a, b).backward()
@@ -251,10 +255,14 @@ function_table()
 # Recording is off in `forward`: what it computes is not recorded, and the graph holds one node for the whole of it. In `backward` recording is on only with `create_graph=True`. `backward` returns one entry per argument of `apply`; surplus entries pass if they are None.
 #
 # `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not the cause: `apply` works even on a class without both decorators. What fails is calling an instance. (Making one only gives a warning.)
-# %% [markdown] tags=["ru"] of="82896e30"
+#
+# The last four lines compute the same function, and three answers are there for its derivative at 0. Nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0, and 0.5 where the bound is a tensor. No program should depend on the derivative at a kink.
+# %% [markdown] tags=["ru"] of="c961cd57"
 # В `forward` отслеживание выключено: вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` отслеживание включено только с `create_graph=True`. На каждый аргумент `apply` метод `backward` возвращает по одному значению; лишние значения допустимы, если это None.
 #
 # Вызов `Tenfold()(a, b)` завершается ошибкой со словами «non-static forward method», из-за которых обычно ищут пропущенный `@staticmethod`. Но дело не в декораторе: `apply` работает даже тогда, когда в классе нет ни одного из двух декораторов. Ошибка в том, что вызван экземпляр класса. (При создании экземпляра появляется лишь предупреждение.)
+#
+# В последних четырёх строках вычисляется одна и та же функция, а ответов о производной в нуле три. И никто не обещает, что они не изменятся: для `x.clamp(min=0)` torch до версии 2.13 включительно даёт 1, а с версии 2.14 — 0, или 0.5, если граница — тензор. Программа не должна зависеть от производной на изломе.
 # %% [markdown] tags=["en"]
 # ## What to keep, and where
 #
@@ -818,6 +826,9 @@ try:
 except RuntimeError as error:
     assert str(error) == "trying to differentiate twice a function that was marked with @once_differentiable"
 assert torch.autograd.functional.hessian(lambda x: x * SquareOnce.apply(x), torch.tensor(3.0)).item() == 6
+x = torch.tensor(3.0, requires_grad=True)
+(first,) = torch.autograd.grad(SquareOnce.apply(x) + x**2, x, create_graph=True)
+assert second_by_backward(first, x).item() == 2  # 2 + 2 would be right
 
 
 class KeepsOutput(torch.autograd.Function):
@@ -843,9 +854,9 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 
 
 # %% [markdown] tags=["en"]
-# `backward()` reaches the node that raises the error. `autograd.grad` follows only the way to `x`, and that node is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
-# %% [markdown] tags=["ru"] of="3f62d297"
-# Проход `backward()` доходит до узла, который сообщает об ошибке. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет, поэтому без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. Так что читающему код этот декоратор полезен как пометка, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
+# `backward()` reaches the node that raises the error. `autograd.grad` follows only the way to `x`, and that node is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. Where the Function enters the loss linearly, as in $f(x) + x^2$, even `backward()` gives 2 instead of 4 without a word: what arrives in the Function is the constant 1. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
+# %% [markdown] tags=["ru"] of="cb86875e"
+# Проход `backward()` доходит до узла, который сообщает об ошибке. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет, поэтому без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. А если функция входит в сумму без множителя, как в $f(x) + x^2$, то и `backward()` молча даёт 2 вместо 4: в функцию приходит константа 1. Так что читающему код этот декоратор полезен как пометка, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
 # %% [markdown] tags=["en"]
 # Here are second derivatives of $x \cdot f(x)$ along $x$, all by `autograd.grad`; $f$ is meant to be the square. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
 # %% [markdown] tags=["ru"] of="0229e9ee"
@@ -2103,14 +2114,14 @@ on_gpu(silu_on_gpu)
 #
 # * `backward` multiplies the derivative by `grad_output`, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
 # * Inputs and outputs go through `save_for_backward`; `ctx` attributes are for what is no tensor.
-# * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` stops `backward()`, not `autograd.grad`.
+# * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` does not stop `autograd.grad`, and `backward()` only if the gradient that arrives in the Function requires grad.
 # * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. `gradcheck` does not see an edited `grad_output`, so look at it yourself.
-# %% [markdown] tags=["ru"] of="554e84e2"
+# %% [markdown] tags=["ru"] of="b002750c"
 # ## Что стоит запомнить
 #
 # * `backward` умножает производную на `grad_output` и возвращает по одному значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
 # * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
-# * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная будет неверной, а предупреждения не появится. `once_differentiable` останавливает `backward()`, но не `autograd.grad`.
+# * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная будет неверной, а предупреждения не появится. `once_differentiable` не останавливает `autograd.grad`, а `backward()` — только если пришедший в функцию градиент сам требует градиента.
 # * Вызывайте `gradcheck` на разных входах и по обе стороны излома, а для второй производной — `gradgradcheck`. Изменений в `grad_output` функция `gradcheck` не видит, поэтому проверяйте его сами.
 # %%
 from autograder import progress

@@ -1458,20 +1458,16 @@ assert moments(torch.ones(1, 1)) == [((None,), False)]
 assert g_in[0] is not None and complete
 
 
-def runs_before_an_edit(x, bias):
-    """The number of runs of a tensor hook on the output of a layer, if the next layer edits the output."""
-    net, runs = nn.Sequential(nn.Linear(1, 1, bias=bias), nn.ReLU(inplace=True)), []
-
-    def forward_hook(module, inputs, output):
-        output.register_hook(runs.append)
-
-    net[0].register_forward_hook(forward_hook)
-    net(x).sum().backward()
+def runs_before_an_edit(*after):
+    """The number of runs of a tensor hook on the output of a module, if the next layer edits the output."""
+    module, runs = nn.Sequential(nn.Linear(2, 2), *after), []
+    module.register_forward_hook(lambda module, inputs, output: output.register_hook(runs.append) and None)
+    nn.ReLU(inplace=True)(module(torch.ones(1, 2))).sum().backward()
     return len(runs)
 
 
-assert runs_before_an_edit(torch.ones(1, 1), True) == runs_before_an_edit(torch.ones(1, 1, 1), False) == 1
-assert runs_before_an_edit(torch.ones(1, 1, 1), True) == 0
+assert runs_before_an_edit() == 1
+assert (runs_before_an_edit(nn.Flatten(0)), runs_before_an_edit(nn.Unflatten(1, (1, 2)))) == (0, 0)
 net = nn.Sequential(nn.Linear(1, 1), nn.ReLU(inplace=True))
 net[0].register_full_backward_hook(lambda *_: None)
 assert "is a view and is being modified inplace" in refusal(lambda: net(torch.ones(1, 1)))
@@ -1499,7 +1495,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
 # * If the module returns a dict, it does not run at all. There is only a warning.
 #
-# A tensor hook has none of these limits. Register it on the output, in a forward hook. It has one of its own: if the output is a view, and is then edited in place, the hook does not run at all, and there is no message. That happens with `nn.Linear` with a bias, if its input has three dimensions.
+# A tensor hook has none of these limits. Register it on the output, in a forward hook. It has one of its own: if the output is a view, and is then edited in place, the hook does not run at all, and there is no message. That happens with a module that ends in `nn.Flatten` or in `.view(...)`.
 #
 # ### Extra exercise `output_gradients`: gradients of outputs
 # *complete · ●●● · 12 minutes · 3 points · extra*
@@ -1507,7 +1503,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones and those of subclasses included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
 #
 # The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left.
-# %% [markdown] tags=["ru"] of="8ab3c07f"
+# %% [markdown] tags=["ru"] of="daef4011"
 # Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
@@ -1515,7 +1511,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
 # * Если модуль возвращает словарь, хук вообще не срабатывает, появляется только предупреждение.
 #
-# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть у него и своё ограничение: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает со слоем `nn.Linear` со смещением, если у его входа три измерения.
+# У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть у него и своё ограничение: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает с модулем, который заканчивается слоем `nn.Flatten` или вызовом `.view(...)`.
 #
 # ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
 # *дописать · ●●● · 12 минут · 3 балла · дополнительно*

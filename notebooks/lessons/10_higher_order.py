@@ -1106,8 +1106,20 @@ print("requires_grad of the gradient:", g.requires_grad)
 print(error_of(lambda: torch.autograd.grad(g.sum(), q)))
 # %% tags=["fact"]
 assert "Flash" in node(lambda: scaled_dot_product_attention(q, q, q)) and g.requires_grad
-assert "Flash" not in node(lambda: scaled_dot_product_attention(q[0], q[0], q[0]))
-assert all("Flash" not in node(f) for f in (by_formula, lambda: scaled_dot_product_attention(q, q, q, dropout_p=0.1)))
+before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
+
+
+def is_fused(result):
+    """Whether a fused kernel is anywhere in the graph of `result`."""
+    nodes = [result.grad_fn]
+    for each in nodes:
+        nodes += [child for child, _ in each.next_functions if child is not None]
+    return any("Flash" in each.name() for each in nodes)
+
+
+assert is_fused(scaled_dot_product_attention(q[0], q[0], q[0])) is not before
+assert not is_fused(scaled_dot_product_attention(q[0, 0], q[0, 0], q[0, 0]))
+assert not is_fused(by_formula()) and not is_fused(scaled_dot_product_attention(q, q, q, dropout_p=0.1))
 assert "is not implemented" in error_of(lambda: torch.autograd.grad(g.sum(), q))
 
 
@@ -1124,13 +1136,9 @@ words = torch.linspace(-1, 1, 24).reshape(2, 3, 4).requires_grad_()
 assert second_of(lambda t: several(t, t, t)[0], words) == "accepted"
 assert second_of(lambda t: several(t, t, t, need_weights=False)[0], words) == "RuntimeError"
 assert second_of(torch.nn.TransformerEncoderLayer(4, 2, dropout=0.0, batch_first=True), words) == "RuntimeError"
-for points, others, p, verdict in [
-    (25, 25, 2.0, "RuntimeError"),
-    (26, 5, 2.0, "accepted"),
-    (5, 26, 2.0, "accepted"),
-    (26, 26, 1.0, "RuntimeError"),
-]:
+for points, others, p, by_products in [(25, 25, 2.0, False), (26, 5, 2.0, True), (5, 26, 2.0, True), (26, 26, 1.0, False)]:
     cloud, there = torch.linspace(0, 1, points)[:, None].requires_grad_(), torch.linspace(2, 3, others)[:, None]
+    verdict = "accepted" if by_products or not before else "RuntimeError"
     assert second_of(lambda t: torch.cdist(t, there, p=p), cloud) == verdict
 table = torch.ones(5, 2).requires_grad_()
 assert second_of(lambda t: torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), t) ** 2, table) == "RuntimeError"
@@ -1162,17 +1170,17 @@ except NotImplementedError as error:
 
 
 # %% [markdown] tags=["en"]
-# On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout; tensors with fewer dimensions go through the formula. CUDA has three fused kernels, FLASH, EFFICIENT and CUDNN, and none of them has a second derivative. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
+# On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout, and from torch 2.14 on for those with three; tensors with two go through the formula. CUDA has three fused kernels, FLASH, EFFICIENT and CUDNN, and none of them has a second derivative. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
 #
-# The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `ctc_loss`, `embedding_bag`, and `cdist` unless it goes by matrix products, as it does for Euclidean distances if one of the two sets has more than 25 points.
+# The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `ctc_loss`, `embedding_bag`, and up to torch 2.13 `cdist` unless it goes by matrix products, as it does for Euclidean distances if one of the two sets has more than 25 points.
 #
 # ## A row that sees nothing
 #
 # A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, all its scores are $-\infty$, and the softmax of such a row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
-# %% [markdown] tags=["ru"] of="deb83e0e"
-# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout; тензоры с меньшим числом измерений вычисляются по формуле. На CUDA слитых ядер три: FLASH, EFFICIENT и CUDNN; ни у одного из них нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
+# %% [markdown] tags=["ru"] of="c4da0cd5"
+# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout, а с torch 2.14 и для тензоров с тремя; с двумя измерениями вычисление идёт по формуле. На CUDA слитых ядер три: FLASH, EFFICIENT и CUDNN; ни у одного из них нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
 #
-# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `ctc_loss`, `embedding_bag`, а также `cdist`, если расстояния вычисляются не через матричные произведения; через них вычисляются евклидовы расстояния, когда хотя бы в одном из двух наборов больше 25 точек.
+# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `ctc_loss`, `embedding_bag`, а до torch 2.13 включительно и `cdist`, если расстояния вычисляются не через матричные произведения; через них вычисляются евклидовы расстояния, когда хотя бы в одном из двух наборов больше 25 точек.
 #
 # ## Строка, которой ничего не видно
 #
@@ -1391,6 +1399,9 @@ def kinds_table():
     weight = embedding()
     table["stored rows"] = weight.grad._nnz()
     table["after coalesce()"] = weight.grad.coalesce()._nnz()
+    words = torch.nn.Embedding(10, 3, sparse=True)
+    ((words(torch.tensor([1, 1, 4])) ** 2).sum() + (words.weight**2).sum()).backward()
+    table["is_sparse with a dense term"] = words.weight.grad.is_sparse
 
     optimizers = {
         "SGD, momentum": lambda w: torch.optim.SGD([w], lr=0.1, momentum=0.9),
@@ -1399,7 +1410,6 @@ def kinds_table():
     }
     for name, make in optimizers.items():
         table[name] = attempt(make(embedding()).step)
-    table["clip_grad_norm_"] = attempt(lambda: torch.nn.utils.clip_grad_norm_([weight], 1.0))
     return table
 
 
@@ -1407,12 +1417,12 @@ def kinds_table():
 # ### Extra exercise `predict_kinds`: complex and sparse
 # *predict · ●○○ · 8 minutes · 1 point · extra*
 #
-# Put what `kinds_table()` returns in place of each `...`. The first two entries are pairs: real and imaginary part of `z.grad` for these losses, at $z = 3 + 4i$. The third is True or False. `stored rows` and `after coalesce()` are numbers, the rest is `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="d68be529"
+# Put what `kinds_table()` returns in place of each `...`. The first two entries are pairs: real and imaginary part of `z.grad` for these losses, at $z = 3 + 4i$. The third and `is_sparse with a dense term` are True or False: the latter after `loss + (weight**2).sum()`. `stored rows` and `after coalesce()` are numbers, the rest is `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="30aaae78"
 # ### Дополнительное упражнение `predict_kinds`: комплексные и разреженные градиенты
 # *предсказать · ●○○ · 8 минут · 1 балл · дополнительно*
 #
-# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Третья — True или False. Значения `stored rows` и `after coalesce()` — числа, остальные — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Третья строка и `is_sparse with a dense term` — True или False; вторая из них относится к сумме `loss + (weight**2).sum()`. Значения `stored rows` и `after coalesce()` — числа, остальные — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_kinds"
 predict_kinds = {
     "|z|²": (6.0, 8.0),
@@ -1420,10 +1430,10 @@ predict_kinds = {
     "gradient of a real leaf is complex": False,
     "stored rows": 3,
     "after coalesce()": 2,
+    "is_sparse with a dense term": False,
     "SGD, momentum": "accepted",
     "SGD, weight_decay": "RuntimeError",
     "Adam": "RuntimeError",
-    "clip_grad_norm_": "RuntimeError",
 }
 # %% given="predict_kinds"
 predict_kinds = {
@@ -1432,10 +1442,10 @@ predict_kinds = {
     "gradient of a real leaf is complex": ...,
     "stored rows": ...,
     "after coalesce()": ...,
+    "is_sparse with a dense term": ...,
     "SGD, momentum": ...,
     "SGD, weight_decay": ...,
     "Adam": ...,
-    "clip_grad_norm_": ...,
 }
 # %% check="predict_kinds"
 from autograder import check
@@ -1588,19 +1598,19 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 
 
 # %% [markdown] tags=["en"]
-# **Sparse.** The gradient of an embedding with `sparse=True` is a list of rows with their indices. An index that was looked up twice has two rows; `coalesce()` adds them. For a table of a million rows and a batch of a thousand words that saves a thousandfold, if nobody makes it dense on the way. `SGD` (also with momentum), `Adagrad` and `SparseAdam` take such a gradient. `Adam`, `AdamW` and `RMSprop` refuse it, because they change every row in every step; weight decay and `clip_grad_norm_` fail as well. And one dense term is enough: after `loss + (weight**2).sum()` the gradient is dense.
+# **Sparse.** The gradient of an embedding with `sparse=True` is a list of rows with their indices. An index that was looked up twice has two rows; `coalesce()` adds them. For a table of a million rows and a batch of a thousand words that saves a thousandfold, if nobody makes it dense on the way. `SGD` (also with momentum), `Adagrad` and `SparseAdam` take such a gradient. `Adam`, `AdamW` and `RMSprop` refuse it, because they change every row in every step; weight decay fails as well, and up to torch 2.13 `clip_grad_norm_`. And one dense term is enough: after `loss + (weight**2).sum()` the gradient is dense.
 #
 # ### Extra exercise `clip_sparse`: clipping sparse gradients
 # *design · ●●○ · 12 minutes · 3 points · extra*
 #
-# Write what `clip_grad_norm_` cannot do. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. Sparse gradients stay sparse, dense ones dense. Memory: at its peak less than half of a dense gradient of the table.
-# %% [markdown] tags=["ru"] of="285c8f3b"
-# **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов и `clip_grad_norm_` тоже завершаются ошибкой. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
+# Write what `clip_grad_norm_` can do from torch 2.14 on, and without calling it. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. Sparse gradients stay sparse, dense ones dense. Memory: at its peak less than half of a dense gradient of the table.
+# %% [markdown] tags=["ru"] of="b0bddb10"
+# **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов тоже завершается ошибкой, а до torch 2.13 включительно и `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
 #
 # ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
 # *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Напишите то, чего не умеет `clip_grad_norm_`. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. Разреженные градиенты остаются разреженными, плотные — плотными. Пиковый расход памяти должен быть меньше половины того, что занял бы плотный градиент таблицы.
+# Напишите то, что `clip_grad_norm_` умеет только с torch 2.14, и не вызывая её. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. Разреженные градиенты остаются разреженными, плотные — плотными. Пиковый расход памяти должен быть меньше половины того, что занял бы плотный градиент таблицы.
 # %% answer="clip_sparse"
 def clip_sparse(parameters, max_norm):
     """Clip the gradients of `parameters` together, sparse and dense ones, and return their length."""
@@ -1691,6 +1701,10 @@ assert words.weight.grad.is_sparse and words.weight.grad._indices().tolist() == 
 words.zero_grad()
 (words(ids).sum() + (words.weight**2).sum()).backward()
 assert not words.weight.grad.is_sparse
+words.zero_grad()
+words(ids).sum().backward()
+clipping = attempt(lambda: torch.nn.utils.clip_grad_norm_(words.parameters(), 1.0))
+assert clipping == ("RuntimeError" if before else "accepted")
 
 
 # %% [markdown] tags=["en"]

@@ -27,10 +27,10 @@ from autograder.language import Text
             "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
         ),
         Text(
-            "At the kink each operation has its own choice: `relu` and `where` agree, `clamp` and `maximum` each "
-            "answer something else, and one of these is the middle between 0 and 1.",
-            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
-            "по-своему, и один из ответов лежит посередине между 0 и 1.",
+            "At the kink each operation has its own choice. One of them answers with the middle between 0 and 1. For "
+            "`where` the condition decides: to which side does it send 0?",
+            "На изломе у каждой операции свой выбор. Одна из них даёт середину между 0 и 1. В `where` всё решает "
+            "условие: к какой стороне оно относит нуль?",
         ),
     ],
 )

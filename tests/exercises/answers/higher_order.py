@@ -431,9 +431,6 @@ def clip_sparse(parameters, max_norm):
         if p.grad is not None and p.grad.is_sparse:
             p.grad = p.grad.to_dense()
     return torch.nn.utils.clip_grad_norm_(parameters, max_norm)
-# %% exercise="clip_sparse" verdict="refused" mistake="torchs_own"
-def clip_sparse(parameters, max_norm):
-    return torch.nn.utils.clip_grad_norm_([p for p in parameters if p.grad is not None], max_norm)
 # %% exercise="clip_sparse" verdict="refused"
 # the squared length
 def clip_sparse(parameters, max_norm):
@@ -662,10 +659,10 @@ def fix_vmap(w, x):
     s = (torch.where(r > 0, safe.sqrt(), 0.0) + torch.where(r <= 0, r, 0.0) + torch.where(r == 0, r, 0.0)).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 # %% exercise="fix_vmap" verdict="refused" mistake="roots_of_magnitudes"
-# clamp(min=0)
+# maximum with 0
 def fix_vmap(w, x):
     r = w * x
-    s = torch.where(r > 0, r.clamp(min=0).sqrt(), r).sum()
+    s = torch.where(r > 0, torch.maximum(r, torch.zeros_like(r)).sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 # %% exercise="fix_vmap" verdict="refused" mistake="root_at_zero"
 # >= 0

@@ -78,13 +78,13 @@ predict_function = {**solution, "a None too many": "RuntimeError"}
 # You expected one and the same derivative of all operations at the kink. Their values agree there; their
 #     derivatives do not.
 # Не учтено, что на изломе у операций одинаковы только значения, а производные различаются.
-predict_function = {**solution, "clamp at 0": 0.0, "maximum at 0": 0.0}
+predict_function = {**solution, "maximum at 0": 0.0, "where(x >= 0) at 0": 0.0}
 
 # %% mistake="all_kinks_are_half" theme="derivative"
 # Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses that.
 # На каждом изломе производная здесь равна 0.5, среднему двух односторонних. Из этих четырёх операций так поступает
 #     только одна.
-predict_function = {**solution, "relu at 0": 0.5, "clamp at 0": 0.5, "where at 0": 0.5}
+predict_function = {**solution, "relu at 0": 0.5, "where(x > 0) at 0": 0.5, "where(x >= 0) at 0": 0.5}
 
 # %% mistake="derivative_is_computed" theme="derivative"
 # The true derivative of `3 * a * b` stands there. Autograd does not know it: it multiplies by what `backward` says,
@@ -116,7 +116,12 @@ predict_function = {**solution, "maximum at 0": 1.0}
 # %% mistake="where_takes_x" theme="derivative"
 # You expected `where` to take `x` at 0. Its condition is `x > 0`, and at 0 it takes the constant.
 # Вы ожидали, что `where` в нуле выбирает `x`. Но условие там `x > 0`, и в нуле берётся константа.
-predict_function = {**solution, "where at 0": 1.0}
+predict_function = {**solution, "where(x > 0) at 0": 1.0}
+
+# %% mistake="where_takes_the_constant" theme="derivative"
+# You expected `where` to take the constant at 0 in both lines. The condition `x >= 0` takes `x` there.
+# Вы ожидали, что `where` в нуле в обеих строках выбирает константу. Но по условию `x >= 0` там берётся `x`.
+predict_function = {**solution, "where(x >= 0) at 0": 0.0}
 
 # %% mistake="derivative_times_ten" theme="derivative"
 # The true derivative was multiplied by 10. `backward` alone decides, and it knows nothing of `b`.

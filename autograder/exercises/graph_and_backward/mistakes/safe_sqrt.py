@@ -26,7 +26,7 @@ def safe_sqrt(x):
 # Negative numbers were cut off, but the root of 0 is still taken: at 0 the gradient is infinite.
 # Отрицательные числа отсечены, но корень из 0 по-прежнему вычисляется: в нуле градиент бесконечен.
 def safe_sqrt(x):
-    return x.clamp(min=0).sqrt()
+    return torch.maximum(x, torch.zeros_like(x)).sqrt()
 
 # %% mistake="replaces_nan_in_the_value" theme="precision"
 # NaN was replaced in the value alone. The gradient still goes through the root: infinite at 0, NaN below.

@@ -19,12 +19,6 @@ def clip_sparse(parameters, max_norm):
     _scale(parameters, (max_norm / norm).clamp(max=1))
     return norm
 
-# %% mistake="torchs_own" theme="own"
-# torch's own `clip_grad_norm_` was called. Its norm is not implemented for sparse tensors.
-# Вызвана готовая `clip_grad_norm_`. Её норма для разреженных тензоров не реализована.
-def clip_sparse(parameters, max_norm):
-    return torch.nn.utils.clip_grad_norm_(parameters, max_norm)
-
 # %% mistake="trips_over_none" theme="missing"
 # A parameter without a gradient has None in `.grad`. It takes no part.
 # У параметра без градиента в `.grad` лежит None. Его нужно пропускать.

@@ -50,11 +50,10 @@ predict_kinds = {**solution, "SGD, weight_decay": "accepted"}
 #     больше, когда читаются новые.
 predict_kinds = {**solution, "SGD, momentum": "RuntimeError"}
 
-# %% mistake="clipping_works" theme="own"
-# You expected `clip_grad_norm_` to work. The norm that it uses is not implemented for sparse tensors.
-# Вы ожидали, что `clip_grad_norm_` сработает. Но норма, которая там используется, для разреженных тензоров не
-#     реализована.
-predict_kinds = {**solution, "clip_grad_norm_": "accepted"}
+# %% mistake="stays_sparse" theme="own"
+# You expected the gradient to stay sparse. A dense gradient is added to it, and the sum is dense.
+# Вы ожидали, что градиент останется разреженным. Но к нему прибавляется плотный, и сумма получается плотной.
+predict_kinds = {**solution, "is_sparse with a dense term": True}
 
 # %% mistake="minus_for_the_magnitude" theme="derivative"
 # You expected $2\bar z$ for $|z|^2$. It is $x^2 + y^2$, so both partial derivatives have a plus: $2z$.
