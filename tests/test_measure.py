@@ -226,6 +226,23 @@ def in_a_thread(fails=False):
 
 
 @pytest.mark.parametrize("measuring", [live_bytes, saved_bytes, counting_ops])
+def test_a_thread_that_another_thread_starts_is_nothing_to_refuse(measuring):
+    """The grader's watch of a child starts while the grader runs a lesson."""
+    go, ran = threading.Event(), threading.Event()
+
+    def start_another():
+        go.wait()
+        threading.Thread(target=ran.set).start()
+
+    other = threading.Thread(target=start_another)
+    other.start()
+    with measuring():
+        go.set()
+        assert ran.wait(60)
+    other.join()
+
+
+@pytest.mark.parametrize("measuring", [live_bytes, saved_bytes, counting_ops])
 def test_work_in_a_thread_is_refused_where_threads_are_not_counted(measuring):
     with pytest.raises(StartedThread), measuring():
         ThreadPoolExecutor(1).submit(torch.ones, 1000).result()
