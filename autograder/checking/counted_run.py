@@ -1,7 +1,7 @@
-"""Inputs and results of the runs in which a probe counts work or memory.
+"""Inputs and results of runs in which work is counted.
 
-Such a run often has inputs of its own. An answer could recognise it and do nothing. Its inputs therefore differ from
-seed to seed, and its result is observed as `AtMost.of`.
+A probe counts work or memory, often in a run with inputs of its own. An answer could recognise such a run and do
+nothing. The inputs therefore differ from seed to seed, and the result is observed as `AtMost.of`.
 """
 
 from __future__ import annotations

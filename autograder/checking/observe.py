@@ -25,12 +25,12 @@ from .allocations import ProfilerInterfered
 from .containment import timeout_causes as overlong
 from .containment.surroundings import SHOWN, undisturbed
 from .containment.switches import as_in_a_fresh_process
+from .containment.tensor_overrides import find_replaced
 from .containment.thread_starts import StartedThread
 from .containment.time_limit import TimeIsUp, limited
 from .edits import copy_tensors, find_edited
 from .exercise import Case, Exercise
 from .run import Raised, Run
-from .tensor_overrides import find_replaced
 from .values import canonical
 
 

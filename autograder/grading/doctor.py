@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..messages.cards import message
+from ..torch_versions import newer_torch
 from .limits import Limits, Wall
 from .sandbox.grader.engine import Engine
 from .sandbox.grader.fork_server_process import NEEDS_LINUX
@@ -83,10 +85,16 @@ _SECOND = """\
 
 
 def examine() -> tuple[bool, str]:
-    """Test which wall this machine allows around answers.
+    """Test which wall this machine allows around answers, and whether its torch is newer than the newest tried.
 
     Returns whether answers can be isolated by one of the two walls, and a text with findings and remedies.
     """
+    sound, findings = _examine_walls()
+    parameters = newer_torch()
+    return sound, findings + (f"\n! {message('torch.newer', **parameters).en}" if parameters else "")
+
+
+def _examine_walls() -> tuple[bool, str]:
     if sys.platform != "linux":
         return False, f"✗ {NEEDS_LINUX}"
     refused: dict[Wall, CannotIsolate] = {}

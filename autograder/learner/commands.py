@@ -18,6 +18,7 @@ from ..history import folder, record, standings
 from ..language import LANGUAGES, Note
 from ..messages.cards import message
 from ..session import SESSION, being_graded
+from ..torch_versions import newer_torch
 from .replies import Reply, Table
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def start(lesson: str = "", *, language: str | None = None) -> Reply:
 
     notebook = _saved_notebook(known)
     ready = message("start.ready", count=len(known), points=f"{notebook.total():g}")
-    return Reply((ready, *notebook.describe_written(), *describe_due_date(notebook.metadata)))
+    newer = [message("torch.newer", **parameters)] if (parameters := newer_torch()) else []
+    return Reply((ready, *notebook.describe_written(), *describe_due_date(notebook.metadata), *newer))
 
 
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:

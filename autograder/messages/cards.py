@@ -325,6 +325,12 @@ MESSAGES: dict[str, Text] = {
         "Exercises with a check: {count}; their points in the grade: {points}. Shift+Enter on a check shows a card.",
         "Упражнений с проверкой: {count}, баллов за них в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
+    "torch.newer": Text(
+        "This is torch {version}; the course was tried with torch up to {newest}. Should the two contradict each other, "
+        "believe torch, and report it.",
+        "Здесь torch {version}, а курс проверен с torch до {newest}. Если они противоречат друг другу, верьте torch и "
+        "сообщите об этом.",
+    ),
     "due.in_time": Text("Due {time}.", "Срок сдачи: {time}."),
     "due.late": Text(
         "It was due {time}; handed in now, it gets {credit} % of the points. An extension of yours is not counted here.",

@@ -1136,7 +1136,12 @@ words = torch.linspace(-1, 1, 24).reshape(2, 3, 4).requires_grad_()
 assert second_of(lambda t: several(t, t, t)[0], words) == "accepted"
 assert second_of(lambda t: several(t, t, t, need_weights=False)[0], words) == "RuntimeError"
 assert second_of(torch.nn.TransformerEncoderLayer(4, 2, dropout=0.0, batch_first=True), words) == "RuntimeError"
-for points, others, p, by_products in [(25, 25, 2.0, False), (26, 5, 2.0, True), (5, 26, 2.0, True), (26, 26, 1.0, False)]:
+for points, others, p, by_products in [
+    (25, 25, 2.0, False),
+    (26, 5, 2.0, True),
+    (5, 26, 2.0, True),
+    (26, 26, 1.0, False),
+]:
     cloud, there = torch.linspace(0, 1, points)[:, None].requires_grad_(), torch.linspace(2, 3, others)[:, None]
     verdict = "accepted" if by_products or not before else "RuntimeError"
     assert second_of(lambda t: torch.cdist(t, there, p=p), cloud) == verdict

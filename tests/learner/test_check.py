@@ -54,6 +54,12 @@ def test_an_unknown_exercise_offers_the_nearest(language):
     assert "gradient_accumulation" in str(autograder.start("gradient_acumulation"))
 
 
+def test_a_torch_newer_than_the_newest_tried_is_told_once(monkeypatch):
+    assert "was tried with torch up to" not in str(autograder.start("gradient_accumulation", language="en"))
+    monkeypatch.setattr(torch, "__version__", "3.0.1+cpu")
+    assert "This is torch 3.0.1+cpu" in str(autograder.start("gradient_accumulation", language="en"))
+
+
 def test_without_start_a_card_speaks_both_languages():
     page = check(right)._repr_html_()
     assert 'lang="en"' in page

@@ -78,7 +78,7 @@ def one_graph(answer: Any, case: Case) -> dict[str, object]:
 
 
 class _NumbersRead(TorchDispatchMode):
-    """A mode that notes the names of operations, and whether a number of a tensor was read."""
+    """A mode that notes operations, and whether a number was read."""
 
     any = False
     supports_higher_order_operators = True

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.tensor_overrides import find_replaced
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import ReplacedName, using_answer
-from autograder.checking.tensor_overrides import find_replaced
 from autograder.checking.values import Other, number
 from autograder.language import Text
 
