@@ -12,7 +12,7 @@ WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 # Nightly tests are slow, and each has a faster twin here: see CONTRIBUTING.md.
 EVERY_COMMIT := -m "not nightly"
 
-.PHONY: install lab lint test test-all mypy pytest pytest-all quick screenshots wheel
+.PHONY: install lab lint test test-all mypy pytest pytest-all quick screenshots versions wheel
 
 install: .venv/installed
 
@@ -47,6 +47,11 @@ pytest: install
 
 pytest-all: install
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
+
+# Ten minutes and 6 GB of disk for each pair of versions. Only some: make versions PAIRS="2.14 3.13"
+versions:
+	$(PYTHON) benchmarks/versions.py $(PAIRS) > benchmarks/versions.new
+	mv benchmarks/versions.new benchmarks/versions.md
 
 quick: install
 	$(BIN)/ruff check .
