@@ -48,18 +48,15 @@ PAIRS = [
 ]
 
 
-def main(chosen: list[str]) -> int:
-    """Try the pairs whose text holds one of the words `chosen`, or all; return 1 if a step failed, else 0."""
+def main(chosen: list[str]) -> None:
+    """Try the pairs whose text holds one of the words `chosen`, or all, and print the table."""
     print(f"Tried on {datetime.date.today()}.\n\n| | {' | '.join(STEPS)} |\n|---|{'---|' * len(STEPS)}", flush=True)
-    failed = False
     for pair in PAIRS:
         if chosen and not any(word in str(pair) for word in chosen):
             continue
         with tempfile.TemporaryDirectory(prefix="versions-") as folder:
             cells = try_pair(pair, Path(folder))
-        failed = failed or any(not cell.startswith("green") for cell in cells)
         print(f"| {pair} | {' | '.join(cells)} |", flush=True)
-    return int(failed)
 
 
 def try_pair(pair: Pair, folder: Path) -> list[str]:
@@ -116,4 +113,4 @@ def _last_line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])
