@@ -94,8 +94,8 @@ def test_flat_names_online_text_and_people_that_nobody_knows(course: Course, wor
             "email, and collect with --worksheet)"
         ),
         f"Чужой Человек_4_assignsubmission_file_{NAME}.ipynb": (
-            "nobody in students.csv is called Чужой Человек: add a line or collect with --add; or write 4 into the "
-            "column lms of the right line"
+            "nobody in students.csv is called Чужой Человек: add a line or collect with --add; or write Чужой Человек "
+            "into the column lms of the right line"
         ),
     }
     roster(course, "ann,Петрова Анна,,,", "bo,Jean Luc O'Neil,,,", "twin1,Ли Ян,,4700,", "twin2,Ян Ли,,4800,")

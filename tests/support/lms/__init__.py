@@ -1,4 +1,4 @@
-"""Archives and worksheets as LMSs write them."""
+"""Archives and worksheets as LMSs write them, and judges of what they import."""
 
 from __future__ import annotations
 

@@ -1,0 +1,51 @@
+"""Canvas: archive of submissions, gradebook, upload of graded submissions.
+
+Source: `lib/content_zipper.rb` of Canvas for names in the archive, `Assignment#infer_comment_context_from_filename` in
+`app/models/assignment.rb` for feedback.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from ..tables.csv_text import CsvText
+from .canvas_gradebook import CanvasGradebook
+from .grade_table import GradeTable
+from .origin import Origin, Sender
+from .system import Lms
+
+# A name keeps letters of all scripts, their marks, digits and underscores (`sanitize_file_name`).
+_PATH = re.compile(
+    r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^/]+?)(?P<late>_LATE)?_(?P<number>\d+))"
+    r"_(?:\d+_(?P<rest>[^/]+)|(?P<page>text|link)\.html)$"
+)
+_OTHER = re.compile(r"[\s.,;()+-]")  # `sanitize_file_name` removes it
+
+
+class Canvas(Lms):
+    """Instructure's Canvas."""
+
+    title = "Canvas"
+    keeps_times = False  # modification times are those of the download
+    feedback_archive = "canvas_feedback.zip"
+    returns_notebooks = True
+    table_form = "the gradebook, with the columns ID and Section"
+
+    def origin(self, path: str) -> Origin | None:
+        found = _PATH.match(path)
+        if not found or _OTHER.search(found["name"] or ""):
+            return None
+        rest = found["rest"] or f"{found['page']}.html"
+        if found["anonymous"]:
+            number, late = found["anonymous"], bool(found["late_anonymous"])
+            return Origin("", (number,), number, rest, late=late, hidden=True)
+        return Origin(found["name"], (found["number"],), found["number"], rest, late=bool(found["late"]))
+
+    def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
+        return CanvasGradebook(text, path) if {"ID", "Section"} <= set(heads) else None
+
+    def feedback_path(self, sender: Sender, page: str) -> str:
+        """Return the name of the submitted file: Canvas finds user and attachment by the numbers in it."""
+        return PurePosixPath(sender.path).name
