@@ -137,9 +137,12 @@ class Collection:
                     account.arrived.append((assignment, student.id, attempt.digest))
                 account.counts[said] += 1
                 when = f", {time.astimezone(self._zone):%Y-%m-%d %H:%M} ({time_from})" if time else ", no time known"
+                draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
                 account.lines[student.id].append(
-                    f"{assignment} {said}{when}{_renamed(notebooks, self._released[assignment])}"
+                    f"{assignment} {said}{when}{_renamed(notebooks, self._released[assignment])}{draft}"
                 )
+                if line and line.extended:
+                    account.lines[student.id] += self._untold_extension(student, assignment, line.extended, sender.form)
         for path, why in delivery.unread.items():
             place = delivery.files[path].place if path in delivery.files else None
             if delivery.notebooks:
@@ -183,6 +186,20 @@ class Collection:
         if attempts[-1].digest != attempt.digest:
             return "kept as an earlier attempt", True
         return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
+
+    def _untold_extension(self, student: Student, assignment: str, until: datetime, lms: str) -> list[str]:
+        """Return a list with a sentence on an extension that the LMS tells and the rules do not know, or an empty list.
+
+        `until` is in local time.
+        """
+        due, end = self._due.get(assignment), until.replace(tzinfo=self._zone)
+        if due is None or due + self._course.written.extension(student.id, assignment) >= end:
+            return []
+        said = f"{assignment} {until:%Y-%m-%d %H:%M}"
+        return [
+            f"extended in {lms} until {until:%Y-%m-%d %H:%M}: write `{said}` into the column extensions of "
+            f"{STUDENTS_FILE}, or the work may count as late"
+        ]
 
     def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str]:
         """Return the time of a submission, and its source in words, such as "worksheet".

@@ -14,6 +14,7 @@ from autograder.grading.tables.local_times import read_time
     [
         ("Monday, 23 November 2026, 6:05 PM", datetime(2026, 11, 23, 18, 5)),
         ("Monday, 23 November 2026, 12:05 AM", datetime(2026, 11, 23, 0, 5)),
+        ("Monday, November 23, 2026, 6:05 PM", datetime(2026, 11, 23, 18, 5)),
         ("понедельник, 23 ноября 2026, 18:05", datetime(2026, 11, 23, 18, 5)),
         ("среда, 6 мая 2026, 09:07", datetime(2026, 5, 6, 9, 7)),
         ("23 нояб. 2026 г., 18:05:01", datetime(2026, 11, 23, 18, 5, 1)),
