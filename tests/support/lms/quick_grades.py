@@ -25,10 +25,8 @@ def give_grades(course: Course) -> dict[str, float]:
             _give(gradebook, student, name, cells, (number % 20) / 4)
             points[student] = gradebook.find_submission(name, student).score
             place = course.folder / "autograded" / student / name
-            shutil.copytree(folder, place, dirs_exist_ok=True)
-            for path in place.glob("*.ipynb"):
-                if path.stem != name:
-                    path.rename(place / f"{name}.ipynb")
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(next(folder.rglob("*.ipynb")), place / f"{name}.ipynb")
             page = course.folder / "feedback" / student / name / f"{name}.html"
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(f"<title>{name} · {student}</title>\nthe page of {folder_mark(course, student)}")
