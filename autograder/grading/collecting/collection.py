@@ -21,6 +21,7 @@ from ..lms.grade_table import GradeTable
 from ..lms.kept_tables import keep_table
 from ..lms.origin import Sender
 from ..tables.roster import STUDENTS_FILE, Student, Unplaced
+from ..tables.supplied_times import TIMES_FILE, supplied_times
 from ..terminal import printable
 from .archive import Unpacked
 from .deliveries import Delivery, Sorted, sort_files
@@ -64,6 +65,7 @@ class Collection:
             self._released = released_notebooks(course, book)
             stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
             self._due = {**stated, **_due_dates(book)}
+        self._supplied = supplied_times(course.root, self._zone)
         self._handed_in: set[str] = set()  # numbers of participants
         self._unplaced: set[str] = set()  # numbers of participants who were not identified
         self._collected: set[str] = set()  # assignments
@@ -110,7 +112,7 @@ class Collection:
     ) -> None:
         who = " ".join(student.id for student in delivery.senders)
         for assignment, notebooks in sorted(delivery.notebooks.items()):
-            time, time_from = self._time(found, delivery, assignment)
+            time, time_from, known = self._time(found, delivery, assignment)
             files = delivery.files_for(assignment)
             attempt = Attempt(
                 digest_of(files),
@@ -131,6 +133,10 @@ class Collection:
             for student in delivery.senders:
                 line = delivery.found.participants.get(student.id)
                 stored = replace(sender, participant=line.number if line else "").stored()
+                supplied = None if known else self._supplied.get((student.id, assignment))
+                if supplied:
+                    time, time_from = supplied, TIMES_FILE
+                    attempt = replace(attempt, time=time.astimezone(UTC).isoformat(), time_from=time_from)
                 with locked(self._course.root, assignment):
                     said, new = self._store(assignment, student, files, replace(attempt, lms=stored))
                 if new:
@@ -141,6 +147,11 @@ class Collection:
                 account.lines[student.id].append(
                     f"{assignment} {said}{when}{_renamed(notebooks, self._released[assignment])}{draft}"
                 )
+                if delivery.origin.late and not supplied:
+                    account.lines[student.id].append(
+                        f"late in {sender.form}, which tells no time: that of the download counts until you write "
+                        f"{student.id},{assignment},TIME into {TIMES_FILE} and collect again"
+                    )
                 if line and line.extended:
                     account.lines[student.id] += self._untold_extension(student, assignment, line.extended, sender.form)
         for path, why in delivery.unread.items():
@@ -167,11 +178,12 @@ class Collection:
         store.keep_submitted(student.id)
         known = store.of(student.id)
         same = next((each for each in known if each.digest == attempt.digest), None)
-        new = same is None or (same.time is None and attempt.time is not None)
+        told = same is not None and (same.time is None or attempt.time_from == TIMES_FILE)
+        new = same is None or (told and attempt.time not in (None, same.time))
         # nbgrader finds the feedback by the secret of the latest submission.
         again = same and SECRET in files and files[SECRET].read_bytes() != store.secret(student.id, same)
         if new:
-            store.add(student.id, files, attempt)
+            store.add(student.id, files, replace(attempt, score=same.score) if same else attempt)
         elif same and again:
             store.add(student.id, files, replace(same, answered=False))
         one, extension = self._rules.rules.of(assignment), self._rules.extension(student.id, assignment)
@@ -201,24 +213,23 @@ class Collection:
             f"{STUDENTS_FILE}, or the work may count as late"
         ]
 
-    def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str]:
-        """Return the time of a submission, and its source in words, such as "worksheet".
+    def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str, bool]:
+        """Return the time of a submission, its source in words, such as "worksheet", and whether the LMS tells it.
 
         If the time is unknown, it is None, and the source is "".
         """
         if delivery.origin.time:
             time = delivery.origin.time
-            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), delivery.origin.time_from
+            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), delivery.origin.time_from, True
         for participant in delivery.found.participants.values():
             if participant.submitted:
-                return participant.submitted.replace(tzinfo=self._zone), "worksheet"
-        if found.lms and not found.lms.keeps_times:
+                return participant.submitted.replace(tzinfo=self._zone), "worksheet", True
+        if found.lms and not found.lms.keeps_times and not delivery.origin.late:
             due = self._due.get(assignment)
-            # Canvas tells only whether a file is late.
-            return (due, f"{found.lms.title}: in time") if due and not delivery.origin.late else (None, "")
-        if delivery.time:
-            return delivery.time.replace(tzinfo=self._zone), "archive"
-        return self._arrival, "arrival" if self._arrival else ""
+            return due, f"{found.lms.title}: in time" if due else "", False
+        if delivery.time:  # of a file that Canvas calls late: it came before the download
+            return delivery.time.replace(tzinfo=self._zone), "archive", False
+        return self._arrival, "arrival" if self._arrival else "", False
 
     def _add(self, students: list[Student]) -> None:
         if students:

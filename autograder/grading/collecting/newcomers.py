@@ -101,21 +101,27 @@ def _by_folder(path: str, depth: int) -> Student | None:
 
 
 def _unknown(students: Iterable[Student], roster: Roster, stable: bool = True) -> Iterable[Student]:
-    """Yield the students who are not in the roster.
+    """Yield the students who are not in the roster, with ids that nobody in the roster has.
 
     `stable` tells whether a person has one number in the LMS. Then somebody with the name of a student, but with
     another number, is new.
     """
+    taken = {each.id.casefold() for each in roster.students}
     for student in students:
-        numbers = [*filter(None, (*student.lms, student.email)), student.id]
+        numbers = [*filter(None, (*student.lms, student.email))] or [student.id]
         try:
             roster.find(numbers, student.name, trusts_numbers=stable)
+            continue
         except Ambiguous:
             others = roster.called(student.name)
-            if stable and len(others) == 1 and _have_other_numbers(student, others[0]):
-                yield student
+            if not (stable and len(others) == 1 and _have_other_numbers(student, others[0])):
+                continue
         except Unplaced:
+            pass
+        if student.id.casefold() not in taken:
             yield student
+        elif student.email or student.lms:
+            yield replace(student, id=student.email or f"{student.id} {student.lms[0]}")
 
 
 def _have_other_numbers(one: Student, other: Student) -> bool:

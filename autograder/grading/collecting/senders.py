@@ -74,7 +74,7 @@ class Senders:
         """Raise Unplaced if the archive and the LMS's table have no participant and no team in common."""
         origins = list(filter(None, map(self._origin_of, self._unpacked.entries)))
         known = [self._participants.keys() & set(each.numbers) or self._team(each) for each in origins]
-        if self._participants and any(each.numbers for each in origins) and not any(known):
+        if self.lms and not self.lms.stable and self._participants and origins and not any(known):
             raise Unplaced("they have no participant in common")
 
     def find(self, origin: Origin, path: str) -> Found:

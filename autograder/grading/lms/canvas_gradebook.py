@@ -66,4 +66,4 @@ class CanvasGradebook(GradeTable):
         nobody = self._is_possible(row) or (_TEST_STUDENT.fullmatch(name) and not sis)
         identities = tuple(filter(None, (cells.get(key, "") for key in _KEYS)))
         email = login if "@" in login else ""
-        return Participant(row, "" if nobody else cells["ID"], name, identities, email, sis or login)
+        return Participant(row, "" if nobody else cells["ID"], name, identities, email, login or sis)

@@ -15,14 +15,16 @@ from support.course import Course
 
 
 def give_grades(course: Course) -> dict[str, float]:
-    """Give each submission points, all different where possible, and a page. Returns points by student."""
+    """Give each submission points, equal ones to equal notebooks, and a page. Returns points by student."""
     points: dict[str, float] = {}
     name = course.name
     with course.gradebook() as gradebook:
         cells = [cell.name for cell in gradebook.find_notebook(name, name).grade_cells]
-        for number, folder in enumerate(sorted((course.folder / "submitted").glob(f"*/{name}"))):
+        folders = sorted((course.folder / "submitted").glob(f"*/{name}"))
+        marks = sorted({folder_mark(course, folder.parent.name) for folder in folders})
+        for folder in folders:
             student = folder.parent.name
-            _give(gradebook, student, name, cells, (number % 20) / 4)
+            _give(gradebook, student, name, cells, marks.index(folder_mark(course, student)) / 4)
             points[student] = gradebook.find_submission(name, student).score
             place = course.folder / "autograded" / student / name
             place.mkdir(parents=True, exist_ok=True)
