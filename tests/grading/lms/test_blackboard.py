@@ -32,9 +32,7 @@ def test_from_blackboard_and_back(
     packed = zipped({"lesson.ipynb": marked("zip")}, datetime(2030, 1, 1))
     site = Site(
         [
-            Student(
-                "anna_petrova", "Анна", "Петрова", [Attempt(at, {"x.ipynb": marked(at)}) for at in (FIRST, SECOND)]
-            ),
+            Student("anna_petrova", "Анна", "Петрова", twice),
             Student("petrova", "Анна", "Петрова", [Attempt(SECOND, {"work.zip": packed})]),
             Student("bo.li@uni.example", "Bo", "Li (2)", [Attempt(FIRST, {f"{NAME}.ipynb": marked("bo")})]),
             Student("idle", "Ida", "Kim"),
