@@ -18,7 +18,7 @@ from autograder.grading.collecting.deliveries import Delivery, sort_files
 from autograder.grading.collecting.newcomers import from_paths
 from autograder.grading.collecting.senders import Senders
 from autograder.grading.collecting.unplaced import UnplacedFile, keep_unplaced
-from autograder.grading.lms.grade_table import GradeTable
+from autograder.grading.lms.interface.grade_table import GradeTable
 from autograder.grading.lms.systems import read_grade_table
 from autograder.grading.tables.roster import Roster, Student
 from fuzz.mutations import CHARACTERS, ZONES, change_bytes

@@ -17,9 +17,9 @@ from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
 from ..gradebook.book import Book
 from ..gradebook.release import ReleasedNotebooks
-from ..lms.grade_table import GradeTable
+from ..lms.interface.grade_table import GradeTable
+from ..lms.interface.origin import Sender
 from ..lms.kept_tables import keep_table
-from ..lms.origin import Sender
 from ..tables.roster import STUDENTS_FILE, Student, Unplaced
 from ..tables.supplied_times import TIMES_FILE, supplied_times
 from ..terminal import printable

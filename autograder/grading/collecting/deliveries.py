@@ -10,8 +10,8 @@ from pathlib import Path
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..files.notebook_file import Unreadable, load, parse
 from ..gradebook.release import ReleasedNotebooks
-from ..lms.origin import Origin
-from ..lms.system import Lms
+from ..lms.interface.origin import Origin
+from ..lms.interface.system import Lms
 from ..submission.unchanged_answers import has_cells_of
 from ..tables.roster import Student, Unplaced
 from .archive import Unpacked, UnpackedFile
@@ -83,6 +83,8 @@ def sort_files(unpacked: Unpacked, senders_of: Senders, released: Mapping[str, R
         *((file, file.path, "") for file in unpacked.files),
         *((None, path, reason) for path, reason in unpacked.unread.items()),
     ]:
+        if senders_of.is_of_lms(path):
+            continue
         origin = senders_of.origin(path)
         try:
             found = senders_of.find(origin, path)

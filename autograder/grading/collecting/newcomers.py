@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..lms.grade_table import GradeTable, Participant
-from ..lms.origin import Origin
+from ..lms.interface.grade_table import GradeTable, Participant
+from ..lms.interface.origin import Origin
 from ..lms.systems import common_folders, recognise
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
@@ -51,24 +51,28 @@ def from_paths(unpacked: Unpacked, roster: Roster) -> list[Student]:
 
     The id is the sender's name, or the user name in LMSs that tell it. If an LMS gives each person one number, the
     column `lms` gets it, and the ids of namesakes have it. Other namesakes are left out. If the archive has no LMS's
-    form, each folder is taken for a student.
+    form, each folder is taken for a student. The only folder in an archive may be that of the assignment: then there
+    are no new students.
     """
     entries = unpacked.entries
     reading = recognise(entries, {file.path: file.place for file in unpacked.files})
-    depth = common_folders(entries)
-    if len({entry.split("/")[depth] for entry in entries}) < 2:  # the one folder may be that of the only student
-        depth = 0
     if reading is None:
+        depth = common_folders(entries)
+        if len({entry.split("/")[depth] for entry in entries}) < 2:
+            if unpacked.folder is None or depth > 1:  # the folder may be that of the assignment
+                return []
+            depth = 0
         folders = filter(None, (_by_folder(entry, depth) for entry in sorted(entries)))
         return list(_unknown({each.id: each for each in folders}.values(), roster))
     people: dict[tuple[str, ...], Student] = {}
     for entry in sorted(entries):
         origin = reading.origin(entry)
-        if origin is None or origin.hidden or not (origin.name or origin.numbers):
+        if origin is None or origin.hidden or not (origin.name or origin.numbers or origin.members):
             continue
         for each in _people(origin):
             identity = _as_folder(reading.lms.identity(each))
-            lms = each.numbers[:1] if reading.lms.stable and each.name else ()
+            numbers = [number for number in each.numbers if "@" not in number]
+            lms = tuple(numbers[:1]) if reading.lms.stable and each.name else ()
             people[each.numbers or (each.name,)] = Student(identity, each.name, _email(each), lms)
     ids = Counter(each.id.casefold() for each in people.values())
     found = []

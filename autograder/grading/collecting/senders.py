@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..lms.grade_table import GradeTable, Participant
-from ..lms.origin import Origin
-from ..lms.system import Lms
+from ..lms.interface.grade_table import GradeTable, Participant
+from ..lms.interface.origin import Origin
+from ..lms.interface.system import Lms
 from ..lms.systems import common_folders, recognise
 from ..tables import names
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
@@ -70,6 +70,10 @@ class Senders:
     def _origin_of(self, entry: str) -> Origin | None:
         return self._reading.origin(entry) if self._reading else None
 
+    def is_of_lms(self, path: str) -> bool:
+        """Return whether the LMS has written a file itself, so that it is no submission."""
+        return bool(self._reading and self._reading.is_own_file(path))
+
     def refuse_other_assignment(self) -> None:
         """Raise Unplaced if the archive and the LMS's table have no participant and no team in common."""
         origins = list(filter(None, map(self._origin_of, self._unpacked.entries)))
@@ -84,7 +88,7 @@ class Senders:
         Raises Unplaced if the roster has nobody who fits, or if the file belongs to somebody else.
         """
         entry = self._unpacked.entry_of(path)
-        if not origin.numbers and not origin.name:
+        if not (origin.numbers or origin.name or origin.members):
             return Found(origin, [self._find_in_name(entry)])
         if self._unpacked.folder and self.lms:
             above = self._unpacked.folder.joinpath(*entry.split("/")[: self._depth + 1])

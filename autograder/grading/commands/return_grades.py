@@ -11,7 +11,7 @@ from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..files.inert_names import one_line
-from ..lms.grade_table import GradeTable
+from ..lms.interface.grade_table import GradeTable
 from ..lms.kept_tables import kept_tables
 from ..lms.systems import SYSTEMS, read_grade_table
 from ..returning.feedback_archives import write_feedback

@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from .grade_table import GradeTable, Participant, ReturnedGrade, number_in
-from .gradebook_column import find_column
-from .origin import Origin
-from .system import Lms
+from .interface.grade_table import GradeTable, Participant, ReturnedGrade, number_in
+from .interface.gradebook_column import find_column
+from .interface.origin import Origin
+from .interface.system import Lms
 
 # The word between user name and time is "attempt" in the language of the course.
 _PATH = re.compile(r"(?P<user>[^/]+?)_[^\W\d_]+_(?P<time>\d{4}(?:-\d\d){5})(?:(?P<rest>_[^/]+)|\.txt)$")

@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 
 from ..tables.csv_text import CsvText
 from .canvas_gradebook import CanvasGradebook
-from .grade_table import GradeTable
-from .origin import Origin, Sender
-from .system import Lms
+from .interface.grade_table import GradeTable
+from .interface.origin import Origin, Sender
+from .interface.system import Lms
 
 # A name keeps letters of all scripts, their marks, digits and underscores (`sanitize_file_name`).
 _PATH = re.compile(

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from .grade_table import GradeTable, Participant, ReturnedGrade, number_in
-from .gradebook_column import find_column
+from .interface.grade_table import GradeTable, Participant, ReturnedGrade, number_in
+from .interface.gradebook_column import find_column
 
 _POINTS_POSSIBLE = "points possible"
 _TEST_STUDENT = re.compile(r"(?i)student, test|test student")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ..files.nbgrader_files import SECRET, utc_time
 from ..tables.roster import Unplaced
-from .origin import Origin
-from .system import Lms
+from .interface.origin import Origin
+from .interface.system import Lms
 
 _PATH = re.compile(
     r"(?P<user>[^/+]+)\+[^/+]+\+(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^/+]*)(?:\+[^/]*)?/(?P<rest>.+)$"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..lms.grade_table import GradeTable
+from ..lms.interface.grade_table import GradeTable
 from ..lms.systems import read_grade_table
 
 

@@ -11,10 +11,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from .grade_table import GradeTable
+from .interface.grade_table import GradeTable
+from .interface.origin import Origin, Sender
+from .interface.system import Lms
 from .moodle_worksheet import MoodleWorksheet
-from .origin import Origin, Sender
-from .system import Lms
 
 # The default group of Moodle 4.1 has no number.
 _PATH = re.compile(r"(?P<name>[^_/]*)(?:_(?P<number>\d+))?_assign(?:submission|feedback)_[a-z]+_?(?:/|_)(?P<rest>.+)$")

@@ -10,14 +10,25 @@ from pathlib import Path
 from ...errors import UserError
 from ..tables.csv_text import read_csv
 from .blackboard import Blackboard
+from .brightspace import Brightspace
 from .canvas import Canvas
 from .exchange import Exchange
-from .grade_table import GradeTable
+from .gradescope import Gradescope
+from .interface.grade_table import GradeTable
+from .interface.origin import Origin
+from .interface.system import Lms
 from .moodle import Moodle
-from .origin import Origin
-from .system import Lms
+from .sakai import Sakai
 
-SYSTEMS: tuple[Lms, ...] = (Moodle(), Exchange(), Blackboard(), Canvas())
+SYSTEMS: tuple[Lms, ...] = (
+    Moodle(),
+    Exchange(),
+    Blackboard(),
+    Canvas(),
+    Brightspace(),
+    Gradescope(),
+    Sakai(),
+)
 
 
 @dataclass(frozen=True)
@@ -37,9 +48,14 @@ class Reading:
         said = self.told.get(origin.attempt) if origin else None
         if origin is None or said is None:
             return origin
+        time = said.time or origin.time
         return replace(
-            origin, name=said.name, numbers=said.numbers, members=said.members, time=said.time or origin.time
+            origin, name=said.name, numbers=said.numbers, members=said.members, time=time, hidden=said.hidden
         )
+
+    def is_own_file(self, entry: str) -> bool:
+        """Return whether the LMS has written a file, so that it is no submission."""
+        return bool(self.lms.own_files.match(_below(entry, self.depth)))
 
 
 def recognise(entries: Collection[str], files: Mapping[str, Path] | None = None) -> Reading | None:

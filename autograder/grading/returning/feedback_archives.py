@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..course.course import Course
-from ..lms.grade_table import Participant
-from ..lms.origin import Sender
-from ..lms.system import Lms
+from ..lms.interface.grade_table import Participant
+from ..lms.interface.origin import Sender
+from ..lms.interface.system import Lms
 from ..lms.systems import system_called
 from .feedback_notebook import feedback_notebook
 from .grades import Grade

@@ -10,7 +10,7 @@ from ...language import POINT, decimal
 from ...messages.feedback import WORKSHEET
 from ..course.course import Course
 from ..files.atomic import replace_json
-from ..lms.grade_table import Filled, GradeTable, Ledger, Participant, ReturnedGrade
+from ..lms.interface.grade_table import Filled, GradeTable, Ledger, Participant, ReturnedGrade
 from ..tables.roster import STUDENTS_FILE, Unplaced
 from .grades import Grade, Grades
 

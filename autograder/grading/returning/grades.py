@@ -11,7 +11,7 @@ from ..course.attempts import Attempt
 from ..course.course import Course
 from ..course.graded_folder import graded_at
 from ..gradebook.standings import standings
-from ..lms.origin import Sender
+from ..lms.interface.origin import Sender
 from ..tables.csv_text import write_csv
 from ..tables.roster import Student
 

@@ -128,6 +128,8 @@ class Roster:
         pieces = {piece.strip() for part in whole.split("/") for piece in (part, *part.replace("_", " ").split())}
         pieces |= {piece.rpartition(".")[0] for piece in pieces}
         found = _distinct(student for piece in pieces for student in self.by_number.get(piece, ()))
+        ends = filter(None, map(self._github_name, pieces))
+        found = found or _distinct(student for end in ends for student in self.by_number[end])
         complete = {key: students for key, students in self.by_name.items() if key and words.issuperset(key)}
         longest = max(map(len, complete), default=0)
         named = _distinct(each for key, students in complete.items() if len(key) == longest for each in students)
@@ -141,6 +143,12 @@ class Roster:
                 "or collect with --add if each student has a folder"
             )
         return self._only(found, path)
+
+    def _github_name(self, piece: str) -> str:
+        """Return the longest user name at the end of a name such as "lab-0-ann-lee" of GitHub Classroom, or ""."""
+        parts = piece.split("-")
+        ends = ("-".join(parts[at:]) for at in range(1, len(parts)))
+        return next((end for end in ends if end in self.by_number and not end.isdecimal()), "")
 
     def group(self, name: str) -> list[Student]:
         """Return the students whose column `group` holds `name`, which may be written as in the path of a file."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from autograder.grading.lms.origin import Origin
+from autograder.grading.lms.interface.origin import Origin
 from autograder.grading.lms.systems import recognise
 
 LESSON = "03_gradient_accumulation.ipynb"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from ..tables.csv_text import CsvText
+from ...tables.csv_text import CsvText
 from .grade_table import GradeTable
 from .origin import Origin, Sender
 
@@ -15,6 +16,7 @@ class Lms:
 
     `keeps_times` tells whether modification times in its archives are those of submissions. `stable` tells whether a
     person has the same number in all assignments. `trusted` are names of files that the LMS writes beside a submission.
+    `own_files` matches paths of its other files, which are no submission.
     `feedback_archive` is the name of the archive with feedback, or "" if the LMS imports none. `returns_notebooks`
     tells whether feedback is a notebook under the name of the submitted file, and not pages. `table_form` says what a
     table of grades looks like, or "" if there is none. `tell_apart` says how to tell namesakes apart.
@@ -24,6 +26,7 @@ class Lms:
     keeps_times = True
     stable = True
     trusted: frozenset[str] = frozenset()
+    own_files = re.compile(r"(?!)")
     feedback_archive = ""
     returns_notebooks = False
     table_form = ""

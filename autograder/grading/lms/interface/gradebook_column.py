@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...errors import UserError
+from ....errors import UserError
 
 
 def find_column(titles: Mapping[int, str], assignment: str, gradebook: str) -> int:

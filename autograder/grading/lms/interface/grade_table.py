@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ..tables import names
-from ..tables.csv_text import CsvText
-from ..tables.roster import Roster, Student, Unplaced
+from ...tables import names
+from ...tables.csv_text import CsvText
+from ...tables.roster import Roster, Student, Unplaced
 from .origin import Sender
 
 
