@@ -48,6 +48,7 @@ class Senders:
         self._refused: dict[str, Unplaced] = {}  # by entry: many files may lie in one archive that names nobody
         told = [table for table in tables if self.lms and table.title == self.lms.title]
         self._participants = {each.number: each for table in told for each in table.participants}
+        self._known = self._participants.keys() | roster.by_number.keys()
         self._teams = defaultdict[str, list[Participant]](list)
         for each in self._participants.values():
             self._teams[_cleaned(each.group)].append(each)
@@ -68,7 +69,7 @@ class Senders:
         return replace(origin, rest=origin.rest + path.removeprefix(entry)) if origin else Origin("", (), "", path)
 
     def _origin_of(self, entry: str) -> Origin | None:
-        return self._reading.origin(entry) if self._reading else None
+        return self._reading.origin(entry, self._known) if self._reading else None
 
     def is_of_lms(self, path: str) -> bool:
         """Return whether the LMS has written a file itself, so that it is no submission."""

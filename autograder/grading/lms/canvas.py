@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from ..tables.csv_text import CsvText
@@ -42,6 +43,27 @@ class Canvas(Lms):
             number, late = found["anonymous"], bool(found["late_anonymous"])
             return Origin("", (number,), number, rest, late=late, hidden=True)
         return Origin(found["name"], (found["number"],), found["number"], rest, late=bool(found["late"]))
+
+    def other_origins(self, path: str) -> list[Origin]:
+        """Return readings with a longer name: "agent_7" is user 4711 in `agent_7_4711_880011_x.ipynb`, not 7."""
+        first = self.origin(path)
+        if first is None or first.hidden:
+            return []
+        found = []
+        for numbers in re.finditer(r"_(?P<number>\d+)(?=_\d+_(?P<rest>.+))", path):
+            name = path[: numbers.start()].removesuffix("_LATE")
+            if len(name) > len(first.name):
+                found.append(
+                    replace(
+                        first,
+                        name=name,
+                        numbers=(numbers["number"],),
+                        attempt=numbers["number"],
+                        rest=numbers["rest"],
+                        late="_LATE_" in f"{path[: numbers.end()]}",
+                    )
+                )
+        return found
 
     def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
         return CanvasGradebook(text, path) if {"ID", "Section"} <= set(heads) else None

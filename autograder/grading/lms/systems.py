@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -42,9 +42,15 @@ class Reading:
     depth: int
     told: Mapping[str, Origin]
 
-    def origin(self, entry: str) -> Origin | None:
-        """Return who handed in the file at `entry`, a path in the archive, or None if the path has another form."""
+    def origin(self, entry: str, known: Container[str] = ()) -> Origin | None:
+        """Return who handed in the file at `entry`, a path in the archive, or None if the path has another form.
+
+        `known` are numbers of people. They decide between several readings of the path.
+        """
         origin = self.lms.origin(_below(entry, self.depth))
+        if origin and not any(number in known for number in origin.numbers):
+            others = self.lms.other_origins(_below(entry, self.depth))
+            origin = next((each for each in others if each.numbers[0] in known), origin)
         said = self.told.get(origin.attempt) if origin else None
         if origin is None or said is None:
             return origin

@@ -24,7 +24,7 @@ CLASS = [
     User(4713, "Jean-Luc", "O'Neil", "oneil", "s3"),
     User(4714, "Maria", "de_la_Cruz", "cruz", "s4", late=True),
     User(4715, "Zoe\u0308", "Nguyễn", "nguyen", "s5"),
-    User(4716, "Ida", "Kim", "kim", "s6"),
+    User(4716, "Ida_7", "Kim", "kim", "s6"),
     User(4717, "", "Idle", "idle", "s7"),
 ]
 SITES = {

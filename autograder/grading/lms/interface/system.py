@@ -39,6 +39,10 @@ class Lms:
         """
         raise NotImplementedError
 
+    def other_origins(self, path: str) -> list[Origin]:
+        """Return less likely readings of a path, such as that of a name that ends with a number."""
+        return []
+
     def told(self, files: Mapping[str, Path]) -> dict[str, Origin]:
         """Return what the LMS's own files in an archive tell of senders: a dict from attempt to origin.
 
