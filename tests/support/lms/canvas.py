@@ -29,7 +29,7 @@ class User:
     surname: str
     login: str = ""
     sis: str = ""
-    files: dict[int, tuple[str, str | bytes]] = field(default_factory=dict)
+    files: dict[int, tuple[str, str | bytes]] = field(default_factory=dict, repr=False)
     late: bool = False
     text: str = ""
     anonymous: str = ""

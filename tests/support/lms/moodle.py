@@ -65,7 +65,7 @@ class Member:
     id_number: str = ""
     group: str = ""
     came: datetime | None = None
-    files: Files | None = None
+    files: Files | None = field(default=None, repr=False)
     online_text: str = ""
     draft: bool = False
     extended: datetime | None = None
