@@ -30,6 +30,8 @@ from .released_cells import released_notebooks
 from .senders import Senders
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
+_RARE = 5  # times as many submissions of another assignment
+
 
 @dataclass
 class Account:
@@ -68,7 +70,7 @@ class Collection:
         self._supplied = supplied_times(course.root, self._zone)
         self._handed_in: set[str] = set()  # numbers of participants
         self._unplaced: set[str] = set()  # numbers of participants who were not identified
-        self._collected: set[str] = set()  # assignments
+        self._collected: dict[str, int] = defaultdict(int)  # number of submissions by assignment
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
         """Store the submissions of one archive as attempts, and copy those that count into `submitted/`.
@@ -104,7 +106,6 @@ class Collection:
                 for assignment in account.assignments:
                     keep_table(self._course.root, assignment, table)
         keep_unplaced(self._course.root, source.name, account.unplaced)
-        self._collected |= account.assignments
         return account
 
     def _take_delivery(
@@ -130,6 +131,7 @@ class Collection:
                 "yes" if delivery.found.team else "",
             )
             account.assignments.add(assignment)
+            self._collected[assignment] += 1
             for student in delivery.senders:
                 line = delivery.found.participants.get(student.id)
                 stored = replace(sender, participant=line.number if line else "").stored()
@@ -251,9 +253,11 @@ class Collection:
         """Print, for each collected assignment, the students in `students.csv` without a submission.
 
         The line says so if some files could not be assigned: they may be the work of these students. Nothing is printed
-        if somebody who handed in is not in `students.csv`, as the list is then incomplete.
+        if somebody who handed in is not in `students.csv`, as the list is then incomplete. An assignment that hardly
+        anybody has handed in is left out: a few students may have taken the wrong notebook.
         """
-        for assignment in sorted(self._collected):
+        most = max(self._collected.values(), default=0)
+        for assignment in sorted(name for name, count in self._collected.items() if _RARE * count >= most):
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
             idle = [str(student) for student in self._course.roster.students if student.id not in there]
             if idle and there <= {student.id for student in self._course.roster.students}:

@@ -126,7 +126,8 @@ class Senders:
         found = Found(origin, [], team=len(team) > 1 or not origin.members)
         for each in team:
             try:
-                student = self._roster.find(each.identities, each.name)
+                told = each.identities or each.name
+                student = self._roster.find(each.identities, each.name) if told else _hidden(each.number)
             except Unplaced as why:
                 found.lost.append(str(why))
                 continue
@@ -142,7 +143,7 @@ class Senders:
         participant = self._participants.get(number)
         told = participant and (participant.identities or participant.name)
         if origin.hidden and not told:  # a worksheet may hide names as well
-            return self._found(origin, Student(f"participant-{number}", "", lms=(number,)), participant)
+            return self._found(origin, _hidden(number), participant)
         if participant and told:
             name, numbers = participant.name or origin.name, [*participant.identities, *origin.numbers]
         else:
@@ -165,6 +166,11 @@ class Senders:
     @staticmethod
     def _found(origin: Origin, student: Student, participant: Participant | None) -> Found:
         return Found(origin, [student], {student.id: participant} if participant else {})
+
+
+def _hidden(number: str) -> Student:
+    """Return a student whose name the LMS hides."""
+    return Student(f"participant-{number}", "", lms=(number,))
 
 
 def _shared(origins: Iterable[Origin]) -> dict[str, set[str]]:

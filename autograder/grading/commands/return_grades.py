@@ -60,7 +60,8 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
             for name, table in filled.files.items():
                 (folder / name).write_bytes(table.to_bytes())
             nothing = found.nothing | filled.nothing
-            nothing |= write_feedback(folder, course, assignment, found.by_student, filled.lines)
+            pageless, apart = write_feedback(folder, course, assignment, found.by_student, filled.lines)
+            nothing |= pageless
             write_grades(folder / "grades.csv", found)
             written = sorted(path.name for path in folder.iterdir())
             if place.exists():
@@ -76,6 +77,7 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
         lines.append(f"  dropped in students.csv, so not returned: {', '.join(found.dropped)}")
     lines += [f"  {who}: {why}" for who, why in sorted(nothing.items())]
     lines += [f"  {who}: {one_line(what)} (--overwrite replaces it)" for who, what in sorted(filled.kept.items())]
+    lines += [f"  {who}: {why}: the page is in feedback/" for who, why in sorted(apart.items())]
     lines += [f"  {line}" for line in _advice(filled, written)]
     print(printable("\n".join(lines)))
     return bool(nothing or any("grade" in what for what in filled.kept.values()))

@@ -69,5 +69,10 @@ class Canvas(Lms):
         return CanvasGradebook(text, path) if {"ID", "Section"} <= set(heads) else None
 
     def feedback_path(self, sender: Sender, page: str) -> str:
-        """Return the name of the submitted file: Canvas finds user and attachment by the numbers in it."""
-        return PurePosixPath(sender.path).name
+        """Return the name of the submitted file: Canvas finds user and attachment by the first two numbers in it.
+
+        A name with a number of its own, such as `agent_7_4711_880011_x.ipynb`, is left out.
+        """
+        path = PurePosixPath(sender.path).name
+        before, found, after = path.partition(f"_{sender.number}_")
+        return f"{sender.number}_{after}" if found and any(map(str.isdecimal, before.split("_"))) else path

@@ -50,9 +50,12 @@ class Moodle(Lms):
         return MoodleWorksheet(text, path) if MoodleWorksheet.fits(heads) else None
 
     def feedback_path(self, sender: Sender, page: str) -> str:
-        """Return a path with the final underscore that Moodle up to 4.0 needs and 4.1 accepts."""
-        number = f"_{sender.number}" if sender.number else ""
-        return f"{sender.name.replace('_', ' ')}{number}_assignsubmission_file_/{page}"
+        """Return a path with the final underscore that Moodle up to 4.0 needs and 4.1 accepts.
+
+        The default group has no number, by which Moodle would find it.
+        """
+        above = f"{sender.name.replace('_', ' ')}_{sender.number}_assignsubmission_file_"
+        return f"{above}/{page}" if sender.number else ""
 
     def advice(self, table: GradeTable | None, written: Collection[str], again: bool) -> list[str]:
         said: list[str] = []

@@ -29,30 +29,37 @@ def write_feedback(
     assignment: str,
     grades: Mapping[str, Grade],
     lines: Mapping[str, tuple[str, Participant]],
-) -> dict[str, str]:
+) -> tuple[dict[str, str], dict[str, str]]:
     """Write the feedback of all students into archives in `folder`, one for each LMS that they used.
 
     `lines` maps students to an LMS and their line in its table: what did not come through the LMS goes back through it,
     too. The folder `feedback/` has the pages of all others. A team gets one page; pages of members that differ are in
-    this folder. Returns a dict from each student without a page to the reason.
+    this folder. Returns two dicts from student to reason: those without a page, and those whose page the archive of
+    their LMS cannot hold.
     """
     nothing: dict[str, str] = {}
+    apart: dict[str, str] = {}
     teams: dict[tuple[str, str], dict[str, dict[str, bytes]]] = defaultdict(dict)
     for student, grade in grades.items():
         sender = _sender(grade.sender, lines.get(student))
         lms = system_called(sender.form)
-        files = _files(course, assignment, student, lms, sender)
+        archive = lms.feedback_archive if lms else ""
+        if lms and archive and not lms.feedback_path(sender, "page"):
+            apart[student], archive = f"{lms.title} takes no page for {sender.name}", ""
+        files = _files(course, assignment, student, lms if archive else None, sender)
         if not files:
             nothing[student] = "no page of feedback: `autograder feedback` says why"
         team = f"{sender.number} {sender.name}" if sender.team else student
-        teams[lms.feedback_archive if lms else "", team][student] = files
+        teams[archive, team][student] = files
     archives: dict[str, dict[str, bytes]] = defaultdict(dict)
     for (archive, team), members in teams.items():
-        if len(members) > 1:
-            members = {student: _titled(files, team.partition(" ")[2]) for student, files in members.items()}
-        alike = all(files == next(iter(members.values())) for files in members.values())
+        if len(members) > 1 and archive:
+            name = team.partition(" ")[2]
+            members = {student: _titled(files, name) for student, files in members.items()}
+            if any(files != next(iter(members.values())) for files in members.values()):
+                apart |= dict.fromkeys(members, f"{name} gets one page, but those of its members differ")
         for student, files in members.items():
-            if archive and alike:
+            if archive and student not in apart:
                 archives[archive] |= files
             else:
                 pages = _pages(course, assignment, student)
@@ -64,7 +71,7 @@ def write_feedback(
     for name, files in archives.items():
         if files:
             (folder / name).write_bytes(_zipped(files))
-    return nothing
+    return nothing, apart
 
 
 def _sender(sender: Sender, line: tuple[str, Participant] | None) -> Sender:
@@ -79,11 +86,9 @@ def _sender(sender: Sender, line: tuple[str, Participant] | None) -> Sender:
 
 def _files(course: Course, assignment: str, student: str, lms: Lms | None, sender: Sender) -> dict[str, bytes]:
     """Return a dict from paths in the LMS's archive to a student's feedback. Without an LMS the paths are names."""
-    if lms is None or not lms.feedback_archive or not lms.returns_notebooks:
+    if lms is None or not lms.returns_notebooks:
         pages = {page.name: page.read_bytes() for page in _pages(course, assignment, student)}
-        if lms is None or not lms.feedback_archive:
-            return pages
-        return {lms.feedback_path(sender, name): data for name, data in pages.items()}
+        return {lms.feedback_path(sender, name) if lms else name: data for name, data in pages.items()}
     for path in sorted(course.autograded(assignment, student).glob("*.ipynb"))[:1]:
         with course.gradebook() as gradebook:
             notebook = feedback_notebook(course.rules, path, gradebook, assignment, student)

@@ -160,11 +160,13 @@ class GradeTable(ABC):
 
     def _owned(self, grades: Mapping[str, ReturnedGrade], roster: Roster) -> Iterator[tuple[Participant, str]]:
         """Yield the lines of students with grades, each with the student's id."""
-        numbers = {
-            grade.sender.own_number: student
+        owners = [
+            (grade.sender.own_number, student)
             for student, grade in grades.items()
             if grade.sender.form == self.title and grade.sender.own_number
-        }
+        ]
+        counts = Counter(number for number, _ in owners)
+        numbers = {number: student for number, student in owners if counts[number] == 1}  # others are of a team
         named = Counter(names.key(each.name) for each in self.participants)
         done: set[str] = set()
         for participant in sorted(self.participants, key=lambda each: each.number not in numbers):

@@ -71,7 +71,7 @@ class Lms:
         return None
 
     def feedback_path(self, sender: Sender, page: str) -> str:
-        """Return the path of a page of feedback in the archive that the LMS imports."""
+        """Return the path of a page of feedback in the archive that the LMS imports, or "" if it takes none."""
         raise NotImplementedError
 
     def advice(self, table: GradeTable | None, written: Collection[str], again: bool) -> list[str]:
