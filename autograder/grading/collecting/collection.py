@@ -15,19 +15,19 @@ from ..course.attempts import Attempt, digest_of
 from ..course.course import Course
 from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
-from ..gradebook.book import Book
 from ..gradebook.release import ReleasedNotebooks
 from ..lms.interface.grade_table import GradeTable
 from ..lms.interface.origin import Sender
 from ..lms.kept_tables import keep_table
 from ..tables.roster import STUDENTS_FILE, Student, Unplaced
-from ..tables.supplied_times import TIMES_FILE, supplied_times
+from ..tables.supplied_times import TIMES_FILE
 from ..terminal import printable
 from .archive import Unpacked
 from .deliveries import Delivery, Sorted, sort_files
 from .newcomers import from_paths, from_tables
 from .released_cells import released_notebooks
 from .senders import Senders
+from .submission_times import Moment, SubmissionTimes
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
 _RARE = 5  # times as many submissions of another assignment
@@ -62,12 +62,9 @@ class Collection:
     def __init__(self, course: Course, tables: Sequence[GradeTable], adds: bool) -> None:
         self._course, self._tables, self._adds = course, tables, adds
         self._rules = course.rules
-        self._zone = course.stated.zone  # that of the LMS's times, even before the rules are applied
         with course.book() as book:
             self._released = released_notebooks(course, book)
-            stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
-            self._due = {**stated, **_due_dates(book)}
-        self._supplied = supplied_times(course.root, self._zone)
+            self._times = SubmissionTimes(course, book)
         self._handed_in: set[str] = set()  # numbers of participants
         self._unplaced: set[str] = set()  # numbers of participants who were not identified
         self._collected: dict[str, int] = defaultdict(int)  # number of submissions by assignment
@@ -78,7 +75,7 @@ class Collection:
         `arrival` is the time for submissions whose time is otherwise unknown. If it is None, their time stays unknown.
         Raises UserError if the archive and the worksheet have no participant in common.
         """
-        self._arrival = arrival
+        self._arrival = Moment(arrival, "arrival") if arrival else Moment()
         senders = Senders(unpacked, self._course.roster, self._tables)
         try:
             senders.refuse_other_assignment()
@@ -113,16 +110,8 @@ class Collection:
     ) -> None:
         who = " ".join(student.id for student in delivery.senders)
         for assignment, notebooks in sorted(delivery.notebooks.items()):
-            time, time_from, known = self._time(found, delivery, assignment)
             files = delivery.files_for(assignment)
-            attempt = Attempt(
-                digest_of(files),
-                time.astimezone(UTC).isoformat() if time else None,
-                time_from,
-                source.name,
-                datetime.now(UTC).isoformat(),
-                {},
-            )
+            attempt = Attempt(digest_of(files), None, "", source.name, datetime.now(UTC).isoformat(), {})
             sender = Sender(
                 found.lms.title if found.lms else "",
                 "".join(delivery.origin.numbers[:1]),
@@ -134,28 +123,24 @@ class Collection:
             self._collected[assignment] += 1
             for student in delivery.senders:
                 line = delivery.found.participants.get(student.id)
-                stored = replace(sender, participant=line.number if line else "").stored()
-                supplied = None if known else self._supplied.get((student.id, assignment))
-                if supplied:
-                    time, time_from = supplied, TIMES_FILE
-                    attempt = replace(attempt, time=time.astimezone(UTC).isoformat(), time_from=time_from)
+                moment = self._times.of(delivery, found.lms, assignment, student, self._arrival)
+                mine = replace(
+                    attempt,
+                    time=moment.time.astimezone(UTC).isoformat() if moment.time else None,
+                    time_from=moment.source,
+                    lms=replace(sender, participant=line.number if line else "").stored(),
+                )
                 with locked(self._course.root, assignment):
-                    said, new = self._store(assignment, student, files, replace(attempt, lms=stored))
+                    said, new = self._store(assignment, student, files, mine)
                 if new:
                     account.arrived.append((assignment, student.id, attempt.digest))
                 account.counts[said] += 1
-                when = f", {time.astimezone(self._zone):%Y-%m-%d %H:%M} ({time_from})" if time else ", no time known"
+                renamed = _renamed(notebooks, self._released[assignment])
                 draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
-                account.lines[student.id].append(
-                    f"{assignment} {said}{when}{_renamed(notebooks, self._released[assignment])}{draft}"
-                )
-                if delivery.origin.late and not supplied:
-                    account.lines[student.id].append(
-                        f"late in {sender.form}, which tells no time: that of the download counts until you write "
-                        f"{student.id},{assignment},TIME into {TIMES_FILE} and collect again"
-                    )
-                if line and line.extended:
-                    account.lines[student.id] += self._untold_extension(student, assignment, line.extended, sender.form)
+                account.lines[student.id] += [
+                    f"{assignment} {said}{self._times.shown(moment)}{renamed}{draft}",
+                    *self._times.remarks(delivery, sender.form, assignment, student, line, moment.source),
+                ]
         for path, why in delivery.unread.items():
             place = delivery.files[path].place if path in delivery.files else None
             if delivery.notebooks:
@@ -201,38 +186,6 @@ class Collection:
             return "kept as an earlier attempt", True
         return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
 
-    def _untold_extension(self, student: Student, assignment: str, until: datetime, lms: str) -> list[str]:
-        """Return a list with a sentence on an extension that the LMS tells and the rules do not know, or an empty list.
-
-        `until` is in local time.
-        """
-        due, end = self._due.get(assignment), until.replace(tzinfo=self._zone)
-        if due is None or due + self._course.written.extension(student.id, assignment) >= end:
-            return []
-        said = f"{assignment} {until:%Y-%m-%d %H:%M}"
-        return [
-            f"extended in {lms} until {until:%Y-%m-%d %H:%M}: write `{said}` into the column extensions of "
-            f"{STUDENTS_FILE}, or the work may count as late"
-        ]
-
-    def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str, bool]:
-        """Return the time of a submission, its source in words, such as "worksheet", and whether the LMS tells it.
-
-        If the time is unknown, it is None, and the source is "".
-        """
-        if delivery.origin.time:
-            time = delivery.origin.time
-            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), delivery.origin.time_from, True
-        for participant in delivery.found.participants.values():
-            if participant.submitted:
-                return participant.submitted.replace(tzinfo=self._zone), "worksheet", True
-        if found.lms and not found.lms.keeps_times and not delivery.origin.late:
-            due = self._due.get(assignment)
-            return due, f"{found.lms.title}: in time" if due else "", False
-        if delivery.time:  # of a file that Canvas calls late: it came before the download
-            return delivery.time.replace(tzinfo=self._zone), "archive", False
-        return self._arrival, "arrival" if self._arrival else "", False
-
     def _add(self, students: list[Student]) -> None:
         if students:
             self._course.add(students)
@@ -263,10 +216,6 @@ class Collection:
             if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
-
-
-def _due_dates(book: Book) -> dict[str, datetime]:
-    return {name: due.replace(tzinfo=UTC) for name, due in book.due_dates().items()}
 
 
 def _renamed(notebooks: Sequence[str], released: ReleasedNotebooks) -> str:

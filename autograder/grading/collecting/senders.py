@@ -6,16 +6,17 @@ Students choose the names inside their own folder or archive. Such names are not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..lms.interface.grade_table import GradeTable, Participant
 from ..lms.interface.origin import Origin
 from ..lms.interface.system import Lms
-from ..lms.systems import common_folders, recognise
+from ..lms.systems import recognise
 from ..tables import names
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
+from .named_folders import depth_of_names, name_at
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Senders:
         self._unpacked, self._roster = unpacked, roster
         entries = unpacked.entries
         self._reading = recognise(entries, {file.path: file.place for file in unpacked.files})
-        self._depth = self._reading.depth if self._reading else _depth_of_names(entries, roster)
+        self._depth = self._reading.depth if self._reading else depth_of_names(entries, roster)
         self._refused: dict[str, Unplaced] = {}  # by entry: many files may lie in one archive that names nobody
         told = [table for table in tables if self.lms and table.title == self.lms.title]
         self._participants = {each.number: each for table in told for each in table.participants}
@@ -102,7 +103,7 @@ class Senders:
         if entry in self._refused:
             raise self._refused[entry]
         try:
-            return self._roster.find_in_path(_named(entry, self._depth))
+            return self._roster.find_in_path(name_at(entry, self._depth))
         except Unplaced as why:
             self._refused[entry] = self._explained(entry) or why
             raise self._refused[entry] from None
@@ -185,38 +186,3 @@ def _shared(origins: Iterable[Origin]) -> dict[str, set[str]]:
 def _cleaned(group: str) -> str:
     """Return a group's name as an LMS writes it into paths: Moodle's `clean_filename` removes some characters."""
     return names.file_name(group.replace("_", " "))
-
-
-def _depth_of_names(entries: Collection[str], roster: Roster) -> int:
-    """Return the number of folders around the files and folders that are named after students.
-
-    It is the first depth at which at least half of the names are those of students. If there is none, it is the depth
-    with the largest share of such names. All entries have the same depth, so that a student's own folders cannot change
-    it.
-    """
-    named: dict[int, float] = {}
-    for depth in range(common_folders(entries) + 2):
-        known = {_named(entry, depth) for entry in entries}
-        named[depth] = sum(_names_somebody(name, roster) for name in known) / max(len(known), 1)
-        if named[depth] >= 0.5:
-            return depth
-    return max(named, key=lambda depth: named[depth])
-
-
-def _named(entry: str, depth: int) -> str:
-    """Return the file or folder name at `depth` in the path `entry`: "bob" for "all/bob/x.ipynb" and 1.
-
-    Returns the file's name if the path is shorter.
-    """
-    parts = entry.split("/")
-    return parts[min(depth, len(parts) - 1)]
-
-
-def _names_somebody(name: str, roster: Roster) -> bool:
-    try:
-        roster.find_in_path(name)
-    except Ambiguous:
-        return True
-    except Unplaced:
-        return False
-    return True

@@ -12,7 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from .interface.grade_table import GradeTable, Participant, ReturnedGrade, number_in
+from .interface.cells import number_in
+from .interface.grade_table import GradeTable, Participant, ReturnedGrade
 from .interface.gradebook_column import find_column
 from .interface.origin import Origin
 from .interface.system import Lms

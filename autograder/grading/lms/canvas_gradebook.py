@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from .interface.grade_table import GradeTable, Participant, ReturnedGrade, number_in
+from .interface.cells import number_in
+from .interface.grade_table import GradeTable, Participant, ReturnedGrade
 from .interface.gradebook_column import find_column
 
 _POINTS_POSSIBLE = "points possible"

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ..tables.csv_text import CsvText
 from ..tables.local_times import read_time
-from .interface.grade_table import GradeTable, Participant, ReturnedGrade, has_decimal_comma, number_in
+from .interface.cells import has_decimal_comma, number_in
+from .interface.grade_table import GradeTable, Participant, ReturnedGrade
 
 _HEADERS = {
     "identifier": ("identifier", "идентификатор"),

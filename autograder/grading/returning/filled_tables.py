@@ -10,7 +10,8 @@ from ...language import POINT, decimal
 from ...messages.feedback import WORKSHEET
 from ..course.course import Course
 from ..files.atomic import replace_json
-from ..lms.interface.grade_table import Filled, GradeTable, Ledger, Participant, ReturnedGrade
+from ..lms.interface.cells import Ledger
+from ..lms.interface.grade_table import Filled, GradeTable, Participant, ReturnedGrade
 from ..tables.roster import STUDENTS_FILE, Unplaced
 from .grades import Grade, Grades
 

@@ -158,6 +158,27 @@ def test_a_file_that_came_by_mail_goes_back_through_moodle(
     assert b"mail" in pages[3][f"{NAME}.html"]
 
 
+def test_a_team_whose_members_differ_gets_pages_apart(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = [replace(each, group="Team 7", files={f"{NAME}.ipynb": marked("team")}) for each in (ANN, BO)]
+    site = Assignment([*people, replace(IDLE, came=CAME, files={f"{NAME}.ipynb": marked("default")})], (4, 2))
+    site = replace(site, teams=True, groups={"Team 7": 345})
+    archive = site.archive(tmp_path / "a.zip")
+    assert collect(course, archive, "--worksheet", site.worksheet(tmp_path / "w.csv")) == 0
+    assert "ann,Ann Lee,ann@uni.example,,Team 7," in (course.folder / "students.csv").read_text("utf-8-sig")
+    give_grades(course)
+    page = course.folder / "feedback" / "bo" / NAME / f"{NAME}.html"
+    page.write_text(f"{page.read_text()}, late")
+    assert give_back(course) == 0
+    said = capsys.readouterr().out
+    assert "ann: Team 7 gets one page, but those of its members differ: the page is in feedback/" in said
+    assert "ida: Moodle takes no page for Default group: the page is in feedback/" in said
+    place = course.folder / "returned" / NAME
+    assert sorted(path.parent.name for path in place.glob("feedback/*/*.html")) == ["ann", "bo", "ida"]
+    assert not (place / "moodle_feedback.zip").exists()
+
+
 def test_namesakes_without_addresses_have_their_numbers(
     course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

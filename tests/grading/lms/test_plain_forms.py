@@ -56,6 +56,13 @@ def test_the_only_folder_of_an_archive_is_no_student(
     assert not (course.folder / "submitted").exists() or not list((course.folder / "submitted").iterdir())
 
 
+def test_two_folders_deep_without_a_list_of_students(course: Course, marked: Marked, tmp_path: Path) -> None:
+    """A public report's archive, as Teams, Google Drive and Sakai give it."""
+    files = {f"Student Work/Lab 0/{name}/{NAME}.ipynb": marked(name) for name in ("Ann Lee", "Bo Neil")}
+    assert collect(course, write_archive(tmp_path / "a.zip", files)) == 0
+    assert sorted(path.name for path in (course.folder / "submitted").iterdir()) == ["Ann Lee", "Bo Neil"]
+
+
 def test_a_group_in_gradescope(course: Course, marked: Marked, tmp_path: Path) -> None:
     metadata = "submission_7:\n  :submitters:\n" + "".join(
         f"  - :name: {each.name}\n    :email: {each.user}@uni.example\n" for each in CLASS[:2]
