@@ -114,7 +114,7 @@ def _unknown(students: Iterable[Student], roster: Roster, stable: bool = True) -
     for student in students:
         numbers = [*filter(None, (*student.lms, student.email))] or [student.id]
         try:
-            roster.find(numbers, student.name, trusts_numbers=stable)
+            roster.find(numbers, student.name, passing=None if stable else ())
             continue
         except Ambiguous:
             others = roster.called(student.name)

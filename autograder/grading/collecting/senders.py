@@ -128,7 +128,11 @@ class Senders:
         for each in team:
             try:
                 told = each.identities or each.name
-                student = self._roster.find(each.identities, each.name) if told else _hidden(each.number)
+                student = (
+                    self._roster.find(each.identities, each.name, passing=None if origin.members else ())
+                    if told
+                    else _hidden(each.number)
+                )
             except Unplaced as why:
                 found.lost.append(str(why))
                 continue
@@ -150,7 +154,7 @@ class Senders:
         else:
             name, numbers = self._roster.without_group(origin.name), list(origin.numbers)
         try:
-            student = self._roster.find(numbers, name, trusts_numbers=self.lms.stable)
+            student = self._roster.find(numbers, name, passing=None if self.lms.stable else origin.numbers)
         except Unplaced:
             team = self._roster.group(origin.name) if origin.name else []
             if not team:

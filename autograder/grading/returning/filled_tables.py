@@ -90,7 +90,8 @@ def _unknown_senders(table: GradeTable, course: Course, assignment: str, grades:
         if not each.submitted or each.number in known:
             continue
         try:
-            student = roster.find([*each.identities, each.number], each.name)
+            passing = None if table.stable else [each.number]
+            student = roster.find([*each.identities, each.number], each.name, passing=passing)
             if student.id in grades.by_student or student.id in grades.nothing or student.dropped:
                 continue
             said = f"no submission of {student} was collected: see unplaced/"

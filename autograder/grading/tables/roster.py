@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,13 +78,13 @@ class Roster:
                 for text in names.joined(name):
                     self.by_joined[text].append(student)
 
-    def find(self, numbers: Sequence[str], name: str, *, trusts_numbers: bool = True) -> Student:
+    def find(self, numbers: Sequence[str], name: str, *, passing: Collection[str] | None = None) -> Student:
         """Return the student whom one of `numbers` identifies. If none does, return the student with the name.
 
         `numbers` are ids, e-mail addresses or an LMS's numbers; the first one that fits counts. The name may be written
-        without spaces. A student who has this name but another e-mail address is not taken. If `trusts_numbers` is
-        True, an LMS's number belongs to one person: another number is another person. Otherwise a number may be of
-        another assignment, so that the name must not be another one.
+        without spaces. A student who has this name but another e-mail address is not taken. `passing` are numbers that
+        the LMS gives for one assignment: in `students.csv` they may be of somebody else, so that the name must not be
+        another one. It is None if the LMS's numbers stay. Another number is then another person.
         Raises Unplaced if nobody fits, more than one student does, or the number is of one student and the name of
         another.
         """
@@ -94,14 +94,14 @@ class Roster:
             if found:
                 student = self._only(found, number)
                 if "@" not in number:
-                    _refuse_another_name(student, number, name, called, trusts_numbers)
+                    _refuse_another_name(student, number, name, called, number in (passing or ()))
                 return student
         unknown = "add a line or collect with --add"
         if not name:
             who = " or ".join(map(repr, numbers[:1]))
             raise Unplaced(f"nobody in {STUDENTS_FILE} has {who} as id, e-mail or LMS number: {unknown}")
         if not called:
-            key = name if numbers and numbers[0].isdecimal() and not trusts_numbers else "".join(numbers[:1])
+            key = name if set(numbers[:1]) & set(passing or ()) else "".join(numbers[:1])
             column = f"; or write {key} into the column {_column(numbers)} of the right line" if key else ""
             raise Unplaced(f"nobody in {STUDENTS_FILE} is called {name}: {unknown}{column}")
         emails = [number for number in numbers if "@" in number]
@@ -112,9 +112,9 @@ class Roster:
                 f"{who} in {STUDENTS_FILE} has this name, but another e-mail address than {emails[0]}: {unknown}; "
                 "or correct the column email of the right line"
             )
-        if trusts_numbers:
+        if passing is None:
             _refuse_another_number(same, numbers, name)
-        return self._only(same, name, numbers)
+        return self._only(same, name, numbers, passing or ())
 
     def find_in_path(self, path: str) -> Student:
         """Return the student whose id, e-mail address, LMS number or name occurs in a path.
@@ -184,16 +184,16 @@ class Roster:
         return _distinct(owners[word][0] for word in words if len(_distinct(owners.get(word, ()))) == 1)
 
     @staticmethod
-    def _only(found: list[Student], said: str, numbers: Sequence[str] = ()) -> Student:
+    def _only(found: list[Student], said: str, numbers: Sequence[str] = (), passing: Collection[str] = ()) -> Student:
         if len(found) == 1:
             return found[0]
         who = " or ".join(map(str, found[:4]))
         number = numbers[0] if numbers else repr(said)
         remedy = f"write {number} into the column {_column(numbers)} of the right line of {STUDENTS_FILE}"
-        if numbers and number.isdecimal():
+        if number in passing:
             remedy += (
-                " (in Moodle a number belongs to one assignment: better write e-mail addresses into the column email, "
-                "and collect with --worksheet)"
+                " (the number belongs to one assignment: better write e-mail addresses into the column email, and "
+                "collect with --worksheet)"
             )
         raise Ambiguous(f"{said} may be {who}: {remedy}")
 
@@ -203,16 +203,14 @@ def _column(numbers: Sequence[str]) -> str:
     return "email" if numbers and "@" in numbers[0] else "lms"
 
 
-def _refuse_another_name(
-    student: Student, number: str, name: str, called: Sequence[Student], trusts_numbers: bool
-) -> None:
+def _refuse_another_name(student: Student, number: str, name: str, called: Sequence[Student], passes: bool) -> None:
     """Raise Ambiguous if `student` has the number, but only others have the name.
 
     `called` are the students with the name. A name that nobody has proves nothing: an LMS may have another spelling.
-    If a number may be of another assignment, names without a common word prove that it is.
+    If the number `passes` with the assignment, names without a common word prove that it is of another one.
     """
     own = {word for text in (student.name, *student.lms) for word in names.parts(text)}
-    strange = not trusts_numbers and own and name and not own.intersection(names.parts(name))
+    strange = passes and own and name and not own.intersection(names.parts(name))
     if (called and student not in called) or (strange and number.casefold() != student.id.casefold()):
         column = "id" if number.casefold() == student.id.casefold() else "lms"
         raise Ambiguous(

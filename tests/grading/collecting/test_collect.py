@@ -90,8 +90,8 @@ def test_flat_names_online_text_and_people_that_nobody_knows(course: Course, wor
         "bo: onlinetext.html": "no notebook inside: ask for the file that ends in .ipynb",
         f"Ян Ли_4700_assignsubmission_file_{NAME}.ipynb": (
             "Ян Ли may be twin1 (Ли Ян) or twin2 (Ян Ли): write 4700 into the column lms of the right line of "
-            "students.csv (in Moodle a number belongs to one assignment: better write e-mail addresses into the column "
-            "email, and collect with --worksheet)"
+            "students.csv (the number belongs to one assignment: better write e-mail addresses into the column email, "
+            "and collect with --worksheet)"
         ),
         f"Чужой Человек_4_assignsubmission_file_{NAME}.ipynb": (
             "nobody in students.csv is called Чужой Человек: add a line or collect with --add; or write Чужой Человек "

@@ -151,7 +151,8 @@ class GradeTable(ABC):
         name = participant.name if named[names.key(participant.name)] == 1 else ""
         numbers = [*participant.identities, *([participant.number] if self.stable else [])]
         try:
-            return roster.find(numbers, name).id if numbers or name else ""
+            passing = None if self.stable else ()
+            return roster.find(numbers, name, passing=passing).id if numbers or name else ""
         except Unplaced:
             return ""
 
