@@ -87,7 +87,8 @@ class Collection:
             ) from why
         if self._adds:
             roster = self._course.roster
-            self._add(from_tables(self._tables, roster) if self._tables else from_paths(unpacked, roster))
+            lacks = senders.lms.lacks_in_paths if senders.lms and not self._tables else ""
+            self._add(from_tables(self._tables, roster) if self._tables else from_paths(unpacked, roster), lacks)
             senders = Senders(unpacked, self._course.roster, self._tables)
         found = sort_files(unpacked, senders, self._released)
         title = f"{source.name}: {found.lms.title if found.lms else 'files by name'}"
@@ -186,10 +187,12 @@ class Collection:
             return "kept as an earlier attempt", True
         return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
 
-    def _add(self, students: list[Student]) -> None:
+    def _add(self, students: list[Student], lacks: str) -> None:
         if students:
             self._course.add(students)
             print(f"{self._course.root / STUDENTS_FILE}: {quantity(len(students), 'student')} added")
+            if lacks:
+                print(lacks)
 
     def report_tables(self) -> None:
         """Print the participants who handed in something by the tables, but have no submission in the archives.

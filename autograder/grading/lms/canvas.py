@@ -7,7 +7,7 @@ Source: `lib/content_zipper.rb` of Canvas for names in the archive, `Assignment#
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -67,6 +67,11 @@ class Canvas(Lms):
 
     def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
         return CanvasGradebook(text, path) if {"ID", "Section"} <= set(heads) else None
+
+    def advice(self, table: GradeTable | None, written: Collection[str], again: bool) -> list[str]:
+        if table or self.feedback_archive not in written:
+            return []
+        return ["Canvas' gradebook was not filled in: export it, and give it to `autograder return` as --gradebook CSV"]
 
     def feedback_path(self, sender: Sender, page: str) -> str:
         """Return the name of the submitted file: Canvas finds user and attachment by the first two numbers in it.

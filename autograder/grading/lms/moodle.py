@@ -36,6 +36,10 @@ class Moodle(Lms):
         "collect with --worksheet, in which each has an e-mail address or ID number (Moodle's numbers belong to one "
         "assignment)"
     )
+    lacks_in_paths = (
+        "Moodle's archive alone tells neither addresses nor who is in a team: correct students.csv, or begin with "
+        "--worksheet"
+    )
     table_form = "the grading worksheet, in English or Russian, with the columns Identifier and Grade"
 
     def origin(self, path: str) -> Origin | None:

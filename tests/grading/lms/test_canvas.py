@@ -65,6 +65,8 @@ def test_from_canvas_and_back(
         assert names == ["cruz", "kim", "nguyen", "oneil", "petrova", "petrova2"]
         assert "Test" not in (course.folder / "students.csv").read_text()
     points = give_grades(course)
+    assert give_back(course) == 0
+    assert "export it, and give it to `autograder return` as --gradebook CSV" in capsys.readouterr().out
     marks = {folder_mark(course, student): score for student, score in points.items()}
     assert give_back(course, "--gradebook", book) == 0, capsys.readouterr().out
     place = course.folder / "returned" / NAME

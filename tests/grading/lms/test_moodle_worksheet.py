@@ -191,8 +191,10 @@ def test_namesakes_without_addresses_have_their_numbers(
     assert give_back(course) == 0
     site.import_worksheet((course.folder / "returned" / NAME / "worksheet.csv").read_bytes())
     assert [each.grade for each in people] == ["0.00", "2.50"]
-    (course.folder / "students.csv").write_text("id,name\nann,Ann Lee\n")
+    (course.folder / "students.csv").unlink()
     capsys.readouterr()
+    assert collect(course, archive) == 1
+    (course.folder / "students.csv").write_text("id,name\nann,Ann Lee\n")
     assert collect(course, archive) == 1
     said = capsys.readouterr().out
     assert "two are called Ann Lee here, with the numbers 1 and 7: collect with --worksheet" in said

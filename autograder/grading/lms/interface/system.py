@@ -20,6 +20,7 @@ class Lms:
     `feedback_archive` is the name of the archive with feedback, or "" if the LMS imports none. `returns_notebooks`
     tells whether feedback is a notebook under the name of the submitted file, and not pages. `table_form` says what a
     table of grades looks like, or "" if there is none. `tell_apart` says how to tell namesakes apart.
+    `lacks_in_paths` says what a list of students from an archive alone lacks.
     """
 
     title: str
@@ -30,6 +31,7 @@ class Lms:
     feedback_archive = ""
     returns_notebooks = False
     table_form = ""
+    lacks_in_paths = ""
     tell_apart = "write the number of each into the column lms of the right line of students.csv"
 
     def origin(self, path: str) -> Origin | None:
