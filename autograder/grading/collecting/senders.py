@@ -52,7 +52,8 @@ class Senders:
         self._known = self._participants.keys() | roster.by_number.keys()
         self._teams = defaultdict[str, list[Participant]](list)
         for each in self._participants.values():
-            self._teams[_cleaned(each.group)].append(each)
+            if each.group:
+                self._teams[_cleaned(each.group)].append(each)
         self._namesakes = _shared(filter(None, map(self._origin_of, entries)))
 
     @property
@@ -126,13 +127,12 @@ class Senders:
         """Return the members of a team. Raises Unplaced if none of them is found."""
         found = Found(origin, [], team=len(team) > 1 or not origin.members)
         for each in team:
+            passing = None if origin.members else [each.number]
             try:
-                told = each.identities or each.name
-                student = (
-                    self._roster.find(each.identities, each.name, passing=None if origin.members else ())
-                    if told
-                    else _hidden(each.number)
-                )
+                if each.identities or each.name:
+                    student = self._roster.find([*each.identities, *(passing or ())], each.name, passing=passing)
+                else:
+                    student = _hidden(each.number)
             except Unplaced as why:
                 found.lost.append(str(why))
                 continue

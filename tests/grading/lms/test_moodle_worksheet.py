@@ -179,6 +179,14 @@ def test_a_team_whose_members_differ_gets_pages_apart(
     assert not (place / "moodle_feedback.zip").exists()
 
 
+def test_namesakes_in_a_team_have_their_numbers(course: Course, marked: Marked, tmp_path: Path) -> None:
+    people = [replace(ANN, number=at, group="A&B", files={f"{NAME}.ipynb": marked("team")}) for at in (1, 7)]
+    site = Assignment([*people, replace(BO, group="B")], (5, 0), identity=(), teams=True, groups={"A&B": 7, "B": 1})
+    archive, sheet = site.archive(tmp_path / "a.zip"), site.worksheet(tmp_path / "w.csv")
+    assert collect(course, archive, "--worksheet", sheet) == 0
+    assert sorted(path.name for path in (course.folder / "submitted").iterdir()) == ["Ann Lee 1", "Ann Lee 7"]
+
+
 def test_namesakes_without_addresses_have_their_numbers(
     course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

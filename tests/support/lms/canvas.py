@@ -9,7 +9,7 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -159,8 +159,3 @@ class Site:
         if not (self.group and user.group):
             return [user]
         return [each for each in self.users if each.group == user.group]
-
-
-def scores(site: Site) -> Mapping[int, str]:
-    """Return the scores of all users."""
-    return {user.number: user.score for user in site.users}
