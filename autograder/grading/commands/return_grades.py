@@ -11,7 +11,7 @@ from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..files.inert_names import one_line
-from ..lms.interface.grade_table import GradeTable
+from ..lms.interface.grade_table import Column, GradeTable
 from ..lms.kept_tables import kept_tables
 from ..lms.systems import SYSTEMS, read_grade_table
 from ..returning.feedback_archives import write_feedback
@@ -76,11 +76,12 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
     if found.dropped:
         lines.append(f"  dropped in students.csv, so not returned: {', '.join(found.dropped)}")
     lines += [f"  {who}: {why}" for who, why in sorted(nothing.items())]
-    lines += [f"  {who}: {one_line(what)} (--overwrite replaces it)" for who, what in sorted(filled.kept.items())]
+    for who, cells in sorted(filled.kept.items()):
+        lines.append(f"  {who}: {one_line('; '.join(map(str, cells)))} (--overwrite replaces it)")
     lines += [f"  {who}: {why}: the page is in feedback/" for who, why in sorted(apart.items())]
     lines += [f"  {line}" for line in _advice(filled, written)]
     print(printable("\n".join(lines)))
-    return bool(nothing or any("grade" in what for what in filled.kept.values()))
+    return bool(nothing or any(cell.column is Column.GRADE for cells in filled.kept.values() for cell in cells))
 
 
 def _tables(course: Course, assignment: str, given: Sequence[Path]) -> list[GradeTable]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..tables.csv_text import CsvText
 from .interface.cells import number_in
-from .interface.grade_table import GradeTable, Participant, ReturnedGrade
+from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
 from .interface.gradebook_column import find_column
 from .interface.origin import Origin
 from .interface.system import Lms
@@ -91,9 +91,9 @@ class GradeCenter(GradeTable):
         points = _POINTS.search(self._heads[self._column])
         self._scale = (number_in(points[1]) if points else None) or 0.0
 
-    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[str, tuple[int, str]]:
+    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
         scale = self._scale / grade.maximum if self._scale and grade.maximum else 1.0
-        return {"grade": (self._column, f"{grade.points * scale:.2f}")}
+        return {Column.GRADE: (self._column, f"{grade.points * scale:.2f}")}
 
     def missing(self) -> str:
         return "not in Blackboard's Grade Center: write the Username there into the column lms of students.csv"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..tables.csv_text import CsvText
 from .interface.cells import number_in
-from .interface.grade_table import GradeTable, Participant, ReturnedGrade
+from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
 from .interface.gradebook_column import find_column
 
 _POINTS_POSSIBLE = "points possible"
@@ -41,12 +41,12 @@ class CanvasGradebook(GradeTable):
         rows = (row for row in range(1, len(self.text.rows)) if self._is_possible(row))
         self._possible = next((number_in(self.text.cell(row, self._column).strip()) for row in rows), None)
 
-    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[str, tuple[int, str]]:
+    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
         """Return the points, scaled to Canvas' points possible. An excused student keeps `EX`."""
         if self.text.cell(participant.row, self._column).strip() in ("EX", "N/A"):
             return {}
         scale = self._possible / grade.maximum if self._possible and grade.maximum else 1.0
-        return {"grade": (self._column, f"{grade.points * scale:.2f}")}
+        return {Column.GRADE: (self._column, f"{grade.points * scale:.2f}")}
 
     def refusal(self, participant: Participant) -> str:
         if self.text.cell(participant.row, self._column).strip() != "N/A":

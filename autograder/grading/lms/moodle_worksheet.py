@@ -13,7 +13,7 @@ from pathlib import Path
 from ..tables.csv_text import CsvText
 from ..tables.local_times import read_time
 from .interface.cells import has_decimal_comma, number_in
-from .interface.grade_table import GradeTable, Participant, ReturnedGrade
+from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
 
 _HEADERS = {
     "identifier": ("identifier", "идентификатор"),
@@ -82,15 +82,15 @@ class MoodleWorksheet(GradeTable):
         """True if grades are shown to students only in a state of the marking workflow."""
         return "workflow" in self._columns
 
-    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[str, tuple[int, str]]:
+    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
         found = {}
         maximum = number_in(self._cell(participant.row, "maximum"))
         if "scale" not in self._columns:
             scale = maximum / grade.maximum if maximum and grade.maximum else 1.0
             text = f"{grade.points * scale:.2f}"
-            found["grade"] = self._columns["grade"], text.replace(".", ",") if self._comma else text
+            found[Column.GRADE] = self._columns["grade"], text.replace(".", ",") if self._comma else text
         if "feedback" in self._columns:
-            found["comment"] = self._columns["feedback"], grade.comment
+            found[Column.COMMENT] = self._columns["feedback"], grade.comment
         return found
 
     def refusal(self, participant: Participant) -> str:

@@ -11,7 +11,7 @@ from ...messages.feedback import WORKSHEET
 from ..course.course import Course
 from ..files.atomic import replace_json
 from ..lms.interface.cells import Ledger
-from ..lms.interface.grade_table import Filled, GradeTable, Participant, ReturnedGrade
+from ..lms.interface.grade_table import Filled, GradeTable, Kept, Participant, ReturnedGrade
 from ..tables.roster import STUDENTS_FILE, Unplaced
 from .grades import Grade, Grades
 
@@ -28,7 +28,7 @@ class FilledTables:
     files: dict[str, GradeTable] = field(default_factory=dict)
     lines: dict[str, tuple[str, Participant]] = field(default_factory=dict)
     nothing: dict[str, str] = field(default_factory=dict)
-    kept: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, list[Kept]] = field(default_factory=dict)
     again: bool = False
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 
 from ...tables import names
@@ -57,6 +58,25 @@ class ReturnedGrade:
     sender: Sender
 
 
+class Column(StrEnum):
+    """The columns that are filled in."""
+
+    GRADE = "grade"
+    COMMENT = "comment"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A cell in which a person's value stays, and the value that was to be written."""
+
+    column: Column
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"the {self.column} {self.old!r} of a person stays, not {self.new!r}"
+
+
 @dataclass
 class Filled:
     """The outcome of filling in a table.
@@ -67,7 +87,7 @@ class Filled:
 
     lines: dict[str, Participant] = field(default_factory=dict)
     nothing: dict[str, str] = field(default_factory=dict)
-    kept: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, list[Kept]] = field(default_factory=dict)
 
 
 class GradeTable(ABC):
@@ -117,9 +137,7 @@ class GradeTable(ABC):
         for column, (at, new) in self.cells(participant, grade).items():
             old, cell = self.text.cell(participant.row, at).strip(), f"{self.title} {student} {column}"
             if not ledger.may_replace(cell, old, new):
-                filled.kept[student] = "; ".join(
-                    filter(None, [filled.kept.get(student), f"the {column} {old!r} of a person stays, not {new!r}"])
-                )
+                filled.kept.setdefault(student, []).append(Kept(column, old, new))
             elif participant.locked:
                 filled.nothing[student] = participant.locked
             else:
@@ -169,5 +187,5 @@ class GradeTable(ABC):
         """Return the reason for a student who has no line."""
 
     @abstractmethod
-    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[str, tuple[int, str]]:
-        """Return the cells to write into a line: a dict from "grade" or "comment" to column and text."""
+    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
+        """Return the cells to write into a line: a dict from column to its index and the text."""
