@@ -21,7 +21,7 @@ Marked = Callable[[object], str]
 pytestmark = pytest.mark.long(10)
 
 anything = settings(
-    max_examples=6,
+    max_examples=5,
     phases=(Phase.generate,),
     deadline=None,
     derandomize=True,

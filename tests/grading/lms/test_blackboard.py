@@ -19,7 +19,18 @@ Marked = Callable[[object], str]
 FIRST, SECOND = datetime(2026, 9, 16, 10, 30), datetime(2026, 9, 17, 20, 15)
 
 
-@pytest.mark.parametrize(("language", "with_file"), [("en_US", True), ("en_GB", False), ("ru", True)])
+@pytest.mark.parametrize(
+    ("language", "with_file"),
+    [
+        ("en_GB", False),
+        ("ru", True),
+        pytest.param(
+            "en_US",
+            True,
+            marks=pytest.mark.nightly(twin="tests/grading/lms/test_blackboard.py::test_from_blackboard_and_back"),
+        ),
+    ],
+)
 def test_from_blackboard_and_back(
     course: Course,
     marked: Marked,

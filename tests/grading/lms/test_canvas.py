@@ -46,10 +46,18 @@ def of_class(site: Site, marked: Marked) -> Site:
     return replace(site, users=users, title=NAME)
 
 
+NIGHTLY = pytest.mark.nightly(twin="tests/grading/lms/test_canvas.py::test_from_canvas_and_back")
+
+
 @pytest.mark.parametrize(
     ("site", "with_gradebook"),
-    [*((site, True) for site in SITES.values()), (Site([]), False)],
-    ids=[*SITES, "the archive alone as a roster"],
+    [
+        *(
+            pytest.param(site, True, id=name, marks=NIGHTLY if at > 1 else ())
+            for at, (name, site) in enumerate(SITES.items())
+        ),
+        pytest.param(Site([]), False, id="the archive alone as a roster"),
+    ],
 )
 def test_from_canvas_and_back(
     course: Course, marked: Marked, tmp_path: Path, site: Site, with_gradebook: bool, capsys: pytest.CaptureFixture[str]

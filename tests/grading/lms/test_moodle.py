@@ -57,7 +57,14 @@ def of_class(site: Assignment, marked: Marked) -> Assignment:
     return replace(site, members=members)
 
 
-@pytest.mark.parametrize("site", SITES.values(), ids=list(SITES))
+EVERY_COMMIT = ("4.1 ru, last name first, ID number", "4.1 ru blind", "4.5 en_us", "3.9 ru", "3.1 teams", "4.2 teams")
+NIGHTLY = pytest.mark.nightly(twin="tests/grading/lms/test_moodle.py::test_from_moodle_and_back")
+
+
+@pytest.mark.parametrize(
+    "site",
+    [pytest.param(site, id=name, marks=() if name in EVERY_COMMIT else NIGHTLY) for name, site in SITES.items()],
+)
 def test_from_moodle_and_back(
     course: Course, marked: Marked, tmp_path: Path, site: Assignment, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,8 +22,12 @@ CLASS = [
 ]
 
 
+EVERY_COMMIT = ("brightspace", "github_classroom", "gradescope", "sakai")
+NIGHTLY = pytest.mark.nightly(twin="tests/grading/lms/test_plain_forms.py::test_everybody_has_a_place")
+
+
 @pytest.mark.parametrize("with_roster", [True, False], ids=["students.csv", "no students.csv"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [pytest.param(form, marks=() if form in EVERY_COMMIT else NIGHTLY) for form in FORMS])
 def test_everybody_has_a_place(
     course: Course, marked: Marked, tmp_path: Path, form: str, with_roster: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,7 +67,10 @@ class Column(StrEnum):
 
 @dataclass(frozen=True)
 class Kept:
-    """A cell in which a person's value stays, and the value that was to be written."""
+    """A cell in which a person's value stays.
+
+    `new` is the value that was to be written.
+    """
 
     column: Column
     old: str
