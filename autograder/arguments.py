@@ -104,7 +104,7 @@ def _add_course(commands: Any) -> None:
     collect = commands.add_parser("collect", help="take submissions out of what an LMS gives: zip archives or folders")
     collect.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archives, folders or notebooks")
     collect.add_argument("--course", type=Path, default=Path(), metavar="DIR", help="the course folder (default: here)")
-    collect.add_argument("--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet: names and times")
+    _add_worksheet(collect, "names, and times where the LMS tells them")
     collect.add_argument("--add", action="store_true", help="add unknown people to students.csv")
 
 
@@ -167,10 +167,10 @@ def _add_results(commands: Any) -> None:
     hand_back = commands.add_parser("return", help="write grades and feedback in the forms that an LMS imports")
     hand_back.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     hand_back.add_argument("assignment", nargs="?", type=_assignment, help="one assignment (default: all, and a total)")
+    _add_worksheet(hand_back, "gets the grades (default: Moodle's worksheet that was collected)")
     hand_back.add_argument(
-        "--worksheet", type=Path, metavar="CSV", help="Moodle's grading worksheet (default: the collected one)"
+        "--overwrite", action="store_true", help="also replace grades and comments that a person has written in the LMS"
     )
-    hand_back.add_argument("--gradebook", type=Path, metavar="CSV", help="Canvas' gradebook, as exported")
 
     report = commands.add_parser("report", help="make a page on what the class understood")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
@@ -183,6 +183,18 @@ def _add_results(commands: Any) -> None:
         "doctor", help="find out whether this machine can isolate students' code, and how to allow it"
     )
     doctor.add_argument("--scheduler", metavar="ADDRESS", help="examine the workers of this Dask scheduler instead")
+
+
+def _add_worksheet(command: argparse.ArgumentParser, use: str) -> None:
+    command.add_argument(
+        "--worksheet",
+        "--gradebook",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="CSV",
+        help=f"what the LMS exports, Moodle's worksheet, Canvas' or Blackboard's gradebook: {use}; once for each group",
+    )
 
 
 def _assignment(text: str) -> str:

@@ -213,13 +213,13 @@ def _course(chosen: argparse.Namespace) -> int:
 def _collect(chosen: argparse.Namespace) -> int:
     from .grading.commands.collect import collect
 
-    return collect(chosen.course, chosen.files, worksheet=chosen.worksheet, add=chosen.add)
+    return collect(chosen.course, chosen.files, tables=chosen.worksheet, add=chosen.add)
 
 
 def _return(chosen: argparse.Namespace) -> int:
     from .grading.commands.return_grades import return_course
 
-    return return_course(chosen.directory, chosen.assignment, worksheet=chosen.worksheet, gradebook=chosen.gradebook)
+    return return_course(chosen.directory, chosen.assignment, tables=chosen.worksheet, overwrite=chosen.overwrite)
 
 
 def _grade(chosen: argparse.Namespace) -> int:

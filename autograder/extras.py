@@ -12,7 +12,7 @@ DISTRIBUTION = "autograd-course"
 MODULES = {
     "pictures": ("graphviz", "matplotlib", "pygraphviz"),
     "lab": ("ipykernel", "jupyterlab", "nbclient", "nbformat"),
-    "instructor": ("latex2mathml", "nbgrader", "nh3", "rapidfuzz", "sqlalchemy"),
+    "instructor": ("latex2mathml", "nbgrader", "nh3", "rapidfuzz", "sqlalchemy", "yaml"),
     "hub": ("jupyterhub",),
     "scale": ("cryptography", "distributed"),
 }

@@ -99,7 +99,7 @@ def test_a_learner_needs_torch_and_numpy_alone():
     assert project["name"] == extras.DISTRIBUTION
     for name, modules in extras.MODULES.items():
         packages = {each.split(">")[0] for each in project["optional-dependencies"][name]}
-        assert set(modules) - {"nbformat"} <= packages  # nbformat comes with nbclient
+        assert set(modules) - {"nbformat", "yaml"} <= packages  # they come with nbclient and pyyaml
 
 
 def test_the_tested_versions_satisfy_the_ranges():

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -15,7 +16,10 @@ from autograder.errors import UserError
 from autograder.grading.collecting.archive import Unpacked, unpack
 from autograder.grading.collecting.deliveries import Delivery, sort_files
 from autograder.grading.collecting.newcomers import from_paths
+from autograder.grading.collecting.senders import Senders
 from autograder.grading.collecting.unplaced import UnplacedFile, keep_unplaced
+from autograder.grading.lms.interface.grade_table import GradeTable
+from autograder.grading.lms.systems import read_grade_table
 from autograder.grading.tables.roster import Roster, Student
 from fuzz.mutations import CHARACTERS, ZONES, change_bytes
 from fuzz.notebooks import NAME, RELEASED_FILE, released
@@ -27,7 +31,7 @@ _PEOPLE = [
     Student("dina", "Дина Ким", "", ("103",), "Team 7"),
 ]
 _ROSTER, _RELEASED = Roster(_PEOPLE), {NAME: {NAME: released()}}
-_IDENTITIES = {"7": ("", "ann@uni.example", "Ann Lee"), "8": ("", "", "")}
+_WORKSHEET = "Identifier,Full name,Email address,Grade\nParticipant 7,Ann Lee,ann@uni.example,\nParticipant 8,,,\n"
 _MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # ten times as fast as a disk, for thousands of files
 _FOLDER = tempfile.TemporaryDirectory(dir=_MEMORY)
 _PLACE = Path(_FOLDER.name)
@@ -72,9 +76,17 @@ def read(data: bytes) -> None:
     assert [path.name for path in folder.iterdir()] == ["work.zip"]
 
 
+@cache
+def _worksheet() -> GradeTable:
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(_WORKSHEET.encode())
+        file.flush()
+        return read_grade_table(Path(file.name))
+
+
 def _sort(unpacked: Unpacked, course: Path) -> None:
     """Sort the files of an archive, and write them as `autograder collect` does."""
-    found = sort_files(unpacked, _ROSTER, _RELEASED, _IDENTITIES)
+    found = sort_files(unpacked, Senders(unpacked, _ROSTER, [_worksheet()]), _RELEASED)
     for student in from_paths(unpacked, _ROSTER):
         assert student.id
         assert not set("/\\\0") & set(student.id)

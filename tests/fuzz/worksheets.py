@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC
@@ -9,10 +10,13 @@ from pathlib import Path
 from random import Random
 
 from autograder.errors import UserError
-from autograder.grading.collecting.newcomers import from_worksheet
+from autograder.grading.collecting.newcomers import from_tables
+from autograder.grading.lms.interface.cells import Ledger
+from autograder.grading.lms.interface.grade_table import ReturnedGrade
+from autograder.grading.lms.interface.origin import Sender
+from autograder.grading.lms.systems import read_grade_table
 from autograder.grading.tables.csv_text import CsvText, read_csv
 from autograder.grading.tables.roster import STUDENTS_FILE, Roster, Student, add_students, read_roster
-from autograder.grading.tables.worksheet import read_worksheet
 from fuzz.mutations import ZONES, change_bytes, change_table
 
 _HEADS = (
@@ -49,20 +53,23 @@ def read(data: bytes) -> None:
     try:
         text = read_csv(path)
         _keep_bytes(text, data)
-        sheet = read_worksheet(path)
+        sheet = read_grade_table(path)
     except UserError:
         return
-    for number, participant in list(sheet.participants.items())[:5]:
+    grades = {}
+    for participant in sheet.participants[:5]:
         assert str(participant)
-        if time := participant.submitted:  # as `autograder collect` does
+        for time in filter(None, (participant.submitted, participant.extended)):  # as `autograder collect` does
             assert all(time.replace(tzinfo=zone).astimezone(UTC) for zone in ZONES)
-        sheet.set_grade(number, 2.5)
-        if sheet.has_feedback:
-            sheet.set_feedback(number, 'a "comment", \n')
+        student = Student(f"s{participant.number}")
+        sender = Sender(sheet.title, participant.number)
+        grades[student.id] = ReturnedGrade(student, 2.5, 10, 'a "comment", \n', sender)
+    with contextlib.suppress(UserError):  # no column for the assignment
+        sheet.fill_in("x", grades, Roster([]), Ledger({}, overwrites=True))
     path.write_bytes(sheet.to_bytes())
-    again = read_worksheet(path)
-    assert again.participants.keys() == sheet.participants.keys()
-    _add(from_worksheet(again, Roster([])))
+    again = read_grade_table(path)
+    assert [each.number for each in again.participants] == [each.number for each in sheet.participants]
+    _add(from_tables([again], Roster([])))
 
 
 def _keep_bytes(text: CsvText, data: bytes) -> None:

@@ -15,17 +15,22 @@ from ..course.attempts import Attempt, digest_of
 from ..course.course import Course
 from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
-from ..gradebook.book import Book
 from ..gradebook.release import ReleasedNotebooks
-from ..tables.roster import STUDENTS_FILE, Student
-from ..tables.worksheet import Worksheet, worksheet_path
+from ..lms.interface.grade_table import GradeTable
+from ..lms.interface.origin import Sender
+from ..lms.kept_tables import keep_table
+from ..tables.roster import STUDENTS_FILE, Student, Unplaced
+from ..tables.supplied_times import TIMES_FILE
 from ..terminal import printable
 from .archive import Unpacked
 from .deliveries import Delivery, Sorted, sort_files
-from .newcomers import from_paths, from_worksheet
-from .origins import MOODLE, recognise
+from .newcomers import from_paths, from_tables
 from .released_cells import released_notebooks
+from .senders import Senders
+from .submission_times import Moment, SubmissionTimes
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
+
+_RARE = 5  # times as many submissions of another assignment
 
 
 @dataclass
@@ -50,20 +55,19 @@ class Account:
 class Collection:
     """A run of `autograder collect`, for any number of archives.
 
-    `sheet` is Moodle's grading worksheet, or None. If `adds` is True, unknown people become students.
+    `tables` are tables of grades of LMSs, such as Moodle's worksheet. If `adds` is True, unknown people become
+    students.
     """
 
-    def __init__(self, course: Course, sheet: Worksheet | None, adds: bool) -> None:
-        self._course, self._sheet, self._adds = course, sheet, adds
+    def __init__(self, course: Course, tables: Sequence[GradeTable], adds: bool) -> None:
+        self._course, self._tables, self._adds = course, tables, adds
         self._rules = course.rules
-        self._zone = course.stated.zone  # that of the LMS's times, even before the rules are applied
         with course.book() as book:
             self._released = released_notebooks(course, book)
-            stated = {name: one.due for name, one in self._rules.rules.assignments.items() if one.due}
-            self._due = {**stated, **_due_dates(book)}
+            self._times = SubmissionTimes(course, book)
         self._handed_in: set[str] = set()  # numbers of participants
         self._unplaced: set[str] = set()  # numbers of participants who were not identified
-        self._collected: set[str] = set()  # assignments
+        self._collected: dict[str, int] = defaultdict(int)  # number of submissions by assignment
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
         """Store the submissions of one archive as attempts, and copy those that count into `submitted/`.
@@ -71,61 +75,73 @@ class Collection:
         `arrival` is the time for submissions whose time is otherwise unknown. If it is None, their time stays unknown.
         Raises UserError if the archive and the worksheet have no participant in common.
         """
-        self._arrival = arrival
-        if self._sheet:
-            self._check_worksheet(self._sheet, source, unpacked)
+        self._arrival = Moment(arrival, "arrival") if arrival else Moment()
+        senders = Senders(unpacked, self._course.roster, self._tables)
+        try:
+            senders.refuse_other_assignment()
+        except Unplaced as why:
+            sheets = " and ".join(str(table.path) for table in self._tables)
+            raise UserError(
+                f"{sheets} belongs to another assignment than {source.name}: {why}. Download the worksheet of this "
+                "assignment"
+            ) from why
         if self._adds:
-            self._add(
-                from_worksheet(self._sheet, self._course.roster)
-                if self._sheet
-                else from_paths(unpacked, self._course.roster)
-            )
-        identities = _identities(self._sheet)
-        found = sort_files(unpacked, self._course.roster, self._released, identities)
-        title = f"{source.name}: {found.form.title if found.form else 'files by name'}"
+            roster = self._course.roster
+            lacks = senders.lms.lacks_in_paths if senders.lms and not self._tables else ""
+            self._add(from_tables(self._tables, roster) if self._tables else from_paths(unpacked, roster), lacks)
+            senders = Senders(unpacked, self._course.roster, self._tables)
+        found = sort_files(unpacked, senders, self._released)
+        title = f"{source.name}: {found.lms.title if found.lms else 'files by name'}"
         account = Account(source.name, title)
         account.unplaced += [
             UnplacedFile(path, why, file.place if file else None) for file, path, why in found.unplaced
         ]
         self._unplaced.update(found.unknown)
         for delivery in found.deliveries:
-            self._take_delivery(source, found, delivery, account)
-        if self._sheet and found.form is MOODLE:
-            self._keep_worksheet(self._sheet, account)
+            self._take_delivery(source, unpacked, found, delivery, account)
+        for table in self._tables:
+            if found.lms and table.title == found.lms.title and table.of_one_assignment:
+                for assignment in account.assignments:
+                    keep_table(self._course.root, assignment, table)
         keep_unplaced(self._course.root, source.name, account.unplaced)
-        self._collected |= account.assignments
         return account
 
-    def _take_delivery(self, source: Path, found: Sorted, delivery: Delivery, account: Account) -> None:
+    def _take_delivery(
+        self, source: Path, unpacked: Unpacked, found: Sorted, delivery: Delivery, account: Account
+    ) -> None:
         who = " ".join(student.id for student in delivery.senders)
         for assignment, notebooks in sorted(delivery.notebooks.items()):
-            time, time_from = self._time(found, delivery, assignment)
             files = delivery.files_for(assignment)
-            number = delivery.origin.numbers[0] if delivery.origin.numbers else ""
-            attempt = Attempt(
-                digest_of(files),
-                time.astimezone(UTC).isoformat() if time else None,
-                time_from,
-                source.name,
-                datetime.now(UTC).isoformat(),
-                {
-                    "form": found.form.title if found.form else "",
-                    "number": number,
-                    "name": delivery.origin.name,
-                    "path": delivery.files[notebooks[0]].path,
-                },
+            attempt = Attempt(digest_of(files), None, "", source.name, datetime.now(UTC).isoformat(), {})
+            sender = Sender(
+                found.lms.title if found.lms else "",
+                "".join(delivery.origin.numbers[:1]),
+                delivery.origin.name,
+                unpacked.entry_of(delivery.files[notebooks[0]].path),
+                "yes" if delivery.found.team else "",
             )
             account.assignments.add(assignment)
+            self._collected[assignment] += 1
             for student in delivery.senders:
+                line = delivery.found.participants.get(student.id)
+                moment = self._times.of(delivery, found.lms, assignment, student, self._arrival)
+                mine = replace(
+                    attempt,
+                    time=moment.time.astimezone(UTC).isoformat() if moment.time else None,
+                    time_from=moment.source,
+                    lms=replace(sender, participant=line.number if line else "").stored(),
+                )
                 with locked(self._course.root, assignment):
-                    said, new = self._store(assignment, student, files, attempt)
+                    said, new = self._store(assignment, student, files, mine)
                 if new:
                     account.arrived.append((assignment, student.id, attempt.digest))
                 account.counts[said] += 1
-                when = f", {time.astimezone(self._zone):%Y-%m-%d %H:%M} ({time_from})" if time else ", no time known"
-                account.lines[student.id].append(
-                    f"{assignment} {said}{when}{_renamed(notebooks, self._released[assignment])}"
-                )
+                renamed = _renamed(notebooks, self._released[assignment])
+                draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
+                account.lines[student.id] += [
+                    f"{assignment} {said}{self._times.shown(moment)}{renamed}{draft}",
+                    *self._times.remarks(delivery, sender.form, assignment, student, line, moment.source),
+                ]
         for path, why in delivery.unread.items():
             place = delivery.files[path].place if path in delivery.files else None
             if delivery.notebooks:
@@ -135,7 +151,9 @@ class Collection:
             why = "no notebook inside: ask for the file that ends in .ipynb"
             for path, file in delivery.files.items():
                 account.unplaced.append(UnplacedFile(f"{who}: {path}", why, file.place))
-        self._handed_in.update(delivery.origin.numbers if delivery.notebooks else ())
+        if delivery.notebooks:
+            self._handed_in.update(delivery.origin.numbers)
+            self._handed_in.update(each.number for each in delivery.found.participants.values())
 
     def _store(
         self, assignment: str, student: Student, files: Mapping[str, Path], attempt: Attempt
@@ -148,11 +166,12 @@ class Collection:
         store.keep_submitted(student.id)
         known = store.of(student.id)
         same = next((each for each in known if each.digest == attempt.digest), None)
-        new = same is None or (same.time is None and attempt.time is not None)
+        told = same is not None and (same.time is None or attempt.time_from == TIMES_FILE)
+        new = same is None or (told and attempt.time not in (None, same.time))
         # nbgrader finds the feedback by the secret of the latest submission.
         again = same and SECRET in files and files[SECRET].read_bytes() != store.secret(student.id, same)
         if new:
-            store.add(student.id, files, attempt)
+            store.add(student.id, files, replace(attempt, score=same.score) if same else attempt)
         elif same and again:
             store.add(student.id, files, replace(same, answered=False))
         one, extension = self._rules.rules.of(assignment), self._rules.extension(student.id, assignment)
@@ -168,57 +187,19 @@ class Collection:
             return "kept as an earlier attempt", True
         return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
 
-    def _time(self, found: Sorted, delivery: Delivery, assignment: str) -> tuple[datetime | None, str]:
-        """Return the time of a submission, and its source in words, such as "worksheet".
-
-        If the time is unknown, it is None, and the source is "".
-        """
-        if delivery.origin.time:
-            time = delivery.origin.time
-            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), delivery.origin.time_from
-        if self._sheet and found.form is MOODLE:
-            participant = self._sheet.participants.get(delivery.origin.numbers[0])
-            if participant and participant.submitted:
-                return participant.submitted.replace(tzinfo=self._zone), "worksheet"
-        if found.form and not found.form.keeps_times:
-            due = self._due.get(assignment)
-            # Canvas tells only whether a file is late.
-            return (due, f"{found.form.title}: in time") if due and not delivery.origin.late else (None, "")
-        if delivery.time:
-            return delivery.time.replace(tzinfo=self._zone), "archive"
-        return self._arrival, "arrival" if self._arrival else ""
-
-    @staticmethod
-    def _check_worksheet(sheet: Worksheet, source: Path, unpacked: Unpacked) -> None:
-        """Raise UserError if an archive from Moodle and the worksheet have no participant in common."""
-        entries = unpacked.entries
-        reading = recognise(entries)
-        origins = map(reading.origin, entries) if reading and reading.form is MOODLE else ()
-        numbers = {number for origin in origins if origin for number in origin.numbers}
-        if numbers and not numbers & sheet.participants.keys():
-            raise UserError(
-                f"{sheet.path} belongs to another assignment than {source.name}: they have no participant number in "
-                "common. Download the worksheet of this assignment"
-            )
-
-    def _keep_worksheet(self, sheet: Worksheet, account: Account) -> None:
-        """Copy the worksheet into the course, for `autograder return`."""
-        for assignment in account.assignments:
-            kept = worksheet_path(self._course.root, assignment)
-            kept.parent.mkdir(exist_ok=True)
-            kept.write_bytes(sheet.to_bytes())
-
-    def _add(self, students: list[Student]) -> None:
+    def _add(self, students: list[Student], lacks: str) -> None:
         if students:
             self._course.add(students)
             print(f"{self._course.root / STUDENTS_FILE}: {quantity(len(students), 'student')} added")
+            if lacks:
+                print(lacks)
 
-    def report_worksheet(self, sheet: Worksheet) -> None:
-        """Print the participants who handed in something by the worksheet, but have no submission in the archives.
+    def report_tables(self) -> None:
+        """Print the participants who handed in something by the tables, but have no submission in the archives.
 
         Participants whose files could not be assigned are left out: each of these files was named.
         """
-        for each in sheet.participants.values():
+        for each in (each for table in self._tables for each in table.participants):
             if each.submitted and each.number not in self._handed_in | self._unplaced:
                 print(
                     printable(f"{each}: the worksheet says that something was handed in, but no usable notebook came")
@@ -228,27 +209,16 @@ class Collection:
         """Print, for each collected assignment, the students in `students.csv` without a submission.
 
         The line says so if some files could not be assigned: they may be the work of these students. Nothing is printed
-        if somebody who handed in is not in `students.csv`, as the list is then incomplete.
+        if somebody who handed in is not in `students.csv`, as the list is then incomplete. An assignment that hardly
+        anybody has handed in is left out: a few students may have taken the wrong notebook.
         """
-        for assignment in sorted(self._collected):
+        most = max(self._collected.values(), default=0)
+        for assignment in sorted(name for name, count in self._collected.items() if _RARE * count >= most):
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
             idle = [str(student) for student in self._course.roster.students if student.id not in there]
             if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
-
-
-def _due_dates(book: Book) -> dict[str, datetime]:
-    return {name: due.replace(tzinfo=UTC) for name, due in book.due_dates().items()}
-
-
-def _identities(sheet: Worksheet | None) -> dict[str, tuple[str, ...]]:
-    """Return a dict from participant number to ID number, e-mail address and name, as the worksheet states them.
-
-    Without a worksheet the dict is empty.
-    """
-    participants = sheet.participants.values() if sheet else ()
-    return {each.number: (each.id_number, each.email, each.name) for each in participants}
 
 
 def _renamed(notebooks: Sequence[str], released: ReleasedNotebooks) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -10,12 +10,13 @@ from pathlib import Path
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..files.notebook_file import Unreadable, load, parse
 from ..gradebook.release import ReleasedNotebooks
+from ..lms.interface.origin import Origin
+from ..lms.interface.system import Lms
 from ..submission.unchanged_answers import has_cells_of
-from ..tables.roster import Roster, Student, Unplaced
+from ..tables.roster import Student, Unplaced
 from .archive import Unpacked, UnpackedFile
-from .origins import EXCHANGE, Form, Origin
 from .safe_paths import SafePaths
-from .senders import Senders
+from .senders import Found, Senders
 
 _MAY_BE_NOTEBOOKS = (".ipynb", ".json", ".txt", "")  # a browser may have added or dropped a suffix
 
@@ -24,17 +25,26 @@ _MAY_BE_NOTEBOOKS = (".ipynb", ".json", ".txt", "")  # a browser may have added 
 class Delivery:
     """Files that one sender handed in together.
 
-    `origin` is what their paths tell, `senders` are the student or the members of the team. `files` maps relative
-    paths, which are safe on any disk, to files. `notebooks` maps assignments to the paths of their notebooks. `unread`
-    maps paths of files that cannot be read or recognised to the reason.
+    `found` tells whose they are. `files` maps relative paths, which are safe on any disk, to files. `notebooks` maps
+    assignments to the paths of their notebooks. `unread` maps paths of files that cannot be read or recognised to the
+    reason.
     """
 
-    origin: Origin
-    senders: list[Student]
+    found: Found
     files: dict[str, UnpackedFile] = field(default_factory=dict)
     notebooks: dict[str, list[str]] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
     paths: SafePaths = field(default_factory=lambda: SafePaths((TIMESTAMP, SECRET)))  # nbgrader trusts them
+
+    @property
+    def origin(self) -> Origin:
+        """The sender by the paths."""
+        return self.found.origin
+
+    @property
+    def senders(self) -> list[Student]:
+        """The student, or the members of the team."""
+        return self.found.students
 
     @property
     def time(self) -> datetime | None:
@@ -51,47 +61,44 @@ class Delivery:
 class Sorted:
     """The files of one archive, grouped by sender and attempt.
 
-    `form` is the LMS's form of paths, or None. `unplaced` holds files without a known sender: the file, or None if it
-    cannot be read; its path; the reason. `unknown` are the LMS's numbers in the paths of these files.
+    `lms` is the LMS, or None. `unplaced` holds files without a known sender: the file, or None if it cannot be read;
+    its path; the reason. `unknown` are the LMS's numbers in the paths of these files.
     """
 
-    form: Form | None
+    lms: Lms | None
     deliveries: list[Delivery]
     unplaced: list[tuple[UnpackedFile | None, str, str]]
     unknown: set[str] = field(default_factory=set)
 
 
-def sort_files(
-    unpacked: Unpacked,
-    roster: Roster,
-    released: Mapping[str, ReleasedNotebooks],
-    identities: Mapping[str, Sequence[str]],
-) -> Sorted:
+def sort_files(unpacked: Unpacked, senders_of: Senders, released: Mapping[str, ReleasedNotebooks]) -> Sorted:
     """Group the files of an archive by sender and attempt, and recognise their notebooks.
 
-    `released` maps assignments to their released notebooks. `identities` maps an LMS's number to the person's ID
-    number, e-mail address and name in the worksheet.
+    `released` maps assignments to their released notebooks.
     """
-    senders_of = Senders(unpacked, roster, identities)
-    done = Sorted(senders_of.form, [], [])
+    done = Sorted(senders_of.lms, [], [])
+    trusted = done.lms.trusted if done.lms else frozenset()
     by_attempt: dict[tuple[str, ...], Delivery] = {}
     for file, path, reason in [
         *((file, file.path, "") for file in unpacked.files),
         *((None, path, reason) for path, reason in unpacked.unread.items()),
     ]:
+        if senders_of.is_of_lms(path):
+            continue
         origin = senders_of.origin(path)
         try:
-            origin, senders = senders_of.find(origin, path)
+            found = senders_of.find(origin, path)
         except Unplaced as why:
             done.unplaced.append((file, path, str(why)))
             done.unknown.update(origin.numbers)
             continue
-        key = (*(student.id for student in senders), origin.attempt)
-        delivery = by_attempt.setdefault(key, Delivery(origin, senders))
+        done.unplaced += [(file, path, why) for why in found.lost]
+        key = (*(student.id for student in found.students), origin.attempt)
+        delivery = by_attempt.setdefault(key, Delivery(found))
         if file is None:
             delivery.unread[path] = reason
-        elif origin.rest == SECRET and done.form is EXCHANGE:
-            delivery.files[SECRET] = file
+        elif origin.rest in trusted:
+            delivery.files[origin.rest] = file
         elif origin.rest not in (TIMESTAMP, SECRET):
             delivery.files[delivery.paths.add(origin.rest)] = file
     done.deliveries = list(by_attempt.values())

@@ -5,36 +5,61 @@ Students choose the names inside their own folder or archive. Such names are not
 
 from __future__ import annotations
 
-import pwd
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
+from ..lms.interface.grade_table import GradeTable, Participant
+from ..lms.interface.origin import Origin
+from ..lms.interface.system import Lms
+from ..lms.systems import recognise
+from ..tables import names
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
-from .origins import EXCHANGE, Form, Origin, common_folders, recognise
+from .named_folders import depth_of_names, name_at
 
-_CLOCKS = timedelta(minutes=5)  # a submission is copied, and the clock of another machine may be wrong
+
+@dataclass(frozen=True)
+class Found:
+    """The student, or the members of a team, behind a file.
+
+    `origin` is what the path tells, with a time that the student cannot have forged. `participants` maps students to
+    their lines in the LMS's table. `team` tells whether a team handed in. `lost` are reasons why members of the team
+    were not found.
+    """
+
+    origin: Origin
+    students: list[Student]
+    participants: dict[str, Participant] = field(default_factory=dict)
+    team: bool = False
+    lost: list[str] = field(default_factory=list)
 
 
 class Senders:
     """The senders of the files of one archive or folder.
 
-    `identities` maps an LMS's number to the person's ID number, e-mail address and name in the worksheet.
+    `tables` are tables of grades of any LMS; those of the archive's LMS tell who has which number.
     """
 
-    def __init__(self, unpacked: Unpacked, roster: Roster, identities: Mapping[str, Sequence[str]]) -> None:
-        self._unpacked, self._roster, self._identities = unpacked, roster, identities
+    def __init__(self, unpacked: Unpacked, roster: Roster, tables: Sequence[GradeTable] = ()) -> None:
+        self._unpacked, self._roster = unpacked, roster
         entries = unpacked.entries
-        self._reading = recognise(entries)
-        self._depth = self._reading.depth if self._reading else _depth_of_names(entries, roster)
+        self._reading = recognise(entries, {file.path: file.place for file in unpacked.files})
+        self._depth = self._reading.depth if self._reading else depth_of_names(entries, roster)
         self._refused: dict[str, Unplaced] = {}  # by entry: many files may lie in one archive that names nobody
+        told = [table for table in tables if self.lms and table.title == self.lms.title]
+        self._participants = {each.number: each for table in told for each in table.participants}
+        self._known = self._participants.keys() | roster.by_number.keys()
+        self._teams = defaultdict[str, list[Participant]](list)
+        for each in self._participants.values():
+            if each.group:
+                self._teams[_cleaned(each.group)].append(each)
+        self._namesakes = _shared(filter(None, map(self._origin_of, entries)))
 
     @property
-    def form(self) -> Form | None:
-        """The LMS's form of the archive's paths, or None if it has no known form."""
-        return self._reading.form if self._reading else None
+    def lms(self) -> Lms | None:
+        """The LMS by the archive's paths, or None if they have no known form."""
+        return self._reading.lms if self._reading else None
 
     def origin(self, path: str) -> Origin:
         """Return who handed in the file at `path`, as far as the part of the path that the LMS made tells.
@@ -42,28 +67,44 @@ class Senders:
         If this part has no form of an LMS, the result has neither a name nor a number.
         """
         entry = self._unpacked.entry_of(path)
-        origin = self._reading.origin(entry) if self._reading else None
+        origin = self._origin_of(entry)
         return replace(origin, rest=origin.rest + path.removeprefix(entry)) if origin else Origin("", (), "", path)
 
-    def find(self, origin: Origin, path: str) -> tuple[Origin, list[Student]]:
+    def _origin_of(self, entry: str) -> Origin | None:
+        return self._reading.origin(entry, self._known) if self._reading else None
+
+    def is_of_lms(self, path: str) -> bool:
+        """Return whether the LMS has written a file itself, so that it is no submission."""
+        return bool(self._reading and self._reading.is_own_file(path))
+
+    def refuse_other_assignment(self) -> None:
+        """Raise Unplaced if the archive and the LMS's table have no participant and no team in common."""
+        origins = list(filter(None, map(self._origin_of, self._unpacked.entries)))
+        known = [self._participants.keys() & set(each.numbers) or self._team(each) for each in origins]
+        if self.lms and not self.lms.stable and self._participants and origins and not any(known):
+            raise Unplaced("they have no participant in common")
+
+    def find(self, origin: Origin, path: str) -> Found:
         """Return the student, or all members of the group, who handed in the file at `path`.
 
-        `origin` is what the path tells. It is returned as well, in nbgrader's exchange with a time that the student
-        cannot have forged.
+        `origin` is what the path tells.
         Raises Unplaced if the roster has nobody who fits, or if the file belongs to somebody else.
         """
         entry = self._unpacked.entry_of(path)
-        if not origin.numbers and not origin.name:
-            return origin, [self._find_in_name(entry)]
-        if self.form is EXCHANGE and self._unpacked.folder:
-            origin = self._vouched(origin, self._unpacked.folder / entry)
-        return origin, self._find_by_number(origin)
+        if not (origin.numbers or origin.name or origin.members):
+            return Found(origin, [self._find_in_name(entry)])
+        if self._unpacked.folder and self.lms:
+            above = self._unpacked.folder.joinpath(*entry.split("/")[: self._depth + 1])
+            origin = self.lms.vouch(origin, above, self._roster.by_number)
+        if team := self._team(origin):
+            return self._members(origin, team)
+        return self._find_sender(origin)
 
     def _find_in_name(self, entry: str) -> Student:
         if entry in self._refused:
             raise self._refused[entry]
         try:
-            return self._roster.find_in_path(_named(entry, self._depth))
+            return self._roster.find_in_path(name_at(entry, self._depth))
         except Unplaced as why:
             self._refused[entry] = self._explained(entry) or why
             raise self._refused[entry] from None
@@ -74,75 +115,78 @@ class Senders:
             return None
         inside = {path.removeprefix(f"{entry}/") for path in self._unpacked.paths if path.startswith(f"{entry}/")}
         reading = recognise(inside) if inside else None
-        return Unplaced(f"{entry} is an archive of {reading.form.title}: collect it by itself") if reading else None
+        return Unplaced(f"{entry} is an archive of {reading.lms.title}: collect it by itself") if reading else None
 
-    def _find_by_number(self, origin: Origin) -> list[Student]:
-        known = [text for number in origin.numbers for text in self._identities.get(number, ())]
-        if origin.hidden and not any(known):  # a worksheet may hide names as well
-            number = origin.numbers[0]
-            return [Student(f"participant-{number}", "", lms=(number,))]
+    def _team(self, origin: Origin) -> list[Participant]:
+        """Return the members of the team that sent a file, as the archive or the LMS's table names them."""
+        if origin.members:
+            return [Participant(0, "", each.name, each.identities) for each in origin.members]
+        return self._teams.get(_cleaned(origin.name), []) if origin.name else []
+
+    def _members(self, origin: Origin, team: Sequence[Participant]) -> Found:
+        """Return the members of a team. Raises Unplaced if none of them is found."""
+        found = Found(origin, [], team=len(team) > 1 or not origin.members)
+        for each in team:
+            passing = None if origin.members else [each.number]
+            try:
+                if each.identities or each.name:
+                    student = self._roster.find([*each.identities, *(passing or ())], each.name, passing=passing)
+                else:
+                    student = _hidden(each.number)
+            except Unplaced as why:
+                found.lost.append(str(why))
+                continue
+            found.students.append(student)
+            found.participants[student.id] = each
+        if not found.students:
+            raise Unplaced("; ".join(found.lost))
+        return found
+
+    def _find_sender(self, origin: Origin) -> Found:
+        assert self.lms
+        number = origin.numbers[0] if origin.numbers else ""
+        participant = self._participants.get(number)
+        told = participant and (participant.identities or participant.name)
+        if origin.hidden and not told:  # a worksheet may hide names as well
+            return self._found(origin, _hidden(number), participant)
+        if participant and told:
+            name, numbers = participant.name or origin.name, [*participant.identities, *origin.numbers]
+        else:
+            name, numbers = self._roster.without_group(origin.name), list(origin.numbers)
         try:
-            *numbers, name = known or ["", ""]
-            name = name or self._roster.without_group(origin.name)
-            return [self._roster.find([*filter(None, numbers), *origin.numbers], name)]
+            student = self._roster.find(numbers, name, passing=None if self.lms.stable else origin.numbers)
         except Unplaced:
-            group = self._roster.group(origin.name) if origin.name else []
-            if not group:
+            team = self._roster.group(origin.name) if origin.name else []
+            if not team:
                 raise
-            return group
+            return Found(origin, team, team=True)
+        if origin.name in self._namesakes and not student.is_called_by(numbers):
+            others = " and ".join(sorted(self._namesakes[origin.name] - {number}))
+            raise Ambiguous(
+                f"two are called {origin.name} here, with the numbers {number} and {others}: {self.lms.tell_apart}"
+            )
+        team = self._roster.group(origin.name) if origin.name else []  # Canvas adds the number of one member
+        return Found(origin, team, team=True) if student in team else self._found(origin, student, participant)
 
-    def _vouched(self, origin: Origin, file: Path) -> Origin:
-        """Return an origin in nbgrader's exchange with a time that the student cannot have forged.
-
-        Students can choose the name of their folder in the exchange, with the time in it. They cannot choose the
-        folder's owner and the time of its last change by the server's clock.
-        Raises Unplaced if the folder belongs to another student.
-        """
-        folder = next(above for above in file.parents if "+" in above.name)
-        try:
-            found = folder.stat()
-            owner = pwd.getpwuid(found.st_uid).pw_name
-        except (OSError, KeyError):
-            return origin
-        (user,) = origin.numbers
-        if owner != user and owner.casefold() in self._roster.by_number:
-            raise Unplaced(f"the folder has the name of {user}, but belongs to {owner}: ask both")
-        changed = datetime.fromtimestamp(found.st_ctime, UTC)
-        if owner == user and origin.time and changed - origin.time > _CLOCKS:
-            return replace(origin, time=changed, time_from="server's clock")
-        return origin
+    @staticmethod
+    def _found(origin: Origin, student: Student, participant: Participant | None) -> Found:
+        return Found(origin, [student], {student.id: participant} if participant else {})
 
 
-def _depth_of_names(entries: Collection[str], roster: Roster) -> int:
-    """Return the number of folders around the files and folders that are named after students.
-
-    It is the first depth at which at least half of the names are those of students. If there is none, it is the depth
-    with the largest share of such names. All entries have the same depth, so that a student's own folders cannot change
-    it.
-    """
-    named: dict[int, float] = {}
-    for depth in range(common_folders(entries) + 2):
-        names = {_named(entry, depth) for entry in entries}
-        named[depth] = sum(_names_somebody(name, roster) for name in names) / max(len(names), 1)
-        if named[depth] >= 0.5:
-            return depth
-    return max(named, key=lambda depth: named[depth])
+def _hidden(number: str) -> Student:
+    """Return a student whose name the LMS hides."""
+    return Student(f"participant-{number}", "", lms=(number,))
 
 
-def _named(entry: str, depth: int) -> str:
-    """Return the file or folder name at `depth` in the path `entry`: "bob" for "all/bob/x.ipynb" and 1.
+def _shared(origins: Iterable[Origin]) -> dict[str, set[str]]:
+    """Return a dict from each name that several people in an archive have to their numbers."""
+    numbers = defaultdict[str, set[str]](set)
+    for each in origins:
+        if each.name and each.numbers and not each.hidden:
+            numbers[each.name].add(each.numbers[0])
+    return {name: found for name, found in numbers.items() if len(found) > 1}
 
-    Returns the file's name if the path is shorter.
-    """
-    parts = entry.split("/")
-    return parts[min(depth, len(parts) - 1)]
 
-
-def _names_somebody(name: str, roster: Roster) -> bool:
-    try:
-        roster.find_in_path(name)
-    except Ambiguous:
-        return True
-    except Unplaced:
-        return False
-    return True
+def _cleaned(group: str) -> str:
+    """Return a group's name as an LMS writes it into paths: Moodle's `clean_filename` removes some characters."""
+    return names.file_name(group.replace("_", " "))

@@ -13,22 +13,21 @@ from ..course.course import Course, open_course
 from ..files.atomic import describe_error
 from ..files.inert_names import one_line
 from ..files.locks import scratch_folder
+from ..lms.systems import read_grade_table
 from ..tables.roster import STUDENTS_FILE
-from ..tables.worksheet import read_worksheet
 from ..terminal import printable
 
 
-def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add: bool) -> int:
+def collect(root: Path, sources: Sequence[Path], *, tables: Sequence[Path], add: bool) -> int:
     """Take submissions out of archives and folders, and print a line for each student.
 
-    `worksheet` is Moodle's grading worksheet for the archives. Unknown people are added to `students.csv` if `add` is
-    True or there is no such file yet. Returns the exit status: 1 if an archive was not collected, or the student or
-    assignment of a file is unknown.
+    `tables` are tables of grades that the LMS exports, such as Moodle's grading worksheet. Unknown people are added to
+    `students.csv` if `add` is True or there is no such file yet. Returns the exit status: 1 if an archive was not
+    collected, or the student or assignment of a file is unknown.
     Raises UserError with the remedy if nothing can be collected.
     """
     course = open_course(root)
-    sheet = read_worksheet(worksheet) if worksheet else None
-    run = Collection(course, sheet, add or not (course.root / STUDENTS_FILE).exists())
+    run = Collection(course, list(map(read_grade_table, tables)), add or not (course.root / STUDENTS_FILE).exists())
     failed = False
     try:
         with scratch_folder(course.root) as scratch:
@@ -46,8 +45,7 @@ def collect(root: Path, sources: Sequence[Path], *, worksheet: Path | None, add:
         raise UserError(
             f"{describe_error(error, course.root)}: what was collected stays; mend it and run the same command again"
         ) from error
-    if sheet:
-        run.report_worksheet(sheet)
+    run.report_tables()
     run.report_idle()
     return int(failed)
 

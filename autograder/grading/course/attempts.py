@@ -25,8 +25,7 @@ class Attempt:
 
     `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None. `time_from` is its
     source, such as "worksheet". `source` names the archive. `taken` is when the attempt was collected. `lms` holds what
-    an LMS needs to recognise the student again: "form" is the LMS; "number", "name" and the notebook's "path" are those
-    in the archive.
+    an LMS needs to recognise the student again (see `Sender`).
     `score` is in points, without a late penalty. It is None if the attempt was not graded, or if the rules do not
     choose among attempts. `answered` is True if the student was told that this attempt exceeds the number of attempts
     to be graded.

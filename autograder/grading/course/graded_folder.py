@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
@@ -71,6 +72,14 @@ def recorded(place: Path) -> Record:
         return Record(**json.loads((place / GRADING_RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Record("")
+
+
+def graded_at(place: Path) -> datetime | None:
+    """Return the time, in UTC, at which the submission in the folder `place` was graded. None if there is no record."""
+    try:
+        return datetime.fromtimestamp((place / GRADING_RECORD).stat().st_mtime, UTC)
+    except OSError:
+        return None
 
 
 def drop_record(place: Path) -> None:

@@ -48,6 +48,7 @@ def make_pages(course: Course, assignment: str, students: Sequence[str]) -> Page
     If the rules of the assignment withhold feedback until the due date, a student gets a receipt until then.
     """
     pages, rules = Pages(), course.rules
+    named = {each.id: each.name for each in course.roster.students}
     with course.gradebook() as gradebook:
         for student in students:
             folder, place = course.autograded(assignment, student), course.feedback(assignment, student)
@@ -59,7 +60,9 @@ def make_pages(course: Course, assignment: str, students: Sequence[str]) -> Page
                     pages.withheld[student] = until.astimezone(rules.rules.zone)
                     continue
                 submission = gradebook.find_submission(assignment, student)
-                digest = _digest(folder, submission, explain_lateness(rules, gradebook.db, submission))
+                digest = _digest(
+                    folder, submission, explain_lateness(rules, gradebook.db, submission), named.get(student)
+                )
                 if _is_fresh(place, folder, digest):
                     pages.kept.append(student)
                 else:
@@ -95,13 +98,13 @@ def _copy_secret(course: Course, assignment: str, student: str) -> None:
         shutil.copyfile(source, target)
 
 
-def _digest(folder: Path, submission: SubmittedAssignment, lateness: Text | None) -> str:
+def _digest(folder: Path, submission: SubmittedAssignment, lateness: Text | None, name: str | None) -> str:
     """Return a hash of everything that a submission's feedback pages show.
 
     `folder` holds the graded notebooks. `submission` is the gradebook's object with points, comments and late penalty.
-    `lateness` is the explanation of the penalty.
+    `lateness` is the explanation of the penalty, `name` the student's name in students.csv.
     """
-    parts: list[object] = [__version__, lateness]
+    parts: list[object] = [__version__, lateness, name]
     for notebook in sorted(submission.notebooks, key=lambda each: str(each.name)):
         parts.append((notebook.name, notebook.late_submission_penalty))
         parts += sorted(

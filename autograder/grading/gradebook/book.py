@@ -165,16 +165,16 @@ class Book:
         return self._commit(lambda: self._update_penalty(assignment, student))
 
     def add_names(self, names: Mapping[str, str]) -> None:
-        """Write names of students who have none yet, for formgrader and the report. `names` maps ids to names.
+        """Write names of students for formgrader and the report. `names` maps ids to names. Empty names change nothing.
 
         Raises BookClosed if the gradebook cannot be written.
         """
         self._commit(lambda: self._add_names(names))
 
     def _add_names(self, names: Mapping[str, str]) -> None:
-        for student in self._db.query(Student).filter(Student.first_name.is_(None), Student.last_name.is_(None)):
+        for student in self._db.query(Student):
             name = names.get(student.id, "")
-            if name and name != student.id:
+            if name not in ("", student.id, " ".join(filter(None, (student.first_name, student.last_name)))):
                 first, _, student.last_name = name.rpartition(" ")
                 student.first_name = first or None
 

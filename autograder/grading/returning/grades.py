@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..batch.counted_attempts import counted
 from ..course.attempts import Attempt
 from ..course.course import Course
+from ..course.graded_folder import graded_at
+from ..gradebook.standings import standings
+from ..lms.interface.origin import Sender
 from ..tables.csv_text import write_csv
 from ..tables.roster import Student
+
+_WAITS = "no grade: some answers wait for points from a person (formgrader)"
 
 
 @dataclass(frozen=True)
@@ -25,19 +31,63 @@ class Grade:
     penalty: float
     attempt: Attempt | None
 
+    @property
+    def sender(self) -> Sender:
+        """The student, as the LMS of the latest attempt knows them."""
+        return Sender.of(self.attempt.lms if self.attempt else {})
+
 
 @dataclass
 class Grades:
     """The grades of one assignment.
 
     `nothing` maps students without a grade to the reason. `idle` are the ids and names of students without a
-    submission.
+    submission. `waiting` are students some of whose answers wait for points by hand. `dropped` are the students who
+    have left the course but have a submission.
     """
 
     by_student: dict[str, Grade]
     maximum: float
     nothing: dict[str, str]
     idle: list[str] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
+    dropped: list[str] = field(default_factory=list)
+
+
+def grades_of(course: Course, assignment: str) -> Grades:
+    """Return the grades of an assignment, and the reasons why some students have none."""
+    roster = {student.id: student for student in course.roster.students}
+    store = course.attempts(assignment)
+    with course.gradebook() as gradebook:
+        found = standings(gradebook.db, assignment)
+        grades = Grades({}, float(gradebook.find_assignment(assignment).max_score), {})
+    handed_in = {folder.parent.name for folder in course.submissions(assignment)}
+    for id in sorted(found.keys() | handed_in):
+        student = roster.get(id, Student(id))
+        if student.dropped:
+            grades.dropped.append(str(student))
+        elif id not in found:
+            grades.nothing[id] = "no grade: not graded yet"
+        elif found[id].waiting:
+            grades.nothing[id] = _WAITS
+            grades.waiting.add(id)
+        elif _is_newer(course, assignment, id):
+            grades.nothing[id] = f"no grade: another attempt counts now; run `autograder grade . {assignment}` before"
+        else:
+            points = max(0.0, found[id].score - found[id].penalty)
+            attempts = store.of(id)
+            grades.by_student[id] = Grade(student, points, found[id].penalty, attempts[-1] if attempts else None)
+    idle = (student for student in roster.values() if student.id not in found.keys() | handed_in)
+    grades.idle = sorted(str(student) for student in idle if not student.dropped)
+    return grades
+
+
+def _is_newer(course: Course, assignment: str, student: str) -> bool:
+    """Return whether the attempt that counts was collected after the student's submission was graded."""
+    one, extension = course.rules.rules.of(assignment), course.rules.extension(student, assignment)
+    attempt = counted(course.attempts(assignment).of(student), one, extension)
+    time = graded_at(course.autograded(assignment, student))
+    return attempt is not None and time is not None and bool(attempt.lms) and attempt.taken > time.isoformat()
 
 
 def write_grades(path: Path, grades: Grades) -> None:
@@ -52,21 +102,27 @@ def write_grades(path: Path, grades: Grades) -> None:
 def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> None:
     """Write a table with each student's points in all assignments, and the total of the course.
 
-    `grades` maps assignments to grades. An assignment without a submission gives 0 points. The rules tell how many
+    `grades` maps assignments to grades. An assignment without a submission gives 0 points. The column `waiting` names
+    the assignments that wait for points by hand: the total of such a student is not final. The rules tell how many
     assignments are dropped for each student: those with the smallest share of the maximum.
     """
     dropped = course.stated.drop
     students = {student.id: student for student in course.roster.students}
     students |= {student: grade.student for each in grades.values() for student, grade in each.by_student.items()}
-    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped"]]
+    for id in set().union(*(each.waiting for each in grades.values())):
+        students.setdefault(id, Student(id))
+    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped", "waiting"]]
     for id, student in sorted(students.items()):
+        if student.dropped:
+            continue
         points = {name: each.by_student[id].points if id in each.by_student else None for name, each in grades.items()}
         out = worst({name: (points[name] or 0.0, each.maximum) for name, each in grades.items()}, dropped)
-        counted = [name for name in grades if name not in out]
-        total = sum(points[name] or 0.0 for name in counted)
-        maximum = sum(grades[name].maximum for name in counted)
+        counts = [name for name in grades if name not in out]
+        total = sum(points[name] or 0.0 for name in counts)
+        maximum = sum(grades[name].maximum for name in counts)
         shown = ["" if each is None else f"{each:g}" for each in points.values()]
-        rows.append([id, student.name, student.email, *shown, f"{total:g}", f"{maximum:g}", " ".join(out)])
+        waiting = " ".join(name for name, each in grades.items() if id in each.waiting)
+        rows.append([id, student.name, student.email, *shown, f"{total:g}", f"{maximum:g}", " ".join(out), waiting])
     write_csv(path, rows)
 
 

@@ -13,6 +13,11 @@ _IN_WORDS = re.compile(
     r"(?P<day>\d{1,2})\s+(?P<month>[^\W\d_]{3})[^\W\d_]*\.?,?\s+(?P<year>\d{4})\D{1,6}?"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?\s*(?P<half>[AaPp]\.?[Mm])?"
 )
+# "Monday, November 23, 2026, 6:05 PM"
+_MONTH_FIRST = re.compile(
+    r"(?P<month>[^\W\d_]{3})[^\W\d_]*\.?\s+(?P<day>\d{1,2}),\s+(?P<year>\d{4})\D{1,6}?"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?\s*(?P<half>[AaPp]\.?[Mm])?"
+)
 _IN_NUMBERS = re.compile(
     r"(?P<day>\d{1,2})[./](?P<month>\d{1,2})[./](?P<year>\d{4}|\d\d),?\s+"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?\s*(?P<half>[AaPp]\.?[Mm])?"
@@ -22,8 +27,8 @@ _IN_NUMBERS = re.compile(
 def read_time(text: str) -> datetime | None:
     """Return the time in a cell of Moodle's worksheet, without a time zone, or None if the cell has no time.
 
-    Three forms are known: ISO 8601, words ("23 November 2026, 6:05 PM", «23 ноября 2026, 18:05»), and numbers with the
-    day before the month ("23.11.2026 18:05").
+    Three forms are known: ISO 8601, words ("23 November 2026, 6:05 PM", "November 23, 2026, 6:05 PM", «23 ноября 2026,
+    18:05»), and numbers with the day before the month ("23.11.2026 18:05").
     """
     time = _read_time(text.strip())
     return time if time and _FIRST_YEAR <= time.year <= _LAST_YEAR else None
@@ -34,7 +39,7 @@ def _read_time(text: str) -> datetime | None:
         return datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
         pass
-    found = _IN_WORDS.search(text) or _IN_NUMBERS.search(text)
+    found = _IN_WORDS.search(text) or _MONTH_FIRST.search(text) or _IN_NUMBERS.search(text)
     if not found:
         return None
     month = found["month"].casefold()

@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 _APOSTROPHES = re.compile(r"['’ʼ`´ʹ‘]")
+_NO_FILE_NAME = re.compile(r"""[\x00-\x1f\x7f-\x9f&<>"`|':\\/]""")
 _MOST_PARTS = 5  # all orders of a name's parts are compared as long as there are at most so many
 
 
@@ -22,6 +23,11 @@ def parts(name: str) -> tuple[str, ...]:
 def key(name: str) -> tuple[str, ...]:
     """Return a key that is the same for "Anna Lee" and "Lee Anna": `("anna", "lee")`."""
     return tuple(sorted(parts(name)))
+
+
+def file_name(name: str) -> str:
+    """Return a name without the characters that Moodle removes from file names (`clean_param` for PARAM_FILE)."""
+    return " ".join(_NO_FILE_NAME.sub("", unicodedata.normalize("NFC", name)).split())
 
 
 def joined(name: str) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from . import names
 from .csv_text import as_text, from_text, read_csv, write_csv
 
 COLUMNS = ("id", "name", "email", "lms", "group", "extensions")
+_DROPPED = "dropped"  # a column that may be added
 STUDENTS_FILE = "students.csv"
 _EXAMPLE = "petrova,Анна Петрова,petrova@uni.example,,,"  # a right line
 
@@ -22,7 +23,8 @@ class Student:
     """A line of `students.csv`.
 
     `id` is nbgrader's id of the student. `lms` holds numbers, user names and other names by which an LMS knows the
-    student. `extensions` is text such as "03_gradient_accumulation +2d" (see `read_extensions`).
+    student. `group` is the name of a team, of whose members one hands in for all. `extensions` is text such as
+    "03_gradient_accumulation +2d" (see `read_extensions`). `dropped` is any text if the student has left the course.
     """
 
     id: str
@@ -31,6 +33,12 @@ class Student:
     lms: tuple[str, ...] = ()
     group: str = ""
     extensions: str = ""
+    dropped: str = ""
+
+    def is_called_by(self, numbers: Iterable[str]) -> bool:
+        """Return whether one of `numbers` is the id, e-mail address or LMS number of the student."""
+        own = {text.casefold() for text in (self.id, self.email, *self.lms) if text}
+        return any(number.casefold() in own for number in numbers)
 
     def __str__(self) -> str:
         """Return the id, with the name if that is another text."""
@@ -70,28 +78,31 @@ class Roster:
                 for text in names.joined(name):
                     self.by_joined[text].append(student)
 
-    def find(self, numbers: Sequence[str], name: str) -> Student:
+    def find(self, numbers: Sequence[str], name: str, *, passing: Collection[str] | None = None) -> Student:
         """Return the student whom one of `numbers` identifies. If none does, return the student with the name.
 
         `numbers` are ids, e-mail addresses or an LMS's numbers; the first one that fits counts. The name may be written
-        without spaces. A student who has this name but another e-mail address is not taken.
+        without spaces. A student who has this name but another e-mail address is not taken. `passing` are numbers that
+        the LMS gives for one assignment: in `students.csv` they may be of somebody else, so that the name must not be
+        another one. It is None if the LMS's numbers stay. Another number is then another person.
         Raises Unplaced if nobody fits, more than one student does, or the number is of one student and the name of
         another.
         """
-        called = self._called(name)
+        called = self.called(name)
         for number in numbers:
             found = _distinct(self.by_number.get(number.casefold(), ()))
             if found:
                 student = self._only(found, number)
                 if "@" not in number:
-                    _refuse_another_name(student, number, name, called)
+                    _refuse_another_name(student, number, name, called, number in (passing or ()))
                 return student
         unknown = "add a line or collect with --add"
         if not name:
             who = " or ".join(map(repr, numbers[:1]))
             raise Unplaced(f"nobody in {STUDENTS_FILE} has {who} as id, e-mail or LMS number: {unknown}")
         if not called:
-            column = f"; or write {numbers[0]} into the column {_column(numbers)} of the right line" if numbers else ""
+            key = name if set(numbers[:1]) & set(passing or ()) else "".join(numbers[:1])
+            column = f"; or write {key} into the column {_column(numbers)} of the right line" if key else ""
             raise Unplaced(f"nobody in {STUDENTS_FILE} is called {name}: {unknown}{column}")
         emails = [number for number in numbers if "@" in number]
         same = [student for student in called if not _is_another(student, emails)]
@@ -101,7 +112,9 @@ class Roster:
                 f"{who} in {STUDENTS_FILE} has this name, but another e-mail address than {emails[0]}: {unknown}; "
                 "or correct the column email of the right line"
             )
-        return self._only(same, name, numbers)
+        if passing is None:
+            _refuse_another_number(same, numbers, name)
+        return self._only(same, name, numbers, passing or ())
 
     def find_in_path(self, path: str) -> Student:
         """Return the student whose id, e-mail address, LMS number or name occurs in a path.
@@ -115,6 +128,8 @@ class Roster:
         pieces = {piece.strip() for part in whole.split("/") for piece in (part, *part.replace("_", " ").split())}
         pieces |= {piece.rpartition(".")[0] for piece in pieces}
         found = _distinct(student for piece in pieces for student in self.by_number.get(piece, ()))
+        ends = filter(None, map(self._github_name, pieces))
+        found = found or _distinct(student for end in ends for student in self.by_number[end])
         complete = {key: students for key, students in self.by_name.items() if key and words.issuperset(key)}
         longest = max(map(len, complete), default=0)
         named = _distinct(each for key, students in complete.items() if len(key) == longest for each in students)
@@ -129,10 +144,20 @@ class Roster:
             )
         return self._only(found, path)
 
+    def _github_name(self, piece: str) -> str:
+        """Return the longest user name at the end of a name such as "lab-0-ann-lee" of GitHub Classroom, or ""."""
+        parts = piece.split("-")
+        ends = ("-".join(parts[at:]) for at in range(1, len(parts)))
+        return next((end for end in ends if end in self.by_number and not end.isdecimal()), "")
+
     def group(self, name: str) -> list[Student]:
-        """Return the students whose column `group` holds `name`."""
-        key = names.key(name)
-        return [student for student in self.students if student.group and names.key(student.group) == key]
+        """Return the students whose column `group` holds `name`, which may be written as in the path of a file."""
+        groups = {student.group for student in self.students if student.group}
+        for written in (names.file_name, names.parts, lambda text: "".join(names.parts(text))):
+            found = [group for group in groups if written(group) == written(name)]
+            if found:
+                return [student for student in self.students if found == [student.group]]
+        return []
 
     def without_group(self, name: str) -> str:
         """Return `name` without a group in front: Moodle writes "Team 7-Anna Petrova" for a member of "Team 7".
@@ -142,7 +167,7 @@ class Roster:
         groups = (student.group for student in self.students if student.group)
         return next((name.removeprefix(f"{each}-") for each in groups if name.startswith(f"{each}-")), name)
 
-    def _called(self, name: str) -> list[Student]:
+    def called(self, name: str) -> list[Student]:
         """Return the students with a name, which may be written without spaces."""
         words = names.parts(name)
         found = self.by_name.get(names.key(name), []) if words else []
@@ -159,16 +184,16 @@ class Roster:
         return _distinct(owners[word][0] for word in words if len(_distinct(owners.get(word, ()))) == 1)
 
     @staticmethod
-    def _only(found: list[Student], said: str, numbers: Sequence[str] = ()) -> Student:
+    def _only(found: list[Student], said: str, numbers: Sequence[str] = (), passing: Collection[str] = ()) -> Student:
         if len(found) == 1:
             return found[0]
         who = " or ".join(map(str, found[:4]))
         number = numbers[0] if numbers else repr(said)
         remedy = f"write {number} into the column {_column(numbers)} of the right line of {STUDENTS_FILE}"
-        if numbers and number.isdecimal():
+        if number in passing:
             remedy += (
-                " (in Moodle a number belongs to one assignment: better write e-mail addresses into the column email, "
-                "and collect with --worksheet)"
+                " (the number belongs to one assignment: better write e-mail addresses into the column email, and "
+                "collect with --worksheet)"
             )
         raise Ambiguous(f"{said} may be {who}: {remedy}")
 
@@ -178,15 +203,29 @@ def _column(numbers: Sequence[str]) -> str:
     return "email" if numbers and "@" in numbers[0] else "lms"
 
 
-def _refuse_another_name(student: Student, number: str, name: str, called: Sequence[Student]) -> None:
+def _refuse_another_name(student: Student, number: str, name: str, called: Sequence[Student], passes: bool) -> None:
     """Raise Ambiguous if `student` has the number, but only others have the name.
 
     `called` are the students with the name. A name that nobody has proves nothing: an LMS may have another spelling.
+    If the number `passes` with the assignment, names without a common word prove that it is of another one.
     """
-    if called and student not in called:
+    own = {word for text in (student.name, *student.lms) for word in names.parts(text)}
+    strange = passes and own and name and not own.intersection(names.parts(name))
+    if (called and student not in called) or (strange and number.casefold() != student.id.casefold()):
         column = "id" if number.casefold() == student.id.casefold() else "lms"
         raise Ambiguous(
             f"{number} is {student} in {STUDENTS_FILE}, but the LMS says {name}: correct the column {column}"
+        )
+
+
+def _refuse_another_number(students: Sequence[Student], numbers: Sequence[str], name: str) -> None:
+    """Raise Ambiguous if the only student with a name has another number of the LMS than `numbers`."""
+    mine = [number for number in numbers if number.isdecimal()]
+    others = [number for number in students[0].lms if number.isdecimal()]
+    if len(students) == 1 and mine and others:
+        raise Ambiguous(
+            f"{students[0]} has this name, but {others[0]} in the column lms of {STUDENTS_FILE} and not {mine[0]}: "
+            f"if {name} is somebody else, add a line or collect with --add; otherwise correct the column"
         )
 
 
@@ -217,7 +256,10 @@ def read_roster(root: Path) -> Roster:
         raise UserError(f"{path} has no column `id`: its first line must be {','.join(COLUMNS)}", _EXAMPLE)
     students: dict[str, Student] = {}
     for row in range(1, len(text.rows)):
-        cells = {name: from_text(text.cell(row, columns[name]).strip()) if name in columns else "" for name in COLUMNS}
+        cells = {
+            name: from_text(text.cell(row, columns[name]).strip()) if name in columns else ""
+            for name in (*COLUMNS, _DROPPED)
+        }
         if not any(cells.values()):
             continue
         identity = cells["id"]
@@ -228,7 +270,8 @@ def read_roster(root: Path) -> Roster:
                 f"{path}, line {row + 1}: the id {identity} is there twice; each student needs an own one", _EXAMPLE
             )
         lms = tuple(filter(None, map(str.strip, cells["lms"].split(";"))))
-        students[identity] = Student(identity, cells["name"], cells["email"], lms, cells["group"], cells["extensions"])
+        more = (cells["group"], cells["extensions"], cells[_DROPPED])
+        students[identity] = Student(identity, cells["name"], cells["email"], lms, *more)
     return Roster(list(students.values()))
 
 

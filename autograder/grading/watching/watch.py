@@ -100,7 +100,7 @@ class Watch:
     def _take(self, folder: Path, names: Sequence[str]) -> None:
         with scratch_folder(self._course.root) as scratch:
             unpacked = unpack(folder, scratch, names)
-            account = Collection(self._course, None, self._adds).take(folder, unpacked, datetime.now(UTC))
+            account = Collection(self._course, (), self._adds).take(folder, unpacked, datetime.now(UTC))
         arrived: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for assignment, student, digest in account.arrived:
             arrived[assignment][student].append(digest)

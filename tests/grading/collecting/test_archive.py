@@ -16,6 +16,7 @@ import pytest
 from autograder.errors import UserError
 from autograder.grading.collecting.archive import Refused, Unpacked, unpack
 from autograder.grading.collecting.deliveries import sort_files
+from autograder.grading.collecting.senders import Senders
 from autograder.grading.tables.roster import Roster, Student
 
 
@@ -172,6 +173,7 @@ def test_what_is_no_regular_file_is_named(tmp_path: Path) -> None:
 def test_an_archive_of_an_lms_in_a_folder_is_named(tmp_path: Path) -> None:
     (folder := tmp_path / "in").mkdir()
     (folder / "downloaded.zip").write_bytes(packed({"Ann Lee_7_assignsubmission_file/x.ipynb": b"1"}))
-    ((_, path, why),) = sort_files(unpack(folder, tmp_path), Roster([Student("ann", "Ann Lee")]), {}, {}).unplaced
+    unpacked = unpack(folder, tmp_path)
+    ((_, path, why),) = sort_files(unpacked, Senders(unpacked, Roster([Student("ann", "Ann Lee")])), {}).unplaced
     assert path == "downloaded.zip/Ann Lee_7_assignsubmission_file/x.ipynb"
     assert why == "downloaded.zip is an archive of Moodle: collect it by itself"

@@ -90,12 +90,12 @@ def test_flat_names_online_text_and_people_that_nobody_knows(course: Course, wor
         "bo: onlinetext.html": "no notebook inside: ask for the file that ends in .ipynb",
         f"Ян Ли_4700_assignsubmission_file_{NAME}.ipynb": (
             "Ян Ли may be twin1 (Ли Ян) or twin2 (Ян Ли): write 4700 into the column lms of the right line of "
-            "students.csv (in Moodle a number belongs to one assignment: better write e-mail addresses into the column "
-            "email, and collect with --worksheet)"
+            "students.csv (the number belongs to one assignment: better write e-mail addresses into the column email, "
+            "and collect with --worksheet)"
         ),
         f"Чужой Человек_4_assignsubmission_file_{NAME}.ipynb": (
-            "nobody in students.csv is called Чужой Человек: add a line or collect with --add; or write 4 into the "
-            "column lms of the right line"
+            "nobody in students.csv is called Чужой Человек: add a line or collect with --add; or write Чужой Человек "
+            "into the column lms of the right line"
         ),
     }
     roster(course, "ann,Петрова Анна,,,", "bo,Jean Luc O'Neil,,,", "twin1,Ли Ян,,4700,", "twin2,Ян Ли,,4800,")
@@ -137,7 +137,7 @@ def test_canvas_tells_only_whether_it_is_late(course: Course, work: Work, tmp_pa
     files = {f"петроваанна_4711_1_{NAME}-1.ipynb": work("a"), f"somebody_LATE_7_2_{NAME}.ipynb": work("b")}
     assert collect(course, write_archive(tmp_path / "canvas submissions.zip", files)) == 0
     assert time(course, "ann") == "2026-09-17 21:00:00.000000 UTC"
-    assert handed_in(course)["bo"] == [f"{NAME}.ipynb"], "nobody knows how late it was"
+    assert time(course, "bo") == "2026-09-20 12:00:00.000000 UTC", "the time of the download"
 
 
 def test_the_latest_of_several_attempts_is_submitted_and_the_others_are_kept(

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.collecting.archive import unpack
+from autograder.grading.collecting.archive import Unpacked, unpack
 from autograder.grading.collecting.deliveries import Sorted, sort_files
+from autograder.grading.collecting.senders import Senders
 from autograder.grading.tables.roster import Roster, Student
 
 PEOPLE = ["ann", "bob", "carl", "dina"]
@@ -60,7 +61,11 @@ def sorted_files(folder: Path, files: dict[str, bytes]) -> Sorted:
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(name, (2026, 11, 23, 18, 5, 58)), data)
     (into := folder / "into").mkdir()
-    return sort_files(unpack(source, into), ROSTER, {}, {})
+    return sorted_by_sender(unpack(source, into), ROSTER)
+
+
+def sorted_by_sender(unpacked: Unpacked, roster: Roster) -> Sorted:
+    return sort_files(unpacked, Senders(unpacked, roster), {})
 
 
 def told(found: Sorted, who: str) -> list[tuple[object, ...]]:
@@ -125,7 +130,7 @@ def test_in_the_exchange_the_owner_and_the_servers_clock_count(tmp_path: Path) -
         (folder / "x.ipynb").write_text(user)
         os.chown(folder, owner, owner)
         (into := tmp_path / f"{owner} {user}").mkdir()
-        found = sort_files(unpack(folder.parent, into, [folder.name]), roster, {}, {})
+        found = sorted_by_sender(unpack(folder.parent, into, [folder.name]), roster)
         if (owner, user) == (65534, "root"):
             ((_, _, why),) = found.unplaced
             assert why == "the folder has the name of root, but belongs to nobody: ask both"

@@ -69,6 +69,17 @@ def test_a_number_of_another_assignment_takes_nobodys_work(course: Course, work:
     assert "4711 is kuz2 (Кузнецова Анна) in students.csv, but the LMS says Анна Петрова: correct the column" in said
 
 
+def test_a_name_in_another_script_is_no_doubt_of_an_id_number(course: Course, work: Work, tmp_path: Path) -> None:
+    """An ID number stays; Moodle's number of another assignment does not."""
+    roster(course, "ann,Anna Petrova,,s1,\nbo,Bo Li,,4711,\n")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    assert collect(course, archive) == 1
+    assert handed_in(course) == [], "4711 is no longer that of Bo"
+    sheet = write_worksheet(tmp_path / "w.csv", [ANNA._replace(id_number="s1")])
+    assert collect(course, archive, "--worksheet", sheet) == 0
+    assert handed_in(course) == ["ann"]
+
+
 def test_a_number_and_a_name_in_a_path_that_contradict_each_other_take_nobodys_work(
     course: Course, work: Work, tmp_path: Path
 ) -> None:

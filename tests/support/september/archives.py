@@ -107,7 +107,8 @@ class Archives:
         source, entries = f"{assignment}-canvas-{turn}.zip", {}
         for each in self._latest(assignment, "Canvas", turn):
             path = canvas_path(each)
-            entries[path] = (self.copies.write(assignment, each.kind, each.mark), _ODD)
+            time = each.came if each.late and each.came else _ODD
+            entries[path] = (self.copies.write(assignment, each.kind, each.mark), time)
             self.put_in.append(PutIn(source, entries[path][0], each.student, assignment))
         return write_zip(self.folder / source, entries)
 

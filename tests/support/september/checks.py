@@ -8,6 +8,7 @@ import io
 import json
 import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -117,21 +118,29 @@ def _check_worksheet(room: Classroom, assignment: str, grades: Mapping[str, Expe
 def _check_pages(place: Path, assignment: str, grades: Mapping[str, Expected]) -> None:
     """There is one page of each person, where the LMS expects it, with that person's notebook in it."""
     wanted: dict[str, dict[str, str]] = {"moodle": {}, "canvas": {}, "feedback": {}}
+    teams: dict[str, dict[str, str]] = defaultdict(dict)
     for id, grade in grades.items():
         person, page = grade.counted.person, f"{assignment}.html"
-        if grade.counted.by_group or person.home not in ("Moodle", "Canvas"):
+        if grade.counted.by_group:
+            teams[f"{person.group}_9001_assignsubmission_file_/{page}"][f"{id}/{page}"] = grade.counted.mark
+        elif person.home not in ("Moodle", "Canvas"):
             wanted["feedback"][f"{id}/{page}"] = grade.counted.mark
         elif person.home == "Canvas":
             wanted["canvas"][canvas_path(grade.latest)] = grade.counted.mark
         else:
             name = grade.latest.moodle_name
             number = participant(person, assignment)
-            wanted["moodle"][f"{name}_{number}_assignsubmission_file/{page}"] = grade.counted.mark
+            wanted["moodle"][f"{name}_{number}_assignsubmission_file_/{page}"] = grade.counted.mark
     found = {name: _marks(place / f"{name}_feedback.zip") for name in ("moodle", "canvas")}
     feedback = place / "feedback"
     found["feedback"] = {
         path.relative_to(feedback).as_posix(): _mark(path.read_text(encoding="utf-8")) for path in feedback.rglob("*.*")
     }
+    for path, members in teams.items():  # one page, or a page for each if their lateness differs
+        if path in found["moodle"]:
+            (wanted["moodle"][path],) = set(members.values())
+        else:
+            wanted["feedback"] |= members
     assert found == wanted
 
 

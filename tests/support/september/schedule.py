@@ -59,7 +59,7 @@ class HandedIn:
     @property
     def late(self) -> bool:
         """True if Canvas calls it late."""
-        return self.came is None
+        return self.came is not None and self.came > DUE[self.assignment]
 
 
 def plan(people: list[Person], teams: list[list[Person]], chance: random.Random) -> list[HandedIn]:
@@ -108,7 +108,7 @@ def _attempts(person: Person, assignment: str, chance: random.Random) -> list[Ha
         if comes_in_folder(person):
             came = None
         elif person.home == "Canvas":
-            came = None if after > 0 else DUE[assignment]
+            came = max(came, DUE[assignment])  # of a late file the time of the download is known
         blind = is_blind(person, assignment)
         student = f"participant-{participant(person, assignment)}" if blind else person.id
         kind = chance.choice(_KINDS_FIRST if assignment == FIRST else _KINDS)

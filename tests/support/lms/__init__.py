@@ -1,10 +1,9 @@
-"""Archives and worksheets as LMSs write them."""
+"""Archives and worksheets as LMSs write them, and judges of what they import."""
 
 from __future__ import annotations
 
 import csv
 import io
-import zipfile
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import NamedTuple
 
 from autograder.cli import main
 from support.course import Course
+from support.lms.files import write_zip
 
+write_archive = write_zip
 WORKSHEET_EN = [
     "Identifier", "Full name", "ID number", "Email address", "Status", "Grade", "Maximum grade",
     "Last modified (submission)", "Last modified (grade)", "Feedback comments",
@@ -37,15 +38,6 @@ class Participant(NamedTuple):
 def collect(course: Course, *arguments: object) -> int:
     """Run `autograder collect`."""
     return main(["collect", *map(str, arguments), "--course", str(course.folder)])
-
-
-def write_archive(path: Path, files: Mapping[str, bytes | str], time: datetime = datetime(2026, 9, 20, 12)) -> Path:
-    """Write a zip archive. All entries have the same time."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            entry = zipfile.ZipInfo(name, time.timetuple()[:6])
-            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
-    return path
 
 
 def moodle_folder(participant: Participant, *, old: bool = False, plugin: str = "file") -> str:

@@ -9,7 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.grading.tables.worksheet import read_worksheet
+from autograder.grading.lms.interface.cells import Ledger
+from autograder.grading.lms.interface.grade_table import GradeTable, ReturnedGrade
+from autograder.grading.lms.interface.origin import Sender
+from autograder.grading.lms.systems import read_grade_table
+from autograder.grading.tables.roster import Roster, Student
 from support.lms import WORKSHEET_EN, WORKSHEET_RU
 
 GRADE, MAXIMUM, COMMENT = 5, 6, 9  # columns
@@ -20,6 +24,12 @@ ENCODINGS = {"utf-8-sig": "strict", "utf-8": "strict", "utf-16": "strict", "cp12
 anything = settings(
     max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+def fill(sheet: GradeTable, number: str, points: float, comment: str) -> None:
+    """Give a grade out of 100 points to a participant."""
+    grade = ReturnedGrade(Student(f"s{number}"), points, 100, comment, Sender("Moodle", number))
+    sheet.fill_in("x", {f"s{number}": grade}, Roster([]), Ledger({}, overwrites=False))
 
 
 def written(rows: list[list[str]], separator: str, end: str, quoting: int) -> str:
@@ -60,16 +70,15 @@ def test_nothing_differs_but_two_cells(
     before = written([head, *rows], separator, end, quoting).encode(encoding, errors)
     path = tmp_path_factory.mktemp("sheet", numbered=True) / "w.csv"
     path.write_bytes(before)
-    sheet = read_worksheet(path)
+    sheet = read_grade_table(path)
     assert sheet.to_bytes() == before
-    assert list(sheet.participants) == [str(at) for at in range(1, len(rows) + 1)]
+    assert [each.number for each in sheet.participants] == [str(at) for at in range(1, len(rows) + 1)]
 
     chosen = data.draw(st.sets(st.sampled_from(range(len(rows)))))
     for at in chosen:
         points = data.draw(st.integers(0, 10_000)) / 100
         comment = data.draw(st.text('a1 /,;"', min_size=1, max_size=6))
-        sheet.set_grade(str(at + 1), points)
-        sheet.set_feedback(str(at + 1), comment)
+        fill(sheet, str(at + 1), points, comment)
         rows[at][GRADE] = f"{points:.2f}".replace(".", ",") if comma else f"{points:.2f}"
         rows[at][COMMENT] = comment
     assert sheet.to_bytes().startswith(before[:3])
@@ -93,6 +102,6 @@ def test_an_equal_grade_stays_as_it_is_written(
     row = ["Participant 1", "A", "", "", "", text.replace(".", ",") if comma else text, "100", "-", "-", "x"]
     path = tmp_path_factory.mktemp("sheet", numbered=True) / "w.csv"
     path.write_text(written([WORKSHEET_EN, row], ",", "\n", csv.QUOTE_MINIMAL), encoding="utf-8")
-    sheet = read_worksheet(path)
-    sheet.set_grade("1", points / 100)
+    sheet = read_grade_table(path)
+    fill(sheet, "1", points / 100, "x")
     assert sheet.to_bytes() == path.read_bytes()

@@ -1,0 +1,90 @@
+"""Times of submission and extensions, told by an LMS or an instructor."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from ..course.course import Course
+from ..gradebook.book import Book
+from ..lms.interface.grade_table import Participant
+from ..lms.interface.system import Lms
+from ..tables.roster import STUDENTS_FILE, Student
+from ..tables.supplied_times import TIMES_FILE, supplied_times
+from .deliveries import Delivery
+
+
+class Moment(NamedTuple):
+    """A time of submission, and its source, such as "worksheet".
+
+    If the time is unknown, it is None, and the source is "".
+    """
+
+    time: datetime | None = None
+    source: str = ""
+
+
+class SubmissionTimes:
+    """The times of a course's submissions.
+
+    An LMS's times are in the course's time zone.
+    """
+
+    def __init__(self, course: Course, book: Book) -> None:
+        self._course = course
+        self.zone = course.stated.zone  # even before the rules are applied
+        stated = {name: one.due for name, one in course.rules.rules.assignments.items() if one.due}
+        in_book = {name: due.replace(tzinfo=UTC) for name, due in book.due_dates().items()}
+        self._due = {**stated, **in_book}
+        self._supplied = supplied_times(course.root, self.zone)
+
+    def of(self, delivery: Delivery, lms: Lms | None, assignment: str, student: Student, arrival: Moment) -> Moment:
+        """Return when a student's submission came. `arrival` is taken if nothing else tells it."""
+        told = self._told_by_lms(delivery)
+        if told.time:
+            return told
+        if time := self._supplied.get((student.id, assignment)):
+            return Moment(time, TIMES_FILE)
+        if lms and not lms.keeps_times and not delivery.origin.late:
+            due = self._due.get(assignment)
+            return Moment(due, f"{lms.title}: in time") if due else Moment()
+        if delivery.time:  # of a file that Canvas calls late: it came before the download
+            return Moment(delivery.time.replace(tzinfo=self.zone), "archive")
+        return arrival
+
+    def _told_by_lms(self, delivery: Delivery) -> Moment:
+        if time := delivery.origin.time:
+            return Moment(time if time.tzinfo else time.replace(tzinfo=self.zone), delivery.origin.time_from)
+        came = (each.submitted for each in delivery.found.participants.values() if each.submitted)
+        time = next(came, None)
+        return Moment(time.replace(tzinfo=self.zone), "worksheet") if time else Moment()
+
+    def shown(self, moment: Moment) -> str:
+        """Return a text such as ", 2026-09-17 18:05 (worksheet)", to put after a sentence."""
+        if moment.time is None:
+            return ", no time known"
+        return f", {moment.time.astimezone(self.zone):%Y-%m-%d %H:%M} ({moment.source})"
+
+    def remarks(
+        self, delivery: Delivery, title: str, assignment: str, student: Student, line: Participant | None, source: str
+    ) -> list[str]:
+        """Return what an instructor should know of the time of a submission.
+
+        `title` is that of the LMS, `line` the student's line in its table, `source` that of the time.
+        """
+        said = []
+        if delivery.origin.late and source != TIMES_FILE:
+            said.append(
+                f"late in {title}, which tells no time: that of the download counts until you write "
+                f"{student.id},{assignment},TIME into {TIMES_FILE} and collect again"
+            )
+        due = self._due.get(assignment)
+        if line and line.extended and due:
+            end = line.extended.replace(tzinfo=self.zone)
+            if due + self._course.written.extension(student.id, assignment) < end:
+                until = f"{line.extended:%Y-%m-%d %H:%M}"
+                said.append(
+                    f"extended in {title} until {until}: write `{assignment} {until}` into the column extensions of "
+                    f"{STUDENTS_FILE}, or the work may count as late"
+                )
+        return said

@@ -1,0 +1,1 @@
+"""Learning management systems (LMS): what each exports and imports."""

@@ -1,0 +1,1 @@
+"""The common parts of all learning management systems (LMS): senders, tables."""

@@ -1,0 +1,194 @@
+"""Tables of grades that an LMS exports and imports again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from ...tables import names
+from ...tables.csv_text import CsvText
+from ...tables.roster import Roster, Student, Unplaced
+from .cells import Ledger, equal_numbers
+from .origin import Sender
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A line of the table.
+
+    `row` is the line's index in the file. `number` is the one by which the LMS's archives name the person.
+    `identities` are other numbers, user names and the e-mail address, the best first. `group` is the name of the team.
+    `submitted` is the time of submission, `extended` the end of an extension; both are local times without a zone.
+    `draft` tells whether the student has not submitted the draft. `locked` is a reason why the LMS takes no grade.
+    """
+
+    row: int
+    number: str
+    name: str
+    identities: tuple[str, ...] = ()
+    email: str = ""
+    id: str = ""
+    group: str = ""
+    submitted: datetime | None = None
+    extended: datetime | None = None
+    draft: bool = False
+    locked: str = ""
+
+    def __str__(self) -> str:
+        """Return the number, with the name if that is known."""
+        return f"{self.name} (participant {self.number})" if self.name else f"participant {self.number}"
+
+
+@dataclass(frozen=True)
+class ReturnedGrade:
+    """A grade to be written into a table.
+
+    `comment` says it in words. `sender` is that of the latest attempt.
+    """
+
+    student: Student
+    points: float
+    maximum: float
+    comment: str
+    sender: Sender
+
+
+class Column(StrEnum):
+    """The columns that are filled in."""
+
+    GRADE = "grade"
+    COMMENT = "comment"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A cell in which a person's value stays.
+
+    `new` is the value that was to be written.
+    """
+
+    column: Column
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"the {self.column} {self.old!r} of a person stays, not {self.new!r}"
+
+
+@dataclass
+class Filled:
+    """The outcome of filling in a table.
+
+    `lines` maps students to their lines. `nothing` maps students without a grade in the table to the reason. `kept`
+    maps students to what a person has written and stays.
+    """
+
+    lines: dict[str, Participant] = field(default_factory=dict)
+    nothing: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, list[Kept]] = field(default_factory=dict)
+
+
+class GradeTable(ABC):
+    """A CSV file of grades, in which cells can be replaced.
+
+    `title` is the LMS's, `file_name` the name of the filled table. `of_one_assignment` tells whether the table belongs
+    to one assignment, so that the course keeps it for `return`.
+    """
+
+    title: str
+    file_name: str
+    of_one_assignment = False
+    stable = True  # numbers are the same in all assignments
+
+    def __init__(self, text: CsvText, path: Path) -> None:
+        self.text, self.path = text, path
+        self.participants: list[Participant] = []
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the file, to be written."""
+        return self.text.to_bytes()
+
+    @property
+    def by_number(self) -> dict[str, Participant]:
+        """The lines by the number of the participant."""
+        return {each.number: each for each in self.participants}
+
+    def fill_in(self, assignment: str, grades: Mapping[str, ReturnedGrade], roster: Roster, ledger: Ledger) -> Filled:
+        """Write grades, and comments where there is a column for them.
+
+        A student's line is that of the number in the latest attempt, or else of the e-mail address, user name or name.
+        What a person has written stays (see `Ledger`).
+        Raises UserError if the column of the assignment is unknown.
+        """
+        filled = Filled()
+        self.choose_column(assignment)
+        for participant, student in self._owned(grades, roster):
+            grade = grades[student]
+            filled.lines[student] = participant
+            self._fill_line(participant, grade, ledger, filled)
+        for student in grades.keys() - filled.lines.keys():
+            filled.nothing[student] = self.missing()
+        return filled
+
+    def _fill_line(self, participant: Participant, grade: ReturnedGrade, ledger: Ledger, filled: Filled) -> None:
+        student = grade.student.id
+        for column, (at, new) in self.cells(participant, grade).items():
+            old, cell = self.text.cell(participant.row, at).strip(), f"{self.title} {student} {column}"
+            if not ledger.may_replace(cell, old, new):
+                filled.kept.setdefault(student, []).append(Kept(column, old, new))
+            elif participant.locked:
+                filled.nothing[student] = participant.locked
+            else:
+                ledger.record(cell, new)
+                if not equal_numbers(old, new):
+                    self.text.replace(participant.row, at, new)
+        if why := self.refusal(participant):
+            filled.nothing[student] = why
+
+    def _owned(self, grades: Mapping[str, ReturnedGrade], roster: Roster) -> Iterator[tuple[Participant, str]]:
+        """Yield the lines of students with grades, each with the student's id."""
+        owners = [
+            (grade.sender.own_number, student)
+            for student, grade in grades.items()
+            if grade.sender.form == self.title and grade.sender.own_number
+        ]
+        counts = Counter(number for number, _ in owners)
+        numbers = {number: student for number, student in owners if counts[number] == 1}  # others are of a team
+        named = Counter(names.key(each.name) for each in self.participants)
+        done: set[str] = set()
+        for participant in sorted(self.participants, key=lambda each: each.number not in numbers):
+            student = numbers.get(participant.number) or self._found(participant, named, roster)
+            if student in grades and student not in done:
+                done.add(student)
+                yield participant, student
+
+    def _found(self, participant: Participant, named: Mapping[tuple[str, ...], int], roster: Roster) -> str:
+        """Return the student's id for a line, or "" if no student or more than one fits."""
+        name = participant.name if named[names.key(participant.name)] == 1 else ""
+        numbers = [*participant.identities, *([participant.number] if self.stable else [])]
+        try:
+            passing = None if self.stable else ()
+            return roster.find(numbers, name, passing=passing).id if numbers or name else ""
+        except Unplaced:
+            return ""
+
+    def choose_column(self, assignment: str) -> None:
+        """Choose the column of an assignment, in a table of several. Raises UserError if none or more than one fits."""
+        return
+
+    def refusal(self, participant: Participant) -> str:
+        """Return why a line cannot get a grade, or ""."""
+        return ""
+
+    @abstractmethod
+    def missing(self) -> str:
+        """Return the reason for a student who has no line."""
+
+    @abstractmethod
+    def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
+        """Return the cells to write into a line: a dict from column to its index and the text."""

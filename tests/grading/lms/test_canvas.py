@@ -1,0 +1,156 @@
+"""Canvas, by the rules of its own sources: nobody disappears on the way from it and back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from support.course import Course
+from support.first_gradient import NAME
+from support.lms import collect
+from support.lms.canvas import Site, User
+from support.lms.files import zipped
+from support.lms.quick_grades import folder_mark, give_back, give_grades
+
+Marked = Callable[[object], str]
+CLASS = [
+    User(4711, "Анна", "Петрова", "petrova@uni.example", "s1"),
+    User(4712, "Анна", "Петрова", "petrova2@uni.example", "s2"),
+    User(4713, "Jean-Luc", "O'Neil", "oneil", "s3"),
+    User(4714, "Maria", "de_la_Cruz", "cruz", "s4", late=True),
+    User(4715, "Zoe\u0308", "Nguyễn", "nguyen", "s5"),
+    User(4716, "Ida_7", "Kim", "kim", "s6"),
+    User(4717, "", "Idle", "idle", "s7"),
+]
+SITES = {
+    "en": Site([]),
+    "semicolons, decimal commas, a mark, manual posting": Site([], separator=";", comma=True, bom=True, manual=True),
+    "first and last names": Site([], split_names=True),
+    "points possible": Site([], points=100),
+}
+
+
+def of_class(site: Site, marked: Marked) -> Site:
+    """Return the site with a class: one hands in a zip, one two files, one a text as well, one a second time."""
+    users = [replace(each, files={}) for each in CLASS]
+    for at, user in enumerate(users[:6]):
+        user.files = {880_000 + at: (f"{NAME}-{at}.ipynb" if at else f"{NAME}.ipynb", marked(user.number))}
+    users[0].files = {880_000: ("2_homework.zip", zipped({"work/lesson.ipynb": marked(4711)}))}
+    users[1].files[770_000] = ("data_1_2.csv", "1")
+    users[2].text = "<p>see the file</p>"
+    return replace(site, users=users, title=NAME)
+
+
+NIGHTLY = pytest.mark.nightly(twin="tests/grading/lms/test_canvas.py::test_from_canvas_and_back")
+
+
+@pytest.mark.parametrize(
+    ("site", "with_gradebook"),
+    [
+        *(
+            pytest.param(site, True, id=name, marks=NIGHTLY if at > 1 else ())
+            for at, (name, site) in enumerate(SITES.items())
+        ),
+        pytest.param(Site([]), False, id="the archive alone as a roster"),
+    ],
+)
+def test_from_canvas_and_back(
+    course: Course, marked: Marked, tmp_path: Path, site: Site, with_gradebook: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = of_class(site, marked)
+    if not with_gradebook:
+        site.users[5].given = "Ida"  # who "kimida_7_4716" is, only the gradebook tells
+    archive, book = site.archive(tmp_path / "all.zip"), site.gradebook(tmp_path / "book.csv")
+    more = ["--worksheet", book] if with_gradebook else []
+    assert collect(course, archive, *more) == 0, capsys.readouterr().out
+    names = sorted(path.name for path in (course.folder / "submitted").iterdir())
+    if with_gradebook:
+        assert names == ["cruz", "kim", "nguyen", "oneil", "petrova", "petrova2"]
+        assert "Test" not in (course.folder / "students.csv").read_text()
+    points = give_grades(course)
+    assert give_back(course) == 0
+    assert "export it, and give it to `autograder return` as --gradebook CSV" in capsys.readouterr().out
+    marks = {folder_mark(course, student): score for student, score in points.items()}
+    assert give_back(course, "--gradebook", book) == 0, capsys.readouterr().out
+    place = course.folder / "returned" / NAME
+    assert site.import_gradebook((place / "canvas_gradebook.csv").read_bytes()) == {}
+    wanted = {each.number: f"{marks[str(each.number)] * site.points / 10:.2f}" for each in site.users[:6]}
+    assert {each.number: each.score for each in site.users if each.score} == wanted
+    pages = site.import_feedback((place / "canvas_feedback.zip").read_bytes())
+    assert sorted(pages) == [each.number for each in site.users[:6]]
+    for each in site.users[1:6]:
+        ((name, data),) = pages[each.number].items()
+        notebook = nbformat.reads(data.decode(), as_version=4)
+        assert name.startswith(NAME)
+        assert notebook.cells[0].source.startswith("# Feedback")
+        assert f"mark:{each.number}!" in notebook.cells[1].source
+    ((name, data),) = pages[4711].items()
+    assert (name, data[:2]) == ("2_homework.zip", b"PK"), "under the name of an archive comes an archive"
+
+
+def test_an_anonymous_assignment(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = of_class(Site([], anonymous=True), marked)
+    for at, user in enumerate(site.users):
+        user.anonymous = f"aB{at}xY"
+    archive, book = site.archive(tmp_path / "all.zip"), site.gradebook(tmp_path / "book.csv")
+    assert collect(course, archive, "--worksheet", book) == 0, capsys.readouterr().out
+    assert "participant-aB0xY" in {path.name for path in (course.folder / "submitted").iterdir()}
+    give_grades(course)
+    assert give_back(course, "--gradebook", book) == 1
+    assert "participant-aB0xY: not in Canvas' gradebook" in capsys.readouterr().out
+
+
+def test_one_hands_in_for_a_group(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = [replace(each, group="Team 7" if at < 2 else "") for at, each in enumerate(CLASS[:3])]
+    people[1].files, people[2].files = {5: (f"{NAME}.ipynb", marked("team"))}, {6: (f"{NAME}.ipynb", marked("alone"))}
+    site = Site(people, title=NAME, group=True)
+    lines = ["id,name,lms,group", "ann,Анна Петрова,4711,Team 7", "anna,Анна Петрова,4712,Team 7", "jean,,4713,"]
+    (course.folder / "students.csv").write_text("\n".join(lines))
+    archive, book = site.archive(tmp_path / "all.zip"), site.gradebook(tmp_path / "book.csv")
+    assert collect(course, archive) == 0, capsys.readouterr().out
+    assert sorted(path.name for path in (course.folder / "submitted").iterdir()) == ["ann", "anna", "jean"]
+    points = give_grades(course)
+    assert give_back(course, "--gradebook", book) == 0, capsys.readouterr().out
+    place = course.folder / "returned" / NAME
+    site.import_gradebook((place / "canvas_gradebook.csv").read_bytes())
+    assert [each.score for each in people] == [f"{points[id]:.2f}" for id in ("ann", "anna", "jean")]
+    pages = site.import_feedback((place / "canvas_feedback.zip").read_bytes())
+    assert [b"mark:team!" in b"".join(pages[each.number].values()) for each in people] == [True, True, False]
+
+
+def test_a_namesake_with_another_number_is_somebody_else(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (replace(each, files={at: (f"{NAME}.ipynb", marked(at))}) for at, each in enumerate(CLASS[:2], 1))
+    assert collect(course, Site([first]).archive(tmp_path / "1.zip")) == 0
+    assert collect(course, Site([second]).archive(tmp_path / "2.zip")) == 1
+    assert "петроваанна has this name, but 4711 in the column lms" in capsys.readouterr().out
+    assert collect(course, Site([second]).archive(tmp_path / "2.zip"), "--add") == 0
+    assert len(list((course.folder / "submitted").iterdir())) == 2
+
+
+def test_late_without_a_time_is_late_until_a_time_is_supplied(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (course.folder / "course.toml").write_text(f"[assignments.{NAME}]\ndue = 2026-09-17T21:00:00\n")
+    late = replace(CLASS[3], files={1: (f"{NAME}.ipynb", marked(1))})
+    (course.folder / "students.csv").write_text("id,lms\ncruz,4714\n")
+    archive = Site([late]).archive(tmp_path / "all.zip", datetime(2026, 9, 20, 12))
+    assert collect(course, archive) == 0
+    stamp = course.folder / "submitted" / "cruz" / NAME / "timestamp.txt"
+    assert stamp.read_text().startswith("2026-09-20 12:00")
+    said = capsys.readouterr().out
+    assert "late in Canvas, which tells no time: that of the download counts until you write cruz" in said
+    (course.folder / "times.csv").write_text(f"id,assignment,time\ncruz,{NAME},2026-09-17 22:30\n")
+    assert collect(course, archive) == 0
+    assert stamp.read_text().startswith("2026-09-17 22:30")
+    assert "already collected, 2026-09-17 22:30 (times.csv)" in capsys.readouterr().out

@@ -1,0 +1,103 @@
+"""`autograder return` after changes: of rules, of attempts, of the list of students."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.cli import main
+from support.course import Course
+from support.first_gradient import NAME, SOLVED, TOTAL
+from support.lms import collect, write_archive
+
+Work = Callable[..., str]  # see the fixture `work`
+RULES = f"[assignments.{NAME}]\ndue = 2026-09-17T21:00:00\nlate = [{{until = '2d', credit = 50}}]\n"
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Ann and Bo, a day late, graded with half the points."""
+    course = Course.make(tmp_path_factory.mktemp("changes") / "course", languages=["en"])
+    (course.folder / "course.toml").write_text(RULES)
+    (course.folder / "students.csv").write_text("id,name,extensions,dropped\nann,Ann Lee,,\nbo,Bo Li,,\n")
+    for student in ("ann", "bo"):
+        course.hand_in(student, SOLVED, came="2026-09-18 12:00:00 UTC")
+    course.grade()
+    return course
+
+
+def give_back(course: Course) -> int:
+    return main(["return", str(course.folder)])
+
+
+def points(course: Course) -> dict[str, float]:
+    with (course.folder / "returned" / NAME / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["id"]: float(row["points"]) for row in csv.DictReader(file)}
+
+
+def test_changed_rules_are_applied_before(late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course = late.copy(tmp_path)
+    assert give_back(course) == 0
+    assert points(course) == {"ann": TOTAL / 2, "bo": TOTAL / 2}
+    (course.folder / "students.csv").write_text(f"id,name,extensions\nann,Ann Lee,{NAME} +2d\nbo,Bo Li,\n")
+    capsys.readouterr()
+    assert give_back(course) == 1
+    said = capsys.readouterr().err
+    assert f"{NAME}, ann: " in said
+    assert "nothing was returned: run `autograder course " in said
+    assert main(["course", str(course.folder), "--apply"]) == 0
+    assert give_back(course) == 0
+    assert points(course) == {"ann": TOTAL, "bo": TOTAL / 2}
+
+
+def test_a_newer_attempt_is_graded_before(
+    late: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = late.copy(tmp_path / "copy")
+    assert collect(course, write_archive(tmp_path / "new.zip", {f"Ann Lee/{NAME}.ipynb": work("new")})) == 0
+    assert give_back(course) == 1
+    assert "ann: no grade: another attempt counts now" in capsys.readouterr().out
+    assert points(course) == {"bo": TOTAL / 2}
+    course.grade()
+    assert give_back(course) == 0
+    assert sorted(points(course)) == ["ann", "bo"]
+
+
+def test_a_dropped_student_is_kept_and_not_returned(
+    late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = late.copy(tmp_path)
+    (course.folder / "students.csv").write_text(
+        "id,name,extensions,dropped\nann,Ann Lee,,2026-10-01\nbo,Bo Li,,\nida,Ida Kim,,yes\n"
+    )
+    assert give_back(course) == 0
+    said = capsys.readouterr().out
+    assert "dropped in students.csv, so not returned: ann (Ann Lee)" in said
+    assert "no submission" not in said
+    assert points(course) == {"bo": TOTAL / 2}
+    assert "ann" not in (course.folder / "returned" / "total.csv").read_text(encoding="utf-8-sig")
+    assert course.submitted("ann").is_file()
+
+
+def test_a_new_name_reaches_formgrader_and_the_page(late: Course, tmp_path: Path) -> None:
+    course = late.copy(tmp_path)
+    assert give_back(course) == 0
+    assert "Ann Lee" in course.feedback("ann")
+    (course.folder / "students.csv").write_text("id,name\nann,Ann Neumann\nbo,Bo Li\n", encoding="utf-8")
+    course.grade()
+    with course.gradebook() as gradebook:
+        assert gradebook.find_student("ann").last_name == "Neumann"
+    assert give_back(course) == 0
+    assert "Ann Neumann" in course.feedback("ann")
+
+
+def test_the_total_says_who_waits_for_points_by_hand(late: Course, tmp_path: Path) -> None:
+    course = late.copy(tmp_path)
+    with course.gradebook() as gradebook:
+        gradebook.find_submission_notebook(NAME, NAME, "bo").grades[0].needs_manual_grade = True
+    assert give_back(course) == 1
+    with (course.folder / "returned" / "total.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert {row["id"]: row["waiting"] for row in csv.DictReader(file)} == {"ann": "", "bo": NAME}
