@@ -27,6 +27,8 @@ from .origins import MOODLE, recognise
 from .released_cells import released_notebooks
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
+_FEW = 4  # a quarter of the class
+
 
 @dataclass
 class Account:
@@ -63,7 +65,7 @@ class Collection:
             self._due = {**stated, **_due_dates(book)}
         self._handed_in: set[str] = set()  # numbers of participants
         self._unplaced: set[str] = set()  # numbers of participants who were not identified
-        self._collected: set[str] = set()  # assignments
+        self._collected: dict[str, set[str]] = defaultdict(set)  # students by assignment
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
         """Store the submissions of one archive as attempts, and copy those that count into `submitted/`.
@@ -93,7 +95,6 @@ class Collection:
         if self._sheet and found.form is MOODLE:
             self._keep_worksheet(self._sheet, account)
         keep_unplaced(self._course.root, source.name, account.unplaced)
-        self._collected |= account.assignments
         return account
 
     def _take_delivery(self, source: Path, found: Sorted, delivery: Delivery, account: Account) -> None:
@@ -116,6 +117,7 @@ class Collection:
                 },
             )
             account.assignments.add(assignment)
+            self._collected[assignment].update(student.id for student in delivery.senders)
             for student in delivery.senders:
                 with locked(self._course.root, assignment):
                     said, new = self._store(assignment, student, files, attempt)
@@ -185,7 +187,8 @@ class Collection:
             # Canvas tells only whether a file is late.
             return (due, f"{found.form.title}: in time") if due and not delivery.origin.late else (None, "")
         if delivery.time:
-            return delivery.time.replace(tzinfo=self._zone), "archive"
+            time = delivery.time
+            return (time if time.tzinfo else time.replace(tzinfo=self._zone)), "archive"
         return self._arrival, "arrival" if self._arrival else ""
 
     @staticmethod
@@ -228,9 +231,15 @@ class Collection:
         """Print, for each collected assignment, the students in `students.csv` without a submission.
 
         The line says so if some files could not be assigned: they may be the work of these students. Nothing is printed
-        if somebody who handed in is not in `students.csv`, as the list is then incomplete.
+        if somebody who handed in is not in `students.csv`, as the list is then incomplete. An assignment that few
+        students handed in, compared with another one, is probably a wrong notebook: its other students are not named.
         """
-        for assignment in sorted(self._collected):
+        most = max(map(len, self._collected.values()), default=0)
+        for assignment, students in sorted(self._collected.items()):
+            if len(students) * _FEW < most:
+                who = ", ".join(sorted(students))
+                print(printable(f"{assignment} came from {who} alone: is it the wrong notebook?"))
+                continue
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
             idle = [str(student) for student in self._course.roster.students if student.id not in there]
             if idle and there <= {student.id for student in self._course.roster.students}:

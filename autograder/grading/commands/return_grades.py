@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 from ...errors import UserError
 from ...language import POINT, decimal, quantity
 from ...messages.feedback import WORKSHEET
+from ...messages.reasons import SEVERAL, describe_reason
 from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
@@ -87,7 +88,17 @@ def _return_assignment(
         print(printable(f"  no submission{doubt_of_unplaced(course.root)}: {', '.join(found.idle)}"))
     for who, why in sorted(nothing.items()):
         print(printable(f"  {who}: {why}"))
+    for who, why in _choices(course, assignment):
+        print(printable(f"  {who}: {why}"))
     return nothing
+
+
+def _choices(course: Course, assignment: str) -> Iterator[tuple[str, str]]:
+    """Yield each student who handed in several notebooks, and a sentence on which of them was graded."""
+    for student, remarks in sorted(course.remarks(assignment).read_all().items()):
+        for reason in remarks.everything:
+            if reason.id == SEVERAL:
+                yield student, describe_reason(reason).en
 
 
 def _grades(course: Course, assignment: str) -> Grades:

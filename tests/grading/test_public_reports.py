@@ -1,0 +1,82 @@
+"""What students hand in instead of a notebook, and what instructors are told of it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import public_reports
+from support.course import Course
+from support.first_gradient import NAME, TOTAL
+from support.lms import collect, write_archive
+from support.solved import solved_notebook
+
+CASES = sorted(path.stem for path in Path(public_reports.__file__).parent.glob("d_*.py"))
+# What `autograder grade` says of each file that cannot be graded. A text in it is the remedy or the cause.
+UNREADABLE = {
+    "d_lfs_pointer": "is a pointer of Git LFS and not the file",
+    "d_link_text": "is a link, not a notebook",
+    "d_merge_conflict": "holds an unfinished merge of git (lines with <<<<<<<",
+    "d_only_nul_bytes": "holds only zero bytes, so it was not uploaded whole",
+    "d_web_page": "is a web page, not the notebook: ask the student to download",
+    "d_other_lesson_under_this_name": "is the notebook of 03_gradient_accumulation",
+}
+
+
+def report(name: str) -> Any:
+    return importlib.import_module(f"support.public_reports.{name}")
+
+
+def changed(name: str, course: Course) -> bytes:
+    case = report(name)
+    data: bytes = case.change(json.loads(json.dumps(solved_notebook(course.lesson, "en"))))
+    return data
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    made = Course.make(tmp_path_factory.mktemp("instead") / "course", languages=["en"])
+    for name in CASES:
+        case = report(name)
+        assert case.LESSON == NAME
+        path = made.submitted(name).with_name(case.NAME)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(changed(name, made))
+    return made
+
+
+@pytest.fixture(scope="module")
+def results(course: Course) -> dict[str, dict[str, Any]]:
+    return course.grade()
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_grade_names_what_was_handed_in(name: str, results: dict[str, dict[str, Any]]) -> None:
+    assert results[name]["state"] == "failed"
+    (why,) = results[name]["reasons"]
+    assert f"{NAME}.ipynb {UNREADABLE[name]}" in why
+
+
+def test_zero_bytes_at_the_end_and_another_suffix_cost_nothing(results: dict[str, dict[str, Any]]) -> None:
+    padded, named = results["d_nul_bytes_at_the_end"], results["d_whole_notebook_named_txt"]
+    for each in (padded, named):
+        assert (each["state"], each["score"], each["reasons"]) == ("graded", TOTAL, [])
+    ignored = f"zero bytes at the end of {NAME}.ipynb were ignored: a crash or a full disk leaves them"
+    assert padded["notes"] == [ignored]
+    assert named["notes"] == [f"graded: {NAME}.ipynb.txt"]
+
+
+def test_collect_names_the_same(course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = Course.make(tmp_path / "course", languages=["en"])
+    files = {f"{name}/{report(name).NAME}": changed(name, course) for name in CASES}
+    assert collect(empty, write_archive(tmp_path / "all.zip", files)) == 1
+    said = capsys.readouterr().out
+    for name, why in UNREADABLE.items():
+        (line,) = (line for line in said.splitlines() if line.startswith(f"  no place: {name}: "))
+        assert why in line
+    taken = {path.parent.name for path in (empty.folder / "submitted").glob("*/*")}
+    assert taken == set(CASES) - set(UNREADABLE)
