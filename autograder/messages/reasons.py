@@ -6,7 +6,6 @@ from ..language import Note, Text
 
 SEVERAL = "several"
 REASONS: dict[str, Text] = {
-    "deleted": Text("deleted: {cell}", "удалена ячейка: {cell}"),
     "put_back": Text("deleted and put back: {cell}", "удалена и возвращена на место: {cell}"),
     "repeated": Text(
         "there more than once, the last one counts: {cell}", "встречается несколько раз, засчитана последняя: {cell}"
@@ -177,6 +176,7 @@ REASONS: dict[str, Text] = {
         "{where}: too long or nested too deeply to be looked at",
         "{where}: слишком длинная или слишком глубоко вложенная, не просмотрена",
     ),
+    "deleted": Text("deleted: {cell}", "удалена ячейка: {cell}"),  # in records of version 1.0 and older
     # -- no sentence of ours: an error of the operating system, or a record of an older version ------------------
     "text": Text.same("{text}"),
 }

@@ -15,7 +15,8 @@ from support.first_gradient import NAME, TOTAL
 from support.lms import collect, write_archive
 from support.solved import solved_notebook
 
-CASES = sorted(path.stem for path in Path(public_reports.__file__).parent.glob("d_*.py"))
+FOLDER = Path(public_reports.__file__).parent
+CASES = sorted(path.stem for path in FOLDER.glob("d_*.py"))
 # What `autograder grade` says of each file that cannot be graded. A text in it is the remedy or the cause.
 UNREADABLE = {
     "d_lfs_pointer": "is a pointer of Git LFS and not the file",

@@ -290,7 +290,7 @@ def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, A
     """
     grades = {}
     for cell, name in notebook.graded.items():
-        score = result.scores.get(name, Score(0.0, result.handed_in))
+        score = result.scores.get(name, Score(0.0, False))
         waits = score.waits
         if result.handed_in and cell in there and there[cell].manual_score is not None:
             # A manual grade exists. Only a changed answer needs another review.

@@ -28,6 +28,8 @@ from .sanitize import Sanitized, sanitize
 from .scores import scores_of
 from .unchanged_answers import other_assignment
 
+_BESIDE = "{}: the student's text beside the untouched cell, or in place of the lost one, is the answer"
+
 
 class State(StrEnum):
     """The outcomes of grading a submission."""
@@ -168,7 +170,7 @@ def _clean(name: str, data: bytes, assignment: AssignmentSnapshot) -> Sanitized:
     raw = parse(data, file)
     if lesson := other_assignment(raw, assignment.name, released.cells):
         raise Unreadable(make_reason("other_lesson", name=file, lesson=lesson))
-    return sanitize(raw, released.cells, released.kernel, file)
+    return sanitize(raw, released.cells, released.kernel, file, released.order)
 
 
 def _run_notebook(
@@ -192,9 +194,9 @@ def _run_notebook(
     graded.scores[name] = scores_of(limited)
     graded.result.seconds += outcome.seconds
     graded.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
-    graded.remarks.notes.extend(outcome.notes)
+    graded.remarks.notes.extend([*(_BESIDE.format(cell) for cell in clean.beside), *outcome.notes])
     graded.remarks.places[name] = outcome.places
-    reasons = [*list_changes(clean, job.released), *list_incidents(outcome)]
+    reasons = [*list_changes(clean), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)
 
 
