@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from autograder.cli import main
+from autograder.lessons.collection import COURSE
 from support import public_reports
 from support.course import Course
-from support.first_gradient import NAME, TOTAL
+from support.first_gradient import LESSON, NAME, SOLVED, TOTAL
 from support.lms import collect, write_archive
 from support.solved import solved_notebook
 
+(WITH_A_QUESTION,) = COURSE.read(["gradient_accumulation"])
 FOLDER = Path(public_reports.__file__).parent
 CASES = sorted(path.stem for path in FOLDER.glob("d_*.py"))
 # What `autograder grade` says of each file that cannot be graded. A text in it is the remedy or the cause.
@@ -81,3 +85,33 @@ def test_collect_names_the_same(course: Course, tmp_path: Path, capsys: pytest.C
         assert why in line
     taken = {path.parent.name for path in (empty.folder / "submitted").glob("*/*")}
     assert taken == set(CASES) - set(UNREADABLE)
+
+
+@pytest.mark.parametrize("name", ["a_attachment_that_is_gone", "a_empty_attachment_link"])
+def test_a_missing_picture_costs_nobody_a_page(name: str, tmp_path: Path) -> None:
+    """The page names the picture. Formgrader's page is made by the same step (`plugin/test_acting_markup.py`)."""
+    (lesson,) = (each for each in (LESSON, WITH_A_QUESTION) if each.file_name == report(name).LESSON)
+    course = Course.make(tmp_path / "course", lesson, languages=["en"])
+    course.hand_in("ann", changed(name, course).decode())
+    (result,) = course.grade().values()
+    assert (result["state"], result["reasons"]) == ("graded", [])
+    assert main(["feedback", str(course.folder)]) == 0
+    assert "a picture is not in the notebook" in course.feedback("ann")
+
+
+def test_a_module_of_the_instructor_wins_and_can_be_imported(tmp_path: Path) -> None:
+    course = Course.make(tmp_path / "course", languages=[])
+    first, second, *_ = [line for line in _script("a_module_beside_the_notebook") if not line.startswith("#")]
+    subprocess.run(first, shell=True, check=True, cwd=course.folder)
+    assert second == f"nbgrader generate_assignment {NAME}"
+    course.release("en")
+    (name,) = (name for name in SOLVED if name == "descend")
+    code = f"from constants import VALUE\n{SOLVED[name]}".replace("lr *", "lr * VALUE *")
+    course.hand_in("with", {**SOLVED, name: code}, beside={"constants.py": "VALUE = 7.0\n"})
+    course.hand_in("without", {**SOLVED, name: code})
+    for result in course.grade().values():
+        assert (result["state"], result["score"], result["notes"]) == ("graded", TOTAL, [])
+
+
+def _script(name: str) -> list[str]:
+    return (FOLDER / f"{name}.sh").read_text(encoding="utf-8").splitlines()
