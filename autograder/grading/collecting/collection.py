@@ -157,9 +157,9 @@ class Collection:
             store.add(student.id, files, attempt)
         elif same and again:
             store.add(student.id, files, replace(same, answered=False))
-        one, extension = self._rules.rules.of(assignment), self._rules.extension(student.id, assignment)
+        one = self._rules.rules.of(assignment)
         attempts = store.of(student.id)
-        chosen = counted(attempts, one, extension)
+        chosen = counted(attempts, self._rules, assignment, student.id)
         if chosen:
             store.submit(student.id, chosen)
         if same is not None:
