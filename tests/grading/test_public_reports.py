@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,25 @@ def test_a_module_of_the_instructor_wins_and_can_be_imported(tmp_path: Path) -> 
 
 def _script(name: str) -> list[str]:
     return (FOLDER / f"{name}.sh").read_text(encoding="utf-8").splitlines()
+
+
+def test_zones_are_read_or_the_hand_in_is_flagged(tmp_path: Path) -> None:
+    """Each line of the report is the timestamp.txt of a hand-in, in both graders."""
+    course = Course.make(tmp_path / "course", languages=["en"])
+    course.set_due(datetime(2026, 10, 31, 23, 30))  # nbgrader stores times in UTC without a zone
+    lines = (FOLDER / "a_time_zones_in_timestamp.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        course.hand_in(line.split()[-1].strip("+"), SOLVED, came=line)
+    stock = course.copy(tmp_path / "stock")
+    unknown = ["timestamp.txt holds no time, so nobody knows whether it was late"]
+    assert {name: each["reasons"] for name, each in course.grade().items()} == {
+        "MSK": unknown,
+        "0300": [],
+        "EDT": unknown,
+    }
+    stock.nbgrader("autograde", NAME)
+    for each in (course, stock):
+        with each.gradebook() as book:
+            times = {found.student_id: found.timestamp for found in book.find_assignment(NAME).submissions}
+        assert times == {"MSK": None, "0300": datetime(2026, 10, 31, 23), "EDT": None}
+        assert each.shown_flags() == {"MSK": True, "0300": False, "EDT": True}

@@ -19,10 +19,10 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from nbgrader.utils import parse_utc
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from ..files.nbgrader_files import utc_time
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from .database import LockedElsewhere, passes, said
 from .release import Released, ReleasedNotebook, ReleasedNotebooks
@@ -255,7 +255,7 @@ class Book:
         rows.ensure(Student, id=student)
         submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
         if timestamp:
-            rows.change(SubmittedAssignment, submission, timestamp=parse_utc(timestamp))
+            rows.change(SubmittedAssignment, submission, timestamp=utc_time(timestamp).replace(tzinfo=None))
         if extension := self._extensions.get(student, {}).get(assignment):
             rows.change(SubmittedAssignment, submission, extension=extension)
         scores: dict[str, float] = {}
