@@ -18,9 +18,9 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class HandIn:
-    """The time of a submission, and the due date with the student's extension.
+    """The time of a submission, and the time when it was due.
 
-    `time` is None if it is unknown. `due` is None if the assignment has no due date.
+    `time` is None if it is unknown. `due` is the due date with the student's extension, or None if there is none.
     """
 
     time: datetime | None
