@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import subprocess
 from datetime import datetime
 from pathlib import Path
@@ -138,3 +139,19 @@ def test_zones_are_read_or_the_hand_in_is_flagged(tmp_path: Path) -> None:
             times = {found.student_id: found.timestamp for found in book.find_assignment(NAME).submissions}
         assert times == {"MSK": None, "0300": datetime(2026, 10, 31, 23), "EDT": None}
         assert each.shown_flags() == {"MSK": True, "0300": False, "EDT": True}
+
+
+def test_a_cyrillic_letter_in_a_key_is_named(course: Course, results: dict[str, dict[str, Any]]) -> None:
+    """On the page of feedback; the learner's own card is the same."""
+    name = "d_cyrillic_letter_in_a_key"
+    assert results[name]["state"] == "graded"
+    assert main(["feedback", str(course.folder)]) == 0
+    page = " ".join(re.sub(r"<[^>]+>", "", course.feedback(name)).split())
+    assert "х.grad is no entry of this table: its letter х is Cyrillic. Type x.grad in Latin letters." in page
+
+
+def test_two_folders_deep_are_two_students(tmp_path: Path) -> None:
+    course, archive = Course.make(tmp_path / "course", languages=["en"]), tmp_path / "class.zip"
+    report("a_plain_archive_with_two_top_folders").archive(archive, json.dumps(solved_notebook(LESSON, "en")).encode())
+    assert collect(course, archive) == 0
+    assert {path.name for path in (course.folder / "submitted").iterdir()} == {"Ann Lee", "Bo Neil"}

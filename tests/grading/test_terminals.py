@@ -51,14 +51,13 @@ def _commands(course: Course) -> list[list[str]]:
         ["feedback", folder],
         ["report", folder],
         ["return", folder],
-        ["grade", folder, NAME, "--again", "descend"],
         ["grade", folder, "нет такого ✓"],
     ]
 
 
 def test_every_command_ends_as_in_utf_8(course: Course, tmp_path: Path) -> None:
     outcomes = {}
-    for encoding in ("utf-8", "cp1251", "ascii", "latin-1"):
+    for encoding in ("utf-8", "ascii"):
         copied = course.copy(tmp_path / encoding)
         done = [run_autograder(*command, first=STREAMS.format(encoding=encoding)) for command in _commands(copied)]
         outcomes[encoding] = [each.returncode for each in done]

@@ -111,6 +111,7 @@ def _grades(course: Course, assignment: str) -> Grades:
     for student, standing in found.items():
         if standing.waiting:
             grades.nothing[student] = "no grade: some answers wait for points from a person (formgrader)"
+            grades.waiting.add(student)
             continue
         attempts = store.of(student)
         points = max(0.0, standing.score - standing.penalty)

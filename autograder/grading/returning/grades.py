@@ -30,14 +30,15 @@ class Grade:
 class Grades:
     """The grades of one assignment.
 
-    `nothing` maps students without a grade to the reason. `idle` are the ids and names of students without a
-    submission.
+    `nothing` maps students without a grade to the reason. `waiting` are those of them who wait for points by hand.
+    `idle` are the ids and names of students without a submission.
     """
 
     by_student: dict[str, Grade]
     maximum: float
     nothing: dict[str, str]
     idle: list[str] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
 
 
 def write_grades(path: Path, grades: Grades) -> None:
@@ -53,12 +54,14 @@ def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> Non
     """Write a table with each student's points in all assignments, and the total of the course.
 
     `grades` maps assignments to grades. An assignment without a submission gives 0 points. The rules tell how many
-    assignments are dropped for each student: those with the smallest share of the maximum.
+    assignments are dropped for each student: those with the smallest share of the maximum. Who waits for points by hand
+    has no total yet; a column names the assignments.
     """
     dropped = course.stated.drop
     students = {student.id: student for student in course.roster.students}
     students |= {student: grade.student for each in grades.values() for student, grade in each.by_student.items()}
-    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped"]]
+    students |= {id: Student(id) for each in grades.values() for id in each.waiting if id not in students}
+    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped", "waits for points by hand"]]
     for id, student in sorted(students.items()):
         points = {name: each.by_student[id].points if id in each.by_student else None for name, each in grades.items()}
         out = worst({name: (points[name] or 0.0, each.maximum) for name, each in grades.items()}, dropped)
@@ -66,7 +69,9 @@ def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> Non
         total = sum(points[name] or 0.0 for name in counted)
         maximum = sum(grades[name].maximum for name in counted)
         shown = ["" if each is None else f"{each:g}" for each in points.values()]
-        rows.append([id, student.name, student.email, *shown, f"{total:g}", f"{maximum:g}", " ".join(out)])
+        waits = [name for name, each in grades.items() if id in each.waiting]
+        sums = ["", "", ""] if waits else [f"{total:g}", f"{maximum:g}", " ".join(out)]
+        rows.append([id, student.name, student.email, *shown, *sums, " ".join(waits)])
     write_csv(path, rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import json
 from collections.abc import Callable
@@ -121,9 +122,19 @@ def test_points_by_hand_are_returned(course: Course, tmp_path: Path, capsys: pyt
     said = capsys.readouterr().out
     for student, (_, waits) in CHANGES.items():
         assert (f"  {student}: no grade: some answers wait for points" in said) is waits
-        if waits:
+    assert main(["return", str(course.folder)]) == 1
+    assert {row["id"] for row in _total(course) if not row["total"]} == {name for name in CHANGES if CHANGES[name][1]}
+    assert {row["waits for points by hand"] for row in _total(course)} == {"", course.name}
+    for student in CHANGES:
+        if CHANGES[student][1]:
             course.give_by_hand(student, WRITTEN, 2)
-    assert main(["return", str(course.folder), course.name]) == 0
+    assert main(["return", str(course.folder)]) == 0
+    assert all(row["total"] and not row["waits for points by hand"] for row in _total(course))
+
+
+def _total(course: Course) -> list[dict[str, str]]:
+    with (course.folder / "returned" / "total.csv").open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def test_nbgrader_autograde_finds_the_same(course: Course, tmp_path: Path) -> None:
