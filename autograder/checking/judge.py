@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..language import Note
+from ..lookalikes import explain_unknown
 from ..messages.cards import MESSAGES
 from .comparison import Difference, compare
 from .exercise import PUBLIC_SEED, Aspect, Exercise
 from .expected import Expected
-from .lookalikes import explain_unknown
 from .run import Run
 from .values import AtMost, canonical, describe
 from .verdict import AspectResult, AspectState, Finding, Verdict, VerdictState

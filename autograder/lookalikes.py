@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..language import Note
+from .language import Note
 
 _LATIN = str.maketrans("АВЕЅІЈКМНОРСТУХаеѕіјорсухһԛԝ", "ABESIJKMHOPCTYXaesijopcyxhqw")
 
