@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from nbconvert.exporters import HTMLExporter, PythonExporter
 
 from autograder.cli import main
+from autograder.errors import UserError
+from autograder.grading.collecting.archive import unpack
 from autograder.lessons.collection import COURSE
 from support.course import Course
 from support.first_gradient import FIRST, LESSON, NAME, SOLVED, WRONG
@@ -121,6 +124,27 @@ def test_a_tar_archive_is_refused_like_a_zip(course: Course, work: Work, tmp_pat
         (line,) = (line for line in said.splitlines() if line.startswith(f"  no place: {name}: "))
         assert why in line
     assert not (course.folder / "submitted").exists()
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_a_mutated_tar_archive_is_unpacked_or_refused(mode: str, tmp_path: Path) -> None:
+    whole = _tar({"ann/x.ipynb": b"{}" * 700, "Пётр/" + "y" * 200: b"1" * 3000}, mode)
+    opened = 0
+    for number in range(400):
+        chance, data = random.Random(number), bytearray(whole)
+        for _ in range(chance.choice([1, 1, 3])):
+            data[chance.randrange(len(data))] = chance.choice([0, 7, 48, 50, 255, chance.randrange(256)])
+        (source := tmp_path / f"{number}.tar").write_bytes(
+            data[: chance.choice([len(data), chance.randrange(len(data))])]
+        )
+        (into := tmp_path / str(number)).mkdir()
+        try:
+            found = unpack(source, into)
+        except UserError:
+            continue
+        opened += bool(found.files)
+        assert all(file.place == source or file.place.is_relative_to(into) for file in found.files)
+    assert opened > 20
 
 
 def test_one_wrong_lesson_does_not_make_the_others_missing(course: Course, work: Work, tmp_path: Path, capsys) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from ...language import Note
 from ...messages.reasons import SEVERAL, describe_reason, make_reason
@@ -55,9 +54,7 @@ class _Candidate:
         return bool(self.answers), bool(_CLEAN.search(self.path)) - bool(_DRAFT.search(self.path))
 
 
-def choose(
-    folder: Path, released: ReleasedNotebooks, there: Sequence[str], beside: Mapping[str, bytes] = MappingProxyType({})
-) -> Choice:
+def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str], beside: Mapping[str, bytes]) -> Choice:
     """Choose the notebooks to grade in a submission's `folder`.
 
     `there` are the relative paths of the submitted notebooks. `beside` maps relative paths of the other files to their
