@@ -69,6 +69,7 @@ def _accept_any_name(own_process: bool) -> None:
     Characters that the terminal lacks are escaped. Where file names are not in UTF-8, this process is replaced by one
     in which they are (PEP 540), unless `own_process` is False.
     """
+    import contextlib
     import os
 
     if own_process and sys.getfilesystemencoding() != "utf-8":
@@ -76,8 +77,9 @@ def _accept_any_name(own_process: bool) -> None:
         os.environ |= {"PYTHONUTF8": "1", "PYTHONIOENCODING": os.environ.get("PYTHONIOENCODING", said)}
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, TextIOWrapper) and stream.errors != "backslashreplace":
+            with contextlib.suppress(OSError):  # a file that has become a pipe has no position
+                stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_unread_output() -> bool:
