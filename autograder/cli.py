@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 # Everything else is imported in `main`, so that Ctrl+C during imports also ends with one line.
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     The status is 0, or 1 if something must be fixed, which stderr then names. It is 130 after Ctrl+C. It is 141 if the
     program that reads the output has ended, such as `head` in a pipe.
     """
+    _accept_any_name(own_process=arguments is None)
     try:
         try:
             return _run(arguments)
@@ -59,6 +61,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _drop_unread_output():
             raise
         return _NOBODY_READS
+
+
+def _accept_any_name(own_process: bool) -> None:
+    """Let the command read and print every name of a file or a person, whatever the locale.
+
+    Characters that the terminal lacks are escaped. Where file names are not in UTF-8, this process is replaced by one
+    in which they are (PEP 540), unless `own_process` is False.
+    """
+    import contextlib
+    import os
+
+    if own_process and sys.getfilesystemencoding() != "utf-8":
+        said = f"{sys.stdout.encoding}:backslashreplace"
+        os.environ |= {"PYTHONUTF8": "1", "PYTHONIOENCODING": os.environ.get("PYTHONIOENCODING", said)}
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors != "backslashreplace":
+            with contextlib.suppress(OSError):  # a file that has become a pipe has no position
+                stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_unread_output() -> bool:

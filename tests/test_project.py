@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -13,7 +14,10 @@ import yaml
 from nbclient import NotebookClient
 
 from autograder import extras
+from autograder.arguments import read_arguments
 from autograder.cli import main
+from autograder.grading.commands.check_rules import describe_assignment
+from autograder.grading.rules.course_file import parse_rules
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import REPOSITORY
 from support.exercises import write_exercises
@@ -54,14 +58,64 @@ def test_an_exercise_added_by_the_recipe_passes_the_gate(tmp_path, capsys):
     assert graded.outputs[0]["data"]["text/plain"] == "1"
 
 
+GUIDES = {
+    language: (REPOSITORY / "autograder" / f"TEACHING{ending}.md").read_text(encoding="utf-8")
+    for language, ending in (("en", ""), ("ru", ".ru"))
+}
+
+
+def commands(text: str) -> list[str]:
+    """Return the lines of the blocks with commands, without comments and the words that stand for a name."""
+    lines = "\n".join(re.findall(r"\n\n```\n(.*?)^```", text, re.S | re.M)).splitlines()
+    return [line.split("#")[0].strip() for line in lines]
+
+
 def test_both_readmes_have_the_same_commands():
     russian = (REPOSITORY / "README.ru.md").read_text(encoding="utf-8")
-
-    def commands(text: str) -> list[str]:
-        lines = "\n".join(re.findall(r"\n\n```\n(.*?)^```", text, re.S | re.M)).splitlines()
-        return [line.split("#")[0].strip() for line in lines]
-
     assert commands(README) == [line.replace(" --language ru", "") for line in commands(russian)]
+
+
+def test_both_guides_have_the_same_commands_and_outputs():
+    english, russian = GUIDES.values()
+    assert commands(english) == commands(russian)
+    outputs = [re.findall(r"^```text\n(.*?)^```", guide, re.S | re.M) for guide in (english, russian)]
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) > 15
+
+
+@pytest.mark.parametrize("language", GUIDES)
+def test_readme_lists_the_questions_of_the_guide(language):
+    """The links are those that GitHub makes of headings."""
+    ending = "" if language == "en" else ".ru"
+    readme = (REPOSITORY / f"README{ending}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", GUIDES[language], re.M)
+    slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    listed = re.findall(rf"^\* \[(.*)\]\(autograder/TEACHING{ending}\.md#(.*)\)$", readme, re.M)
+    assert listed == list(zip(headings, slugs))
+
+
+@pytest.mark.parametrize("text", [README, *GUIDES.values()], ids=["readme", *GUIDES])
+def test_every_command_of_the_guides_exists(text):
+    inline = re.findall(r"`(autograder [^`]*)`", text)
+    told = [line for line in commands(text) if line.startswith("autograder ")]
+    told += [line for line in inline if len(line.split()) > 2]  # others name a command
+    assert len(told) > 4
+    for line in told:
+        assert read_arguments(shlex.split(line)[1:]).command == line.split()[1], line
+
+
+def test_the_guide_explains_a_deadline_as_the_command_does():
+    (stated,) = re.findall(r"^With (`time_zone.*`) it prints:$", GUIDES["en"], re.M)
+    settings = {line.split(" = ")[0]: line for line in re.findall(r"`([^`]*)`", stated)}
+    whole = [
+        settings.pop("time_zone"),
+        settings.pop("late_days"),
+        "[assignments.00_first_gradient]",
+        *settings.values(),
+    ]
+    rules = parse_rules("\n".join(whole), "course.toml")
+    line = describe_assignment(rules.of("00_first_gradient"), rules)
+    assert f"00_first_gradient: {line}\n" in GUIDES["en"]
 
 
 def test_the_map_of_the_seeds_names_what_exists():

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..language import Note
+from ..lookalikes import explain_unknown
 from ..messages.cards import MESSAGES
 from .comparison import Difference, compare, same_message
 from .exercise import PUBLIC_SEED, Aspect, Exercise
@@ -35,8 +36,9 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
             return _verdict(exercise, VerdictState.OUR_ERROR, {}, finding, None, notes)
     if any(run.raised and run.raised.parameters == _STUB for run in runs):
         return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.stub", {}))
-    if missing := _missing_entries(exercise, runs[0], expected.solution[0]):
-        return _unfilled(exercise, missing, len(_tables(exercise, runs[0], expected.solution[0])[1]))
+    table, truth = _tables(exercise, runs[0], expected.solution[0])
+    if missing := [entry for entry in truth if entry not in table]:
+        return _unfilled(exercise, missing, len(truth), tuple(explain_unknown(table, truth)))
     untouched = code is None or code == expected.given_code
     if untouched and expected.given is not None and _all_same(exercise, runs, expected.given):
         return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.given", {}))
@@ -93,15 +95,15 @@ def _is_a(wanted: str, answer: object) -> bool:
     return isinstance(answer, type) if wanted == "class" else callable(answer) and not isinstance(answer, type)
 
 
-def _unfilled(exercise: Exercise, gaps: Sequence[str], total: int) -> Verdict:
+def _unfilled(exercise: Exercise, gaps: Sequence[str], total: int, notes: tuple[Note, ...] = ()) -> Verdict:
     entries = ", ".join(f"`{gap}`" for gap in gaps)
-    counts = {"filled": total - len(gaps), "total": total}
-    return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.entries", {"entries": entries, **counts}))
+    why = Note("absent.entries", {"entries": entries, "filled": total - len(gaps), "total": total})
+    return unobserved(exercise, VerdictState.NOT_ATTEMPTED, why, notes)
 
 
-def unobserved(exercise: Exercise, state: VerdictState, why: Note) -> Verdict:
+def unobserved(exercise: Exercise, state: VerdictState, why: Note, notes: tuple[Note, ...] = ()) -> Verdict:
     """Return a verdict on an answer that was not run. `why` is the note that a card shows as the cause."""
-    return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
+    return _verdict(exercise, state, {}, Finding(got=(why,)), None, notes)
 
 
 def _first_failing(exercise: Exercise, right: Mapping[str, bool]) -> Aspect | None:
@@ -218,17 +220,8 @@ def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
     return [entry for entry, value in truth.items() if compare(value, table[entry]) is not None]
 
 
-def _missing_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
-    """Return the names of the entries that a table of predictions lacks.
-
-    `run` holds the learner's table, `right` the true one.
-    """
-    table, truth = _tables(exercise, run, right)
-    return [entry for entry in truth if entry not in table]
-
-
 def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the learner's table of predictions and the true one.
+    """Return the learner's table of predictions and the true one, from the runs of the answer and of the solution.
 
     Both dicts are empty if the exercise is no table of predictions.
     """

@@ -57,7 +57,8 @@ class Interrupt:
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         start = "\n" if os.isatty(2) else ""  # below the progress line
-        os.write(2, f"{start}autograder: stopped: {self.kept}\n".encode(errors="backslashreplace"))
+        said = f"{start}autograder: stopped: {self.kept}\n"
+        os.write(2, said.encode(sys.stderr.encoding, "backslashreplace"))
         for process in descendants(os.getpid())[1:]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)

@@ -210,6 +210,14 @@ MESSAGES: dict[str, Text] = {
         "The answer changed its input `{name}`, numbers or flag. The caller would not expect that.",
         "Ответ изменил свой аргумент `{name}`: числа или флаг. Вызывающий код этого не ждёт.",
     ),
+    "note.unknown_entry": Text(
+        "`{entry}` is no entry of this table.",
+        "Записи `{entry}` в этой таблице нет.",
+    ),
+    "note.cyrillic_letter": Text(
+        "`{entry}` is no entry of this table: its letter `{letter}` is Cyrillic. Type `{meant}` in Latin letters.",
+        "Записи `{entry}` в этой таблице нет: буква `{letter}` в ней русская. Наберите `{meant}` латинскими буквами.",
+    ),
     "note.worth": Text(
         "In this course the exercise is worth {maximum} points. This answer earns {earned} of them.",
         "В этом курсе максимум за упражнение (в баллах): {maximum}. За этот ответ: {earned}.",

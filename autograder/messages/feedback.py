@@ -17,7 +17,6 @@ WORDS = {
     "comment": Text("Comment", "Комментарий"),
     "no_response": Text("No answer.", "Ответа нет."),
     "waiting": Text("your instructor has not graded this yet", "преподаватель ещё не проверил"),
-    "deleted": Text("this cell is not in the notebook", "этой ячейки нет в тетради"),
     "disagree": Text(
         "If you think that a result is wrong, write why into a Markdown cell of the notebook after the word “Regrade:”, or "
         "into a file regrade.txt beside the notebook, and hand in again.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..language import Note, Text
 
+SEVERAL = "several"
 REASONS: dict[str, Text] = {
-    "deleted": Text("deleted: {cell}", "удалена ячейка: {cell}"),
     "put_back": Text("deleted and put back: {cell}", "удалена и возвращена на место: {cell}"),
     "repeated": Text(
         "there more than once, the last one counts: {cell}", "встречается несколько раз, засчитана последняя: {cell}"
@@ -30,7 +30,7 @@ REASONS: dict[str, Text] = {
         "at the end: replaced or left on: {what}", "в конце: заменено или оставлено включённым: {what}"
     ),
     "replaced": Text("{name}: replaced or left on: {what}", "{name}: заменено или оставлено включённым: {what}"),
-    "several": Text(
+    SEVERAL: Text(
         "more than one notebook with answers: {taken} was graded, not {rest}",
         "тетрадей с ответами несколько: проверена {taken}, не проверены: {rest}",
     ),
@@ -67,6 +67,66 @@ REASONS: dict[str, Text] = {
     "zip": Text(
         "{name} is no notebook but a zip archive: unpack it into the student's folder",
         "{name}: это не тетрадь, а архив zip: распакуйте его в папку студента",
+    ),
+    "only_zeros": Text(
+        "{name} holds only zero bytes, so it was not uploaded whole: ask the student to hand it in again",
+        "{name}: в файле одни нулевые байты, он загружен не полностью; попросите студента сдать его ещё раз",
+    ),
+    "rar": Text(
+        "{name} is a RAR archive, which cannot be opened here: unpack it, or ask for the notebook itself",
+        "{name}: это архив RAR, здесь его не открыть; распакуйте его или попросите саму тетрадь",
+    ),
+    "seven_zip": Text(
+        "{name} is a 7z archive, which cannot be opened here: unpack it, or ask for the notebook itself",
+        "{name}: это архив 7z, здесь его не открыть; распакуйте его или попросите саму тетрадь",
+    ),
+    "tar": Text(
+        "{name} is no notebook but a packed file, such as a tar archive: unpack it into the student's folder",
+        "{name}: это не тетрадь, а сжатый файл, например архив tar: распакуйте его в папку студента",
+    ),
+    "pdf": Text(
+        "{name} is a PDF document, not the notebook: ask the student for the file that ends in .ipynb",
+        "{name}: это документ PDF, а не тетрадь; попросите у студента файл с окончанием .ipynb",
+    ),
+    "picture": Text(
+        "{name} is a picture, not the notebook: ask the student for the file that ends in .ipynb",
+        "{name}: это картинка, а не тетрадь; попросите у студента файл с окончанием .ipynb",
+    ),
+    "html_export": Text(
+        "{name} is a notebook exported as a web page, without its cells: ask the student for the file that ends in "
+        ".ipynb",
+        "{name}: это тетрадь, сохранённая как веб-страница, ячеек в ней нет; попросите у студента файл с окончанием "
+        ".ipynb",
+    ),
+    "web_page": Text(
+        "{name} is a web page, not the notebook: ask the student to download the notebook itself (on GitHub: Download "
+        "raw file) and to hand in the file that ends in .ipynb",
+        "{name}: это веб-страница, а не тетрадь; попросите студента скачать саму тетрадь (на GitHub: Download raw "
+        "file) и сдать файл с окончанием .ipynb",
+    ),
+    "lfs_pointer": Text(
+        "{name} is a pointer of Git LFS and not the file: ask the student to run `git lfs pull` and to hand in the "
+        "notebook itself",
+        "{name}: это указатель Git LFS, а не сам файл; попросите студента выполнить `git lfs pull` и сдать саму тетрадь",
+    ),
+    "web_link": Text(
+        "{name} is a link, not a notebook: ask the student to download the notebook and to hand in the file that ends "
+        "in .ipynb",
+        "{name}: это ссылка, а не тетрадь; попросите студента скачать тетрадь и сдать файл с окончанием .ipynb",
+    ),
+    "merge_conflict": Text(
+        "{name} holds an unfinished merge of git (lines with <<<<<<< and >>>>>>>): ask the student to resolve it and to "
+        "hand it in again",
+        "{name}: в файле незавершённое слияние git (строки с <<<<<<< и >>>>>>>); попросите студента завершить его и "
+        "сдать тетрадь ещё раз",
+    ),
+    "script": Text(
+        "{name} is a Python program, not the notebook: ask the student for the file that ends in .ipynb",
+        "{name}: это программа на Python, а не тетрадь; попросите у студента файл с окончанием .ipynb",
+    ),
+    "other_lesson": Text(
+        "{name} is the notebook of {lesson}, handed in under this name: ask the student for the right one",
+        "{name}: это тетрадь {lesson}, сданная под этим именем; попросите у студента нужную",
     ),
     "cut_off": Text(
         "{name} is no notebook: the file is cut off, so it was not saved or uploaded whole: ask the student for the "
@@ -116,6 +176,7 @@ REASONS: dict[str, Text] = {
         "{where}: too long or nested too deeply to be looked at",
         "{where}: слишком длинная или слишком глубоко вложенная, не просмотрена",
     ),
+    "deleted": Text("deleted: {cell}", "удалена ячейка: {cell}"),  # in records of version 1.0 and older
     # -- no sentence of ours: an error of the operating system, or a record of an older version ------------------
     "text": Text.same("{text}"),
 }

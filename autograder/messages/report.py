@@ -121,7 +121,6 @@ WORDS = {
     "written": Text("Answer in words", "Ответ своими словами"),
     "tampered": Text("What the check relies on was replaced", "Подменено то, на чём держится проверка"),
     "fault": Text("The checker itself failed", "Сбой самой проверки"),
-    "deleted": Text("The graded cell was deleted", "Ячейка с оценкой удалена"),
     "again": Text("Graded by hand, then autograded anew", "Оценено вручную, затем проверено заново"),
     "read": Text("Points from a person are missing", "Баллы ставит преподаватель"),
     "remarks": Text("Flagged, and why", "Отмечено при проверке: почему"),

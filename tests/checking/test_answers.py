@@ -164,6 +164,8 @@ def test_a_table_with_entries_missing_or_too_many_is_not_guessed_at(language):
     right = {"x.grad": 4.5, "y.grad": 4.5, "z.grad": 0.25, "out.grad": 1}
     for table, state, says in [
         ({"x.grad": 4.5}, "not attempted", "`y.grad`, `z.grad`, `out.grad`"),
+        ({**right, "grad": 1, "out.grad": ...}, "not attempted", "`out.grad`"),
+        ({"x.grad": 4.5, "x": 1}, "not attempted", {"en": "`x` is no entry", "ru": "Записи `x`"}[language]),
         ({**right, "w.grad": 1}, "not yet", "`w.grad`"),
         ({name: torch.tensor(value) for name, value in right.items()}, "passed", ""),
     ]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from autograder.grading.rules.applied_rules import lateness, written_rules
+from autograder.grading.rules.applied_rules import hand_in, written_rules
 from autograder.grading.rules.course_file import read_rules
 from autograder.grading.rules.late_credit import credits, describe
 from autograder.grading.rules.toml_table import EXAMPLES, BadRule
@@ -56,8 +56,8 @@ def read(data: bytes) -> None:
         return
     for one in rules.assignments.values():
         for span in (one.grace, *(step.until for step in one.late)):
-            assert describe(span).en
-            assert one.due is None or (one.due + span).astimezone(rules.zone)
+            assert describe(span.length).en
+            assert one.due is None or span.after(one.due, rules.zone).astimezone(rules.zone)
     for said in ("", *_EXTENSIONS):
         student = Student("ann", extensions=said)
         try:
@@ -65,8 +65,8 @@ def read(data: bytes) -> None:
         except BadRule:
             continue
         for time in (datetime(2026, 9, 20), datetime(1970, 1, 1), datetime(2100, 1, 1)):
-            late = {name: lateness(time, "ann", name, written) for name in rules.assignments}
-            for name, credit in credits(rules, late).items():
+            came = {name: hand_in(time, "ann", name, written) for name in rules.assignments}
+            for name, credit in credits(rules, came).items():
                 assert 0 <= credit.percent <= 100
                 assert credit.late >= timedelta(0)
                 told = written.feedback_time("ann", name)

@@ -280,7 +280,9 @@ def run_autograder(
         said, complaints = Path(folder, "out"), Path(folder, "err")
         with said.open("w") as out, complaints.open("w") as err:
             status = _server("autograder").run(command, cwd or Path.cwd(), dict(os.environ), out, err, first, timeout)
-        return subprocess.CompletedProcess(command, status, said.read_text("utf-8"), complaints.read_text("utf-8"))
+        return subprocess.CompletedProcess(
+            command, status, *(each.read_text("utf-8", "replace") for each in (said, complaints))
+        )
 
 
 def start_autograder(*arguments: object, out: int) -> Fork:

@@ -140,7 +140,7 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
     gone = f"check-{name}"
     yield Submission("no-check", "en", solved, edit=_delete(gone))
     both = _delete(gone, f"answer-{name}")
-    yield Submission("no-exercise", "en", solved, edit=both, nothing_for=(name,), waiting=(gone,))
+    yield Submission("no-exercise", "en", solved, edit=both, nothing_for=(name,))
     yield Submission("no-language", "ru", solved, edit=lambda notebook: notebook.metadata.pop("autograder"))
     yield Submission("edited-check", "en", {}, edit=_edit_check(gone))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from ..course.attempts import Attempt
@@ -85,7 +85,7 @@ def submit_counted(
             attempts = store.of(student)
             if again:
                 attempts = [each if each.digest in done else replace(each, score=None) for each in attempts]
-            attempt = counted(attempts, rules.rules.of(assignment), rules.extension(student, assignment), done)
+            attempt = counted(attempts, rules, assignment, student, done)
             if attempt and store.submit(student, attempt):
                 changed.append(student)
     return changed
@@ -118,7 +118,11 @@ def forget_other_scores(course: Course, assignment: str, students: Sequence[str]
 
 
 def counted(
-    attempts: Sequence[Attempt], one: AssignmentRules, extension: timedelta, tried: AbstractSet[str] = frozenset()
+    attempts: Sequence[Attempt],
+    rules: CourseRules,
+    assignment: str,
+    student: str,
+    tried: AbstractSet[str] = frozenset(),
 ) -> Attempt | None:
     """Return the attempt that counts, or None if there is no attempt. `attempts` are ordered by time.
 
@@ -126,6 +130,7 @@ def counted(
     holds digests, need not be graded. If all have scores, the attempt with the most points after late credit counts, of
     equal ones the earliest. Late days make no difference to this choice.
     """
+    one = rules.rules.of(assignment)
     allowed = within_limit(attempts, one)
     if not allowed:
         return None
@@ -134,7 +139,7 @@ def counted(
     for each in allowed:
         if each.score is None and each.digest not in tried:
             return each
-    return max(allowed, key=lambda each: _points(each, one, extension))
+    return max(allowed, key=lambda each: _points(each, rules, assignment, student))
 
 
 def within_limit(attempts: Sequence[Attempt], one: AssignmentRules) -> list[Attempt]:
@@ -142,14 +147,15 @@ def within_limit(attempts: Sequence[Attempt], one: AssignmentRules) -> list[Atte
     return list(attempts[: one.attempts or None])
 
 
-def _points(attempt: Attempt, one: AssignmentRules, extension: timedelta) -> float:
+def _points(attempt: Attempt, rules: CourseRules, assignment: str, student: str) -> float:
     """Return the points of an attempt after late credit, or −1 if it has no score."""
     if attempt.score is None:
         return -1.0
+    one = rules.rules.of(assignment)
     if one.due is None or attempt.time is None:
         return attempt.score
-    late = max(timedelta(0), datetime.fromisoformat(attempt.time) - one.due - extension)
-    return attempt.score * one.credit(late) / 100
+    due = one.due + rules.extension(student, assignment)
+    return attempt.score * one.credit(datetime.fromisoformat(attempt.time), due, rules.rules.zone) / 100
 
 
 def _record_scores(course: Course, assignment: str, results: Sequence[Result], tried: dict[str, set[str]]) -> None:

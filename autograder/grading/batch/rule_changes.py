@@ -48,8 +48,8 @@ def _changed_attempts(course: Course, old: CourseRules, new: CourseRules) -> Ite
         store = course.attempts(name)
         for student in store.students():
             attempts = store.of(student)
-            first = counted(attempts, before, old.extension(student, name))
-            second = counted(attempts, after, new.extension(student, name))
+            first = counted(attempts, old, name, student)
+            second = counted(attempts, new, name, student)
             if first == second or first is None or second is None:
                 continue
             now = f"attempt {attempts.index(second) + 1}"

@@ -1,4 +1,4 @@
-"""Files in zip archives and folders, unpacked safely.
+"""Files in archives and folders, unpacked safely.
 
 Zip format: PKWARE's APPNOTE.TXT, and Info-ZIP's extra field 0x7075 for names in Unicode.
 """
@@ -17,11 +17,14 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from ...errors import UserError
+from ...messages.reasons import describe_reason
+from ..files.file_kinds import is_closed_archive, kind_of
 from ..files.notebook_file import LARGEST_NOTEBOOK
+from .tar_archive import UTC_TIMES, is_tar, write_as_zip
 
 _MOST_FILES = 100_000
 _HIGHEST_RATIO, _ALWAYS_FINE = 200, 256 << 20  # unpacked to packed bytes, for archives of more than 256 MB unpacked
@@ -35,7 +38,7 @@ _JUNK = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\
 _MIXED = re.compile(r"[A-Za-z][А-яЁё]|[А-яЁё][A-Za-z]")  # no word of a name has letters of both scripts
 _UNICODE_PATH = 0x7075
 _ENCRYPTED, _UTF8 = 0x1, 0x800  # bits of the general purpose flag
-_CUT = 1 << 20  # bytes read at a time
+_CUT, _START = 1 << 20, 512  # bytes read at a time, and to tell what a file is
 _BROKEN = (zipfile.BadZipFile, struct.error, ValueError, OverflowError)  # from `zipfile`, for wrong numbers and names
 
 
@@ -48,7 +51,7 @@ class UnpackedFile:
     """A file from an archive or a folder.
 
     `path` is the relative path in the archive, in Unicode's form NFC. `place` is where the contents lie now. `time` is
-    the modification time in the outermost archive, in local time without a time zone. It is None if there is none.
+    the modification time in the outermost archive, or None. Without a time zone it is in local time.
     """
 
     path: str
@@ -99,7 +102,7 @@ class _Budget:
 
 
 def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Unpacked:
-    """Return the files in `source`, which is a zip archive, a folder or a single file.
+    """Return the files in `source`, which is a zip or tar archive, a folder or a single file.
 
     If `names` is not None, only these files and subfolders of a folder are taken.
 
@@ -126,6 +129,7 @@ def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Un
             budget = _Budget(max(_HIGHEST_RATIO * size, _ALWAYS_FINE), _MOST_FILES)
             _unpack_archive(source, into, found, "", 1, None, budget)
         elif source.is_file():
+            _refuse_closed(source)
             found.files.append(UnpackedFile(unicodedata.normalize("NFC", source.name), source))
         else:
             raise UserError(f"{source} does not exist, or is neither a file nor a folder")
@@ -154,9 +158,17 @@ def _walk(folder: Path, only: Collection[str] | None) -> Iterator[tuple[str, Pat
 
 
 def _is_archive(path: Path) -> bool:
-    """Return whether a regular file is a zip archive. Its first bytes decide, not its name."""
+    """Return whether a regular file is a zip or tar archive. Its first bytes decide, not its name."""
     with path.open("rb") as file:
-        return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+        return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06") or is_tar(path)
+
+
+def _refuse_closed(path: Path) -> None:
+    """Raise Refused if a file is an archive that cannot be opened here, such as RAR."""
+    with path.open("rb") as file:
+        start = file.read(_START)
+    if is_closed_archive(start) and (kind := kind_of(start, path.name)):
+        raise Refused(describe_reason(kind).en)
 
 
 def _unpack_archive(
@@ -168,6 +180,10 @@ def _unpack_archive(
     lies in another.
     Raises Refused for a dangerous archive, BadZipFile for a broken one.
     """
+    if is_tar(source):
+        made = into / f"{len(found.files) + len(found.unread):06}-{source.name}.zip"
+        write_as_zip(source, made, budget.bytes, budget.files)
+        source = made
     with _Source(source, budget.files) as opened, _open(opened) as archive:
         named = [(_name(entry), entry) for entry in archive.infolist()]
         entries = [(name, entry) for name, entry in named if not name.endswith("/")]  # no folders
@@ -312,19 +328,34 @@ def _decoded(raw: bytes) -> str:
 
 def _unicode_path(extra: bytes) -> str | None:
     """Return the name in Info-ZIP's extra field for Unicode paths, or None."""
+    field = _field(extra, _UNICODE_PATH)
+    return field[5:].decode("utf-8", "replace") if len(field) > 5 else None
+
+
+def _seconds(extra: bytes) -> int | None:
+    """Return the modification time in Info-ZIP's extra field, in seconds since 1970 in UTC, or None."""
+    field = _field(extra, UTC_TIMES)
+    return int.from_bytes(field[1:5], "little") if len(field) >= 5 and field[0] & 1 else None
+
+
+def _field(extra: bytes, wanted: int) -> bytes:
+    """Return an extra field of an entry by its number, or no bytes."""
     while len(extra) >= 4:
         kind, size = struct.unpack("<HH", extra[:4])
-        if kind == _UNICODE_PATH and size > 5:
-            return extra[9 : 4 + size].decode("utf-8", "replace")
+        if kind == wanted:
+            return extra[4 : 4 + size]
         extra = extra[4 + size :]
-    return None
+    return b""
 
 
 def _time(entry: zipfile.ZipInfo) -> datetime | None:
     """Return the modification time of an entry, or None if the entry has none.
 
-    Archives without times have the earliest possible time.
+    It is in UTC if the entry tells so, otherwise in local time without a time zone. Archives without times have the
+    earliest possible time.
     """
+    if (seconds := _seconds(entry.extra)) is not None:
+        return datetime.fromtimestamp(seconds, UTC)
     try:
         time = datetime(*entry.date_time)
     except ValueError:

@@ -30,7 +30,7 @@ from .senders import Senders
 from .submission_times import Moment, SubmissionTimes
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
-_RARE = 5  # times as many submissions of another assignment
+_FEW = 4  # a quarter of the class
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Collection:
             self._times = SubmissionTimes(course, book)
         self._handed_in: set[str] = set()  # numbers of participants
         self._unplaced: set[str] = set()  # numbers of participants who were not identified
-        self._collected: dict[str, int] = defaultdict(int)  # number of submissions by assignment
+        self._collected: dict[str, set[str]] = defaultdict(set)  # students by assignment
 
     def take(self, source: Path, unpacked: Unpacked, arrival: datetime | None = None) -> Account:
         """Store the submissions of one archive as attempts, and copy those that count into `submitted/`.
@@ -121,7 +121,7 @@ class Collection:
                 "yes" if delivery.found.team else "",
             )
             account.assignments.add(assignment)
-            self._collected[assignment] += 1
+            self._collected[assignment].update(student.id for student in delivery.senders)
             for student in delivery.senders:
                 line = delivery.found.participants.get(student.id)
                 moment = self._times.of(delivery, found.lms, assignment, student, self._arrival)
@@ -174,9 +174,9 @@ class Collection:
             store.add(student.id, files, replace(attempt, score=same.score) if same else attempt)
         elif same and again:
             store.add(student.id, files, replace(same, answered=False))
-        one, extension = self._rules.rules.of(assignment), self._rules.extension(student.id, assignment)
+        one = self._rules.rules.of(assignment)
         attempts = store.of(student.id)
-        chosen = counted(attempts, one, extension)
+        chosen = counted(attempts, self._rules, assignment, student.id)
         if chosen:
             store.submit(student.id, chosen)
         if same is not None:
@@ -209,11 +209,15 @@ class Collection:
         """Print, for each collected assignment, the students in `students.csv` without a submission.
 
         The line says so if some files could not be assigned: they may be the work of these students. Nothing is printed
-        if somebody who handed in is not in `students.csv`, as the list is then incomplete. An assignment that hardly
-        anybody has handed in is left out: a few students may have taken the wrong notebook.
+        if somebody who handed in is not in `students.csv`, as the list is then incomplete. An assignment that few
+        students handed in, compared with another one, is probably a wrong notebook: its other students are not named.
         """
-        most = max(self._collected.values(), default=0)
-        for assignment in sorted(name for name, count in self._collected.items() if _RARE * count >= most):
+        most = max(map(len, self._collected.values()), default=0)
+        for assignment, students in sorted(self._collected.items()):
+            if len(students) * _FEW < most:
+                who = ", ".join(sorted(students))
+                print(printable(f"{assignment} came from {who} alone: is it the wrong notebook?"))
+                continue
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
             idle = [str(student) for student in self._course.roster.students if student.id not in there]
             if idle and there <= {student.id for student in self._course.roster.students}:

@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from ...language import Note
+from ...messages.reasons import describe_reason
+from ..files.file_kinds import kind_of, may_be_notebook
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..files.notebook_file import Unreadable, load, parse
 from ..gradebook.release import ReleasedNotebooks
 from ..lms.interface.origin import Origin
 from ..lms.interface.system import Lms
-from ..submission.unchanged_answers import has_cells_of
+from ..submission.unchanged_answers import has_cells_of, other_assignment
 from ..tables.roster import Student, Unplaced
 from .archive import Unpacked, UnpackedFile
 from .safe_paths import SafePaths
 from .senders import Found, Senders
-
-_MAY_BE_NOTEBOOKS = (".ipynb", ".json", ".txt", "")  # a browser may have added or dropped a suffix
 
 
 @dataclass
@@ -48,8 +50,9 @@ class Delivery:
 
     @property
     def time(self) -> datetime | None:
-        """The latest modification time of a file in the archive, in local time, or None."""
-        return max((file.time for file in self.files.values() if file.time), default=None)
+        """The latest modification time of a file in the archive, or None. Without a time zone it is in local time."""
+        times = (file.time for file in self.files.values() if file.time)
+        return max(times, key=lambda time: time.replace(tzinfo=None), default=None)
 
     def files_for(self, assignment: str) -> dict[str, Path]:
         """Return the files that belong to an assignment: all but the notebooks of other assignments."""
@@ -111,10 +114,11 @@ def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNote
     """Find the notebooks of a delivery, and add them to `delivery.notebooks` by assignment.
 
     A notebook is recognised by its cells, not by its name. If the name lacks the suffix `.ipynb`, the suffix is added.
+    In a delivery without a notebook, files of other kinds are unread.
     """
     for path, file in list(delivery.files.items()):
         suffix = Path(path).suffix.lower()
-        if suffix not in _MAY_BE_NOTEBOOKS:
+        if not may_be_notebook(path):
             continue
         try:
             raw = parse(load(file.place), Path(path).name)
@@ -128,10 +132,31 @@ def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNote
             if any(has_cells_of(raw, notebook.cells) for notebook in notebooks.values())
         ]
         if not found:
-            delivery.unread[path] = "it has none of this course's cells"
+            delivery.unread[path] = _describe_stranger(raw, released)
             continue
         if suffix != ".ipynb":
             delivery.files.pop(path)
             path = delivery.paths.add(f"{path}.ipynb")
             delivery.files[path] = file
         delivery.notebooks.setdefault(found[0], []).append(path)
+    if not delivery.notebooks:
+        for path, file in delivery.files.items():
+            if path not in delivery.unread and (kind := _kind_of(file.place, Path(path).name)):
+                delivery.unread[path] = describe_reason(kind).en
+
+
+def _describe_stranger(raw: Mapping[str, Any], released: Mapping[str, ReleasedNotebooks]) -> str:
+    """Return why a notebook without enough cells of the course's assignments cannot be graded."""
+    named = other_assignment(raw, "", {})
+    if named is None:
+        return "it has none of this course's cells"
+    if named in released:
+        return f"it is the notebook of {named}, but most of its cells are missing: ask the student for the whole one"
+    return f"it is the notebook of {named}, which is not in this course"
+
+
+def _kind_of(path: Path, name: str) -> Note | None:
+    try:
+        return kind_of(load(path), name)
+    except Unreadable:
+        return None

@@ -49,7 +49,8 @@ class SubmissionTimes:
             due = self._due.get(assignment)
             return Moment(due, f"{lms.title}: in time") if due else Moment()
         if delivery.time:  # of a file that Canvas calls late: it came before the download
-            return Moment(delivery.time.replace(tzinfo=self.zone), "archive")
+            time = delivery.time
+            return Moment(time if time.tzinfo else time.replace(tzinfo=self.zone), "archive")
         return arrival
 
     def _told_by_lms(self, delivery: Delivery) -> Moment:

@@ -61,8 +61,9 @@ def explain(course: Course, one: CourseRules) -> Iterator[str]:
         yield f"{name}: {describe_assignment(assignment, rules)}"
         for student, extensions in one.extensions.items():
             if assignment.due and name in extensions:
-                due = _local(assignment.due + extensions[name], rules)
-                yield f"  {student} {names.get(student, '')}: due {due} (extension {describe(extensions[name]).en})"
+                due = assignment.due + extensions[name]
+                longer = describe(_by_clock(due, rules) - _by_clock(assignment.due, rules)).en
+                yield f"  {student} {names.get(student, '')}: due {_local(due, rules)} (extension {longer})"
 
 
 def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
@@ -86,11 +87,16 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
     if one.feedback == AFTER_DUE:
         parts.append("feedback after the due date")
     parts.append(f"due {_local(one.due, rules)}")
-    if one.grace:
-        parts.append(f"{describe(one.grace).en} later is still in time")
-    steps = [f"{step.credit:g} % until {_local(one.due + step.until, rules)}" for step in one.late]
+    if one.grace.length:
+        parts.append(f"{describe(one.grace.length).en} later is still in time")
+    steps = [f"{step.credit:g} % until {_local(step.until.after(one.due, rules.zone), rules)}" for step in one.late]
     parts.append(f"late work gets {', then '.join([*steps, 'nothing'])}")
     return "; ".join(parts)
+
+
+def _by_clock(time: datetime, rules: Rules) -> datetime:
+    """Return what a clock in the course's time zone shows, without a time zone."""
+    return time.astimezone(rules.zone).replace(tzinfo=None)
 
 
 def _local(time: datetime, rules: Rules) -> str:

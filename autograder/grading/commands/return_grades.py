@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
+from ...messages.reasons import SEVERAL, describe_reason
 from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
@@ -76,12 +77,21 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
     if found.dropped:
         lines.append(f"  dropped in students.csv, so not returned: {', '.join(found.dropped)}")
     lines += [f"  {who}: {why}" for who, why in sorted(nothing.items())]
+    lines += [f"  {who}: {why}" for who, why in _choices(course, assignment)]
     for who, cells in sorted(filled.kept.items()):
         lines.append(f"  {who}: {one_line('; '.join(map(str, cells)))} (--overwrite replaces it)")
     lines += [f"  {who}: {why}: the page is in feedback/" for who, why in sorted(apart.items())]
     lines += [f"  {line}" for line in _advice(filled, written)]
     print(printable("\n".join(lines)))
     return bool(nothing or any(cell.column is Column.GRADE for cells in filled.kept.values() for cell in cells))
+
+
+def _choices(course: Course, assignment: str) -> Iterator[tuple[str, str]]:
+    """Yield each student who handed in several notebooks, and a sentence on which of them was graded."""
+    for student, remarks in sorted(course.remarks(assignment).read_all().items()):
+        for reason in remarks.everything:
+            if reason.id == SEVERAL:
+                yield student, describe_reason(reason).en
 
 
 def _tables(course: Course, assignment: str, given: Sequence[Path]) -> list[GradeTable]:

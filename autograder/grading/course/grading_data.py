@@ -6,14 +6,15 @@ Another process can grade with these data alone.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from traitlets.config import Config
 
 from ...checking.expected import Expected
+from ..files.notebook_file import Unreadable, read
 from ..gradebook.book import Book
-from ..gradebook.release import ReleasedNotebooks
+from ..gradebook.release import CellOrder, ReleasedNotebooks
 from ..limits import Limits, Wall
 from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
@@ -65,7 +66,24 @@ class AssignmentSnapshot:
         cannot be written.
         """
         book.set_missing_due_date(name, course.due_date(name))
-        source, released, due = course.source(name), book.released(name), book.is_due(name)
+        source, due = course.source(name), book.is_due(name)
+        released = {
+            each: replace(notebook, order=_cell_order(source / f"{each}.ipynb"))
+            for each, notebook in book.released(name).items()
+        }
         files = encoded_files(source)
         digest = hashlib.sha256(repr((source, released, files, due)).encode()).hexdigest()
         return cls(name, released, files, due, digest)
+
+
+def _cell_order(path: Path) -> CellOrder:
+    """Return the cells of a source notebook in order. The result is empty if the notebook cannot be read."""
+    try:
+        cells = read(path)["cells"]
+        return tuple(
+            (name, "" if name else "".join(cell["source"]).strip())
+            for cell in cells
+            for name in (cell["metadata"].get("nbgrader", {}).get("grade_id", ""),)
+        )
+    except (Unreadable, LookupError, TypeError, AttributeError):
+        return ()

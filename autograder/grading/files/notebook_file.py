@@ -13,6 +13,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
+from .file_kinds import kind_of, without_padding
 
 LARGEST_NOTEBOOK = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_VALUES = 2_000_000  # numbers, texts and the like; so many take 200 MB and 2 s
@@ -73,13 +74,12 @@ def load(path: Path, largest: int = LARGEST_NOTEBOOK) -> bytes:
 def parse(data: bytes, name: str) -> dict[str, Any]:
     """Return the JSON of a notebook in format 4. `data` are the bytes of its file.
 
-    Notebooks in format 2 or 3 are converted. `name` is the file name in error messages. Raises Unreadable if the
-    notebook is invalid.
+    Notebooks in format 2 or 3 are converted. Zero bytes at the end are ignored. `name` is the file name in error
+    messages. Raises Unreadable if the notebook is invalid.
     """
-    if not data.strip():
-        raise Unreadable(make_reason("empty", name=name))
-    if data.startswith(b"PK\x03\x04"):
-        raise Unreadable(make_reason("zip", name=name))
+    if not data.startswith(b"{") and (kind := kind_of(data, name)):
+        raise Unreadable(kind)
+    data = without_padding(data)
     if _has_many_values(data):
         raise Unreadable(make_reason("many_values", name=name, most=f"{_MOST_VALUES:,}"))
     try:
@@ -87,6 +87,8 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     except RecursionError as error:
         raise Unreadable(make_reason("nested", name=name)) from error
     except ValueError as error:
+        if kind := kind_of(data, name):
+            raise Unreadable(kind) from error
         if _is_cut_off(data, error):
             raise Unreadable(make_reason("cut_off", name=name)) from error
         raise Unreadable(make_reason("no_json", name=name, why=str(error))) from error

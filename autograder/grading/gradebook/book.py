@@ -19,10 +19,10 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from nbgrader.utils import parse_utc
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from ..files.nbgrader_files import utc_time
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from .database import LockedElsewhere, passes, said
 from .release import Released, ReleasedNotebook, ReleasedNotebooks
@@ -255,7 +255,7 @@ class Book:
         rows.ensure(Student, id=student)
         submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
         if timestamp:
-            rows.change(SubmittedAssignment, submission, timestamp=parse_utc(timestamp))
+            rows.change(SubmittedAssignment, submission, timestamp=utc_time(timestamp).replace(tzinfo=None))
         if extension := self._extensions.get(student, {}).get(assignment):
             rows.change(SubmittedAssignment, submission, extension=extension)
         scores: dict[str, float] = {}
@@ -290,7 +290,7 @@ def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, A
     """
     grades = {}
     for cell, name in notebook.graded.items():
-        score = result.scores.get(name, Score(0.0, result.handed_in))
+        score = result.scores.get(name, Score(0.0, False))
         waits = score.waits
         if result.handed_in and cell in there and there[cell].manual_score is not None:
             # A manual grade exists. Only a changed answer needs another review.

@@ -35,17 +35,20 @@ class Released:
 
 
 ReleasedCells = Mapping[str, Released]  # by grade id
+CellOrder = tuple[tuple[str, str], ...]  # grade id and text of each cell; the text only where there is no grade id
 
 
 @dataclass(frozen=True)
 class ReleasedNotebook:
     """A notebook of an assignment as released to students.
 
-    `kernel` is the notebook's kernelspec, or None.
+    `kernel` is the notebook's kernelspec, or None. `order` holds all cells of the source notebook, in all languages. It
+    is empty if they are unknown: the gradebook stores only cells with a grade id, and not their order.
     """
 
     cells: ReleasedCells
     kernel: dict[str, Any] | None
+    order: CellOrder = ()
 
 
 ReleasedNotebooks = Mapping[str, ReleasedNotebook]  # by released name: the file name without .ipynb

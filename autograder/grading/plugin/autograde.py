@@ -5,6 +5,7 @@ They grade with the functions of `autograder grade`. nbgrader writes the noteboo
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
@@ -18,6 +19,7 @@ from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
 from ..course.sandbox_traits import SandboxTraits
 from ..files.inert_names import one_line
+from ..requests.found import time_of
 from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.attachments import make_inert, refuse_linked_notebook, remove_copies
 from ..submission.grader import close_graders
@@ -118,14 +120,19 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class AssignPenalties(AssignLatePenalties):  # type: ignore[misc]
-    """nbgrader's preprocessor for late penalties, with the extensions that `students.csv` states."""
+    """nbgrader's preprocessor for late penalties, with the extensions that `students.csv` states.
+
+    nbgrader itself takes a time of submission in a zone that it does not know for UTC. Such a time is unknown.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         submitted = _Submitted(self.config, resources)
-        applied = submitted.course.applied
-        if applied and (extension := applied.extension(submitted.student, submitted.assignment)):
-            with submitted.course.gradebook() as gradebook:
-                gradebook.find_submission(submitted.assignment, submitted.student).extension = extension
-                gradebook.db.commit()
+        applied, came = submitted.course.applied, time_of(submitted.folder)
+        with submitted.course.gradebook() as gradebook:
+            submission = gradebook.find_submission(submitted.assignment, submitted.student)
+            submission.timestamp = datetime.fromisoformat(came).replace(tzinfo=None) if came else None
+            if applied and (extension := applied.extension(submitted.student, submitted.assignment)):
+                submission.extension = extension
+            gradebook.db.commit()
         done: tuple[NotebookNode, Any] = super().preprocess(nb, resources)
         return done

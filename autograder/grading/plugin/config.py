@@ -35,11 +35,11 @@ def configure(c: Config, course_id: str, language: str | None, root: str = ".") 
     Raises SystemExit for an unknown language or a wrong rule: after any other exception nbgrader would continue without
     this config.
     """
-    if language is None:
-        try:
-            language = read_rules(Path(root)).language
-        except BadRule as error:
-            raise SystemExit(str(error)) from error
+    try:
+        rules = read_rules(Path(root))
+    except BadRule as error:
+        raise SystemExit(str(error)) from error
+    language = rules.language if language is None else language
     if language not in LANGUAGES:
         raise SystemExit(f"AUTOGRADER_LANGUAGE is {language!r}: set it to one of {', '.join(LANGUAGES)}, or unset it")
     put_interpreter_on_path()
@@ -65,6 +65,8 @@ def configure(c: Config, course_id: str, language: str | None, root: str = ".") 
     )
     c.Autograde.autograde_preprocessors = [*steps, _AUTOGRADE + "KeepRemarks"]
     c.AssignLatePenalties.plugin_class = CourseLatePenalty
+
+    c.NbGraderAPI.timezone = rules.zone.key  # of the times in formgrader
 
     # SQLAlchemy's warnings about nbgrader's code are useless to an instructor and would hide relevant ones.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")

@@ -33,9 +33,8 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 class Grades(GetGrades):  # type: ignore[misc]
     """nbgrader's preprocessor of feedback pages, with additions.
 
-    A cell that still needs manual grading gets the metadata key `waiting`. `resources` gets the grade ids of graded
-    cells that the student deleted, and an explanation of lateness. It also gets the student's name, or the id if the
-    name is unknown.
+    A cell that still needs manual grading gets the metadata key `waiting`. `resources` gets an explanation of lateness,
+    and the student's name, or the id if the name is unknown.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -47,10 +46,8 @@ class Grades(GetGrades):  # type: ignore[misc]
             for grade in submitted.grades:
                 if grade.name in cells:
                     cells[grade.name].metadata.nbgrader.waiting = grade.needs_manual_grade
-            deleted = [(g.name, g.score, g.max_score) for g in submitted.grades if g.name not in cells]
             lateness = explain_lateness(course.rules, gradebook.db, submitted.assignment)
             resources["nbgrader"]["lateness"] = lateness
-        resources["nbgrader"]["deleted"] = deleted
         named = {each.id: each.name for each in course.roster.students}
         resources["nbgrader"]["who"] = named.get(self.student_id) or self.student_id
         return nb, resources

@@ -22,7 +22,7 @@ from ...lessons.source import Lesson
 NO_VERDICT = "no verdict"  # a separate state: the check is missing or has no verdict
 BROKEN = "broken"  # the answer cell failed before it defined an answer; verdicts have no state for this
 HELD_BACK = "held back"  # the submission tampered with the check; verdicts have no state for this
-FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading itself found
+FLAGS = ("tampered", "fault")  # reasons for a review that grading itself found
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Waiting:
 
     `cells` holds the grade ids of these cells. `detail` is the details of tampering or a bug, or an empty text.
     `reason` is one of:
-    - "tampered", "fault" or "deleted", which grading found;
+    - "tampered" or "fault", which grading found;
     - "again": the cell had a manual score when it was graded the last time;
     - "read": the cell needs manual grading for the first time.
     """
@@ -148,7 +148,7 @@ class Graded:
         reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
         # The cells from the gradebook, and faults in ungraded exercises, which are not in the gradebook.
         for cell in [*waiting, *(cell for cell in extras if cell in faults)]:
-            otherwise = "again" if waiting.get(cell) else "read" if cell in cells else "deleted"
+            otherwise = "again" if waiting.get(cell) else "read"
             reasons[faults.get(cell) or (otherwise, "")].append(cell)
         for (reason, detail), concerned in reasons.items():
             self.waiting[Waiting(reason, detail, tuple(concerned))].append(student)

@@ -84,8 +84,7 @@ def grades_of(course: Course, assignment: str) -> Grades:
 
 def _is_newer(course: Course, assignment: str, student: str) -> bool:
     """Return whether the attempt that counts was collected after the student's submission was graded."""
-    one, extension = course.rules.rules.of(assignment), course.rules.extension(student, assignment)
-    attempt = counted(course.attempts(assignment).of(student), one, extension)
+    attempt = counted(course.attempts(assignment).of(student), course.rules, assignment, student)
     time = graded_at(course.autograded(assignment, student))
     return attempt is not None and time is not None and bool(attempt.lms) and attempt.taken > time.isoformat()
 
@@ -102,16 +101,15 @@ def write_grades(path: Path, grades: Grades) -> None:
 def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> None:
     """Write a table with each student's points in all assignments, and the total of the course.
 
-    `grades` maps assignments to grades. An assignment without a submission gives 0 points. The column `waiting` names
-    the assignments that wait for points by hand: the total of such a student is not final. The rules tell how many
-    assignments are dropped for each student: those with the smallest share of the maximum.
+    `grades` maps assignments to grades. An assignment without a submission gives 0 points. The rules tell how many
+    assignments are dropped for each student: those with the smallest share of the maximum. Who waits for points by hand
+    has no total yet; a column names the assignments.
     """
     dropped = course.stated.drop
     students = {student.id: student for student in course.roster.students}
     students |= {student: grade.student for each in grades.values() for student, grade in each.by_student.items()}
-    for id in set().union(*(each.waiting for each in grades.values())):
-        students.setdefault(id, Student(id))
-    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped", "waiting"]]
+    students |= {id: Student(id) for each in grades.values() for id in each.waiting if id not in students}
+    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped", "waits for points by hand"]]
     for id, student in sorted(students.items()):
         if student.dropped:
             continue
@@ -121,8 +119,9 @@ def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> Non
         total = sum(points[name] or 0.0 for name in counts)
         maximum = sum(grades[name].maximum for name in counts)
         shown = ["" if each is None else f"{each:g}" for each in points.values()]
-        waiting = " ".join(name for name, each in grades.items() if id in each.waiting)
-        rows.append([id, student.name, student.email, *shown, f"{total:g}", f"{maximum:g}", " ".join(out), waiting])
+        waits = [name for name, each in grades.items() if id in each.waiting]
+        sums = ["", "", ""] if waits else [f"{total:g}", f"{maximum:g}", " ".join(out)]
+        rows.append([id, student.name, student.email, *shown, *sums, " ".join(waits)])
     write_csv(path, rows)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from nbgrader.api import Assignment, SubmittedAssignment
 from ..files.atomic import replace_json
 from ..tables.roster import STUDENTS_FILE, Roster
 from .course_file import AFTER_DUE, RULES_FILE, Rules, parse_rules
-from .late_credit import credits, read_extensions
+from .late_credit import HandIn, credits, read_extensions
 
 _RECORD = Path(".autograder", "rules.json")
 
@@ -44,7 +44,7 @@ class CourseRules:
         one = self.rules.of(assignment)
         if one.due is None or one.feedback != AFTER_DUE:
             return None
-        return one.due + one.grace + self.extension(student, assignment)
+        return one.grace.after(one.due + self.extension(student, assignment), self.rules.zone)
 
 
 @dataclass(frozen=True)
@@ -122,26 +122,24 @@ def compare(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChan
 
 def _penalties(submissions: list[SubmittedAssignment], one: CourseRules) -> dict[tuple[str, str], float]:
     """Return the points that the rules `one` take off for lateness: a dict from assignment and student to points."""
-    late: dict[str, dict[str, timedelta]] = {}
+    came: dict[str, dict[str, HandIn]] = {}
     scores: dict[tuple[str, str], float] = {}
     for submission in submissions:
         name, student = submission.assignment.name, submission.student_id
         scores[name, student] = sum(float(notebook.score) for notebook in submission.notebooks)
-        late.setdefault(student, {})[name] = lateness(submission.timestamp, student, name, one)
+        came.setdefault(student, {})[name] = hand_in(submission.timestamp, student, name, one)
     found = {}
-    for student, times in late.items():
+    for student, times in came.items():
         for name, credit in credits(one.rules, times).items():
             found[name, student] = scores[name, student] * (1 - credit.percent / 100)
     return found
 
 
-def lateness(time: datetime | None, student: str, assignment: str, one: CourseRules) -> timedelta:
-    """Return how long after the due date a submission came, with the student's extension taken into account.
+def hand_in(time: datetime | None, student: str, assignment: str, one: CourseRules) -> HandIn:
+    """Return when a submission came and when it was due, with the student's extension.
 
-    `time` is the time of submission, in UTC without a time zone. `one` are the rules. The result is 0 if the submission
-    came in time, if `time` is None, or if the assignment has no due date.
+    `time` is the time of submission, in UTC without a time zone, or None. `one` are the rules.
     """
     due = one.rules.of(assignment).due
-    if due is None or time is None:
-        return timedelta(0)
-    return max(timedelta(0), time - due.replace(tzinfo=None) - one.extension(student, assignment))
+    extended = due + one.extension(student, assignment) if due else None
+    return HandIn(time.replace(tzinfo=UTC) if time else None, extended)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
@@ -15,6 +16,7 @@ from ...lessons.collection import Collection
 from ...lessons.notebooks import source_notebook, to_text
 from ...lessons.source import Lesson
 from .course_file import RULES_FILE, AssignmentRules, Rules
+from .spans import Span
 from .toml_table import BadRule
 
 
@@ -74,8 +76,13 @@ def deadlines(one: AssignmentRules, rules: Rules) -> Iterator[tuple[str, object]
     """
     if one.due:
         yield "due", one.due.astimezone(rules.zone).isoformat()
-        yield "late", [[int(step.until.total_seconds()), step.credit] for step in one.late]
-        yield "grace", int(one.grace.total_seconds())
+        yield "late", [[_seconds(one.due, step.until, rules), step.credit] for step in one.late]
+        yield "grace", _seconds(one.due, one.grace, rules)
+
+
+def _seconds(due: datetime, span: Span, rules: Rules) -> int:
+    """Return the length of a span after the due date in seconds: a day may have 23 or 25 hours there."""
+    return int((span.after(due, rules.zone) - due).total_seconds())
 
 
 def _known(name: str, lessons: Mapping[str, Lesson], assignment: str) -> Lesson:

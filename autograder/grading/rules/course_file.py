@@ -9,13 +9,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from ...language import LANGUAGES
-from ...late_steps import LateStep, credit_after
-from .toml_table import BadRule, Table, not_toml
+from .spans import NO_SPAN, Span
+from .toml_table import BadRule, Step, Table, not_toml
 
 RULES_FILE = "course.toml"
 _LONGEST = 100_000  # characters of the file: a key of as many parts takes a second
@@ -40,8 +40,8 @@ class AssignmentRules:
     points: Mapping[str, float] = field(default_factory=dict)
     release: datetime | None = None
     due: datetime | None = None
-    grace: timedelta = timedelta(0)
-    late: tuple[LateStep, ...] = ()
+    grace: Span = NO_SPAN
+    late: tuple[Step, ...] = ()
     attempts: int = 0
     counts: str = LATEST
     feedback: str = AT_ONCE
@@ -51,9 +51,15 @@ class AssignmentRules:
         """True if another attempt than the latest one may count."""
         return bool(self.attempts) or self.counts != LATEST
 
-    def credit(self, late: timedelta) -> float:
-        """Return the credit in percent for work that comes `late` after the due date. Work in time gets 100."""
-        return credit_after(late, self.grace, self.late)
+    def credit(self, time: datetime, due: datetime, zone: ZoneInfo, late_days: int = 0) -> float:
+        """Return the credit in percent for work that comes at `time`. Work in time gets 100.
+
+        `due` is the due date with the student's extension. `late_days` are days of the calendar of `zone` by which
+        everything is due later.
+        """
+        if time <= self.grace.after(due, zone, late_days):
+            return 100.0
+        return next((step.credit for step in self.late if time <= step.until.after(due, zone, late_days)), 0.0)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from sqlalchemy.orm import Session
 from traitlets.config import Config
 
 from ...language import quantity
-from .applied_rules import CourseRules, applied_rules, lateness
-from .late_credit import Credit, credits
+from .applied_rules import CourseRules, applied_rules, hand_in
+from .late_credit import Credit, HandIn, credits
 
 # Maps assignment, student, score and seconds late to the points to take off, or None.
 LatePenalty = Callable[[str, str, float, float], "float | None"]
@@ -55,8 +55,10 @@ def credit_of(db: Any, applied: CourseRules, student: str, assignment: str, late
         .join(Assignment)
         .filter(SubmittedAssignment.student_id == student)
     )
-    times = {name: lateness(time, student, name, applied) for name, time in submissions}
-    return credits(applied.rules, {**times, assignment: late})[assignment]
+    times = {name: hand_in(time, student, name, applied) for name, time in submissions}
+    due = hand_in(None, student, assignment, applied).due
+    times[assignment] = HandIn(due + late if due else None, due)
+    return credits(applied.rules, times)[assignment]
 
 
 def late_penalty(config: Config, db_url: str) -> LatePenalty:

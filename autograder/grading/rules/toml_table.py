@@ -8,15 +8,16 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from ...errors import UserError
-from ...late_steps import LateStep
+from .spans import Span
 
 _SPAN = re.compile(r"(\d{1,5})\s*(d|h|min)")
-_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1)}
+_UNITS = {"h": timedelta(hours=1), "min": timedelta(minutes=1)}
 _LONGEST_SPAN, _LONGEST_TEXT = timedelta(days=9999), 100  # of a time span
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999  # dates are computed from these times: none may get beyond Python's calendar
 _MOST_POINTS, _LARGEST_COUNT = 1_000_000, 1_000_000
@@ -39,6 +40,17 @@ EXAMPLES = {
     "assignments": "[assignments.03_gradient_accumulation]",
     "extensions": "03_gradient_accumulation +2d; 04_jacobian_products 2026-10-01 23:59",
 }
+
+
+@dataclass(frozen=True)
+class Step:
+    """The credit for late work up to a time.
+
+    `until` is counted from the due date. `credit` is in percent of the points.
+    """
+
+    until: Span
+    credit: float
 
 
 class BadRule(UserError):
@@ -117,10 +129,10 @@ class Table:
         value = self._get(key, datetime, None, "a time")
         return None if value is None else local_moment(value, zone, f"{self.where}: {key}")
 
-    def span(self, key: str) -> timedelta:
+    def span(self, key: str) -> Span:
         return read_span(self._get(key, str, "0d", "a text"), f"{self.where}: {key}")
 
-    def late(self, key: str) -> tuple[LateStep, ...]:
+    def late(self, key: str) -> tuple[Step, ...]:
         steps = []
         for number, each in enumerate(self._get(key, list, [], "a list of steps"), 1):
             where = f"{self.where}: step {number} of {key}"
@@ -128,9 +140,9 @@ class Table:
                 raise BadRule(f"{where} needs a time and a credit", key)
             if not isinstance(each["credit"], (int, float)) or not 0 <= each["credit"] <= 100:
                 raise BadRule(f"{where}: the credit is {_shown(each['credit'])}; it is a percentage from 0 to 100", key)
-            steps.append(LateStep(read_span(each["until"], where), float(each["credit"])))
+            steps.append(Step(read_span(each["until"], where), float(each["credit"])))
         for first, second in itertools.pairwise(steps):
-            if not (first.until < second.until and first.credit > second.credit):
+            if not (first.until.length < second.until.length and first.credit > second.credit):
                 raise BadRule(
                     f"{self.where}: from step to step of {key} the time must grow and the credit must fall", key
                 )
@@ -161,15 +173,16 @@ def _shown(value: Any) -> str:
     return repr(value)
 
 
-def read_span(text: str, where: str) -> timedelta:
+def read_span(text: str, where: str) -> Span:
     """Return the time span that a text like "10min", "36h", "2d" or "1d 12h" states.
 
     `where` names the text in messages. Raises BadRule for other texts.
     """
     right = len(text) <= _LONGEST_TEXT and re.fullmatch(rf"({_SPAN.pattern}\s*)+", text.strip())
     said = _SPAN.findall(text) if right else []
-    span = sum((int(number) * _UNITS[unit] for number, unit in said), timedelta(0))
-    if not said or span > _LONGEST_SPAN:
+    days = sum(int(number) for number, unit in said if unit == "d")
+    span = Span(days, sum((int(number) * _UNITS[unit] for number, unit in said if unit != "d"), timedelta(0)))
+    if not said or span.length > _LONGEST_SPAN:
         most = f"it has at most {_LONGEST_SPAN.days} days"
         raise BadRule(f"{where} is {text!r}; a time span looks like 10min, 36h, 2d or 1d 12h, and {most}")
     return span

@@ -63,7 +63,9 @@ def read_submission(folder: Path, released: ReleasedNotebooks, ignore: Sequence[
     Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)
-    chosen = choose(folder, released, extras.notebooks)
+    chosen = choose(folder, released, extras.notebooks, extras.own)
+    for path in chosen.renamed.values():
+        extras.files.pop(path, None)  # it is a notebook, whatever its name says
     timestamp, doubt = _timestamp(folder / TIMESTAMP, due)
     if doubt:
         extras.files.pop(TIMESTAMP, None)  # nbgrader would stop at it

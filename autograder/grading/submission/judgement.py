@@ -19,11 +19,12 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
-from ...checking.judge import judge
-from ...checking.verdict import MIME, Verdict
+from ...checking.judge import judge, unobserved
+from ...checking.verdict import MIME, Verdict, VerdictState
 from ...language import Note
 from ...messages.cards import message
 from ..course.hidden_cases import ExpectedResults
+from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wire.run_codec import unpack_run
 from .outputs import output
 
@@ -184,3 +185,8 @@ def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], 
     if len(unpacked) != len(expected.solution):
         raise ValueError("another number of cases")
     return Judgement(without_inputs(judge(exercise, unpacked, expected, code)), digest(runs))
+
+
+def unreached_verdict(exercise: Exercise, why: Ending) -> Verdict:
+    """Return the verdict on an answer that was not checked: no points, and a note on the cause."""
+    return unobserved(exercise, VerdictState.NOT_YET, Note(f"run.{why}", {}))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...language import Note
-from ...messages.reasons import make_reason
+from ...messages.reasons import SEVERAL, describe_reason, make_reason
 from ..course.remarks import Reasons
+from ..files.file_kinds import kind_of, looks_like_notebook, may_be_notebook, without_padding
 from ..files.inert_names import one_line
 from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, load, parse
 from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
 from .unchanged_answers import answers_of, has_cells_of
 
 _MOST = 10  # notebooks with other names than the released ones that are examined
+_NAMED = 5  # files of other kinds that are named
+_DRAFT = re.compile(r"draft|scratch|\bold\b|чернов|стар(ая|ый|ое)", re.I)
+_CLEAN = re.compile(r"clean|final|чистов|итог|окончат", re.I)
 
 
 @dataclass
@@ -43,18 +48,25 @@ class _Candidate:
     def name(self) -> str:
         return one_line(self.path)
 
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """A key that is larger for a better choice: with answers, and not called a draft."""
+        return bool(self.answers), bool(_CLEAN.search(self.path)) - bool(_DRAFT.search(self.path))
 
-def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str]) -> Choice:
+
+def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str], beside: Mapping[str, bytes]) -> Choice:
     """Choose the notebooks to grade in a submission's `folder`.
 
-    `there` are the relative paths of the submitted notebooks. A submitted notebook with the released name is preferred.
-    If the preferred notebook has no answers, another notebook with answers is chosen. Two notebooks with different
-    answers are a reason for a review.
-    Raises Unreadable if no notebook can be graded; the message names each notebook.
+    `there` are the relative paths of the submitted notebooks. `beside` maps relative paths of the other files to their
+    contents: one of them may be a notebook, too. A submitted notebook with the released name is preferred. If the
+    preferred notebook has no answers, another notebook with answers is chosen, rather a "final" one than a "draft". Two
+    notebooks with different answers are a reason for a review.
+    Raises Unreadable if no notebook can be graded; the message names what is there instead.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}
     exact = {name: path for name, path in exact.items() if path.is_symlink() or path.exists()}
     others = [path for path in there if path not in {f"{name}.ipynb" for name in exact}]
+    others += [path for path, data in beside.items() if may_be_notebook(path) and looks_like_notebook(data)]
     done = Choice()
     if not others:  # the usual case: no comparison is needed
         done.raw = {name: load(path) for name, path in exact.items()}
@@ -63,12 +75,18 @@ def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str]) -> C
         for name in released:
             _choose_one(done, name, exact.get(name), candidates[name], released[name])
         done.notes += [f"not graded: {one_line(path)} ({reason})" for path, reason in why.items()]
+    for name, data in done.raw.items():
+        done.raw[name] = without_padding(data)
+        if len(done.raw[name]) < len(data):
+            done.notes.append(f"zero bytes at the end of {name}.ipynb were ignored: a crash or a full disk leaves them")
     if not done.raw:
         expected = ", ".join(f"{name}.ipynb" for name in released)
         where = {"folder": str(folder), "expected": expected}
-        if not done.notes:
+        kinds = [kind_of(data, one_line(path)) for path, data in sorted(beside.items()) if path not in others]
+        instead = [describe_reason(kind).en for kind in kinds if kind]
+        if not done.notes and not instead:
             raise Unreadable(make_reason("no_notebook", **where))
-        found = "; ".join(note.removeprefix("not graded: ") for note in done.notes)
+        found = "; ".join([*(note.removeprefix("not graded: ") for note in done.notes), *instead[:_NAMED]])
         raise Unreadable(make_reason("no_notebook_but", **where, found=found))
     return done
 
@@ -126,11 +144,12 @@ def _choose_one(
     if not candidates:
         return
     first = candidates[0]
-    taken = first if first.answers else max(candidates, key=lambda each: len(each.answers))
+    stays = exact is not None and first.path == exact.name and first.answers
+    taken = first if stays else max(candidates, key=lambda each: (*each.rank, len(each.answers)))
     different = [each for each in candidates if each.answers and each.answers != taken.answers]
     if different:
         rest = ", ".join(each.name for each in different)
-        reasons.append(make_reason("several", taken=taken.name, rest=rest))
+        reasons.append(make_reason(SEVERAL, taken=taken.name, rest=rest))
     if taken.path != f"{name}.ipynb":
         blank = f", as {name}.ipynb has no answers" if exact is not None and not reasons else ""
         done.notes.append(f"graded: {taken.name}{blank}")

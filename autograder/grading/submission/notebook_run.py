@@ -24,9 +24,8 @@ from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.student_process import Ended, StudentProcess
 from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
-from .dead_process import stopped_output, unreached_verdict
-from .judgement import Judgement, LessonJudge, explain_import, explain_shadowed, missing_module
-from .outputs import OutputBudget, for_instructor, safe_outputs
+from .judgement import Judgement, LessonJudge, explain_import, explain_shadowed, missing_module, unreached_verdict
+from .outputs import OutputBudget, for_instructor, safe_outputs, stopped_output
 
 _MOST_NOTES = 20
 _STOOD_IN = "{} is not installed here: a stand-in without effect took its place"

@@ -1,4 +1,4 @@
-"""Outputs of a submission's cells, reduced to safe types and limited sizes."""
+"""Outputs of a submission's cells, of safe types and limited sizes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from traitlets import Integer
 
 from ...messages.cards import message
 from ..files.pictures import KINDS, is_picture
+from ..sandbox.grader.resource_watch import Ending
 
 _FOR_INSTRUCTOR = "autograder_for_instructor"  # in the metadata of an output
 
@@ -35,6 +36,16 @@ def without_outputs_for_instructor(notebook: NotebookNode) -> None:
     for cell in notebook.cells:
         if cell.get("outputs"):
             cell.outputs = [each for each in cell.outputs if _FOR_INSTRUCTOR not in each.get("metadata", {})]
+
+
+def stopped_output(why: Ending, language: str | None) -> NotebookNode:
+    """Return the error to show as the output of a cell that was not run.
+
+    Without an error nbgrader would give full points to the cell. If `language` is None, the text is in English and
+    Russian, otherwise in "en" or "ru".
+    """
+    text = message(f"run.{why}").read(language)
+    return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]

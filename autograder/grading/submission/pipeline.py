@@ -17,7 +17,6 @@ from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
 from ..files.atomic import describe_error
 from ..files.notebook_file import Unreadable, parse
-from ..gradebook.release import ReleasedNotebook
 from ..gradebook.scores import NotebookScores
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wall.libc import CannotIsolate
@@ -27,6 +26,9 @@ from .outputs import LimitOutput
 from .review_reasons import list_changes, list_incidents
 from .sanitize import Sanitized, sanitize
 from .scores import scores_of
+from .unchanged_answers import other_assignment
+
+_BESIDE = "{}: the student's text beside the untouched cell, or in place of the lost one, is the answer"
 
 
 class State(StrEnum):
@@ -139,7 +141,7 @@ def run_submission(
     )
     beside = encoded(found.extras.own)
     wanted = [name for name in found.raw if only in (None, name)]
-    clean = {name: _clean(name, found.raw[name], assignment.released[name]) for name in wanted}
+    clean = {name: _clean(name, found.raw[name], assignment) for name in wanted}
     del found  # a notebook may be large, and running takes a while
     for name, notebook in clean.items():
         _run_notebook(graded, course, assignment, name, notebook, beside)
@@ -156,16 +158,19 @@ def clean_notebook(course: CourseSnapshot, assignment: AssignmentSnapshot, folde
     Raises Unreadable if the submission cannot be graded.
     """
     found = read_submission(folder, assignment.released, course.ignore, assignment.due)
-    return _clean(name, found.raw[name], assignment.released[name])
+    return _clean(name, found.raw[name], assignment)
 
 
-def _clean(name: str, data: bytes, released: ReleasedNotebook) -> Sanitized:
+def _clean(name: str, data: bytes, assignment: AssignmentSnapshot) -> Sanitized:
     """Return the sanitized notebook for the contents `data` of a notebook file.
 
-    `name` is the notebook's released name. Raises Unreadable if the notebook is invalid.
+    `name` is the notebook's released name. Raises Unreadable if the notebook is invalid, or another assignment's.
     """
-    file = f"{name}.ipynb"
-    return sanitize(parse(data, file), released.cells, released.kernel, file)
+    file, released = f"{name}.ipynb", assignment.released[name]
+    raw = parse(data, file)
+    if lesson := other_assignment(raw, assignment.name, released.cells):
+        raise Unreadable(make_reason("other_lesson", name=file, lesson=lesson))
+    return sanitize(raw, released.cells, released.kernel, file, released.order)
 
 
 def _run_notebook(
@@ -189,9 +194,9 @@ def _run_notebook(
     graded.scores[name] = scores_of(limited)
     graded.result.seconds += outcome.seconds
     graded.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
-    graded.remarks.notes.extend(outcome.notes)
+    graded.remarks.notes.extend([*(_BESIDE.format(cell) for cell in clean.beside), *outcome.notes])
     graded.remarks.places[name] = outcome.places
-    reasons = [*list_changes(clean, job.released), *list_incidents(outcome)]
+    reasons = [*list_changes(clean), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)
 
 

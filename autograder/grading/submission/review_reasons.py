@@ -5,18 +5,16 @@ from __future__ import annotations
 from ...checking.verdict import VerdictState
 from ...language import Note
 from ...messages.reasons import make_reason
-from ..gradebook.release import ReleasedCells
 from .notebook_run import Outcome
 from .sanitize import Sanitized
 
 
-def list_changes(clean: Sanitized, released: ReleasedCells) -> list[Note]:
-    """Return reasons for a review because graded cells were deleted, put back or repeated.
+def list_changes(clean: Sanitized) -> list[Note]:
+    """Return reasons for a review because graded cells were deleted or repeated.
 
     The list is empty if no review is needed. `clean` is the sanitized notebook.
     """
-    deleted = [name for name in clean.missing if released[name].points is not None]
-    changes = {"deleted": deleted, "put_back": clean.restored, "repeated": clean.repeated}
+    changes = {"put_back": clean.restored, "repeated": clean.repeated}
     return [make_reason(id, cell=name) for id, names in changes.items() for name in names]
 
 

@@ -17,11 +17,11 @@ from nbformat.notebooknode import NotebookNode
 
 from ...grade_ids import CellKind, GradeId, find_lost
 from ...language import LANGUAGES
-from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..files.notebook_file import Unreadable
 from ..files.pictures import kept_attachments
-from ..gradebook.release import Released, ReleasedCells
+from ..gradebook.release import CellOrder, ReleasedCells
+from .written_answers import Places, find_written
 
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
 _KINDS = ["code", "markdown", "raw"]
@@ -36,8 +36,9 @@ class Sanitized:
     """
 
     notebook: NotebookNode
-    missing: list[str] = field(default_factory=list)  # released cells that the student deleted
-    restored: list[str] = field(default_factory=list)  # deleted checks that were put back
+    missing: list[str] = field(default_factory=list)  # released cells without points that the student deleted
+    restored: list[str] = field(default_factory=list)  # deleted cells with points, which were put back
+    beside: list[str] = field(default_factory=list)  # free answers whose text was found beside their cell
     repeated: list[str] = field(default_factory=list)  # graded cells with several texts; the last one counts
     changed: list[str] = field(default_factory=list)  # locked cells with another text
 
@@ -47,11 +48,13 @@ def sanitize(
     released: ReleasedCells,
     kernel: Mapping[str, Any] | None,
     name: str = "the notebook",
+    order: CellOrder = (),
 ) -> Sanitized:
     """Rebuild a submitted notebook: the student's sources, everything else as released.
 
     `raw` is the notebook's JSON in format 4. `kernel` is the kernelspec of the released notebook, or None. `name` is
-    the file name in error messages.
+    the file name in error messages. `order` are all cells as released, if they are known.
+    Cells with points that the student deleted are put back, since formgrader shows the points of no other cell.
     Raises Unreadable if the notebook is too large to run.
     """
     cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
@@ -60,18 +63,27 @@ def sanitize(
     if len(cells) > _MOST_CELLS or length > _MOST_TEXT:
         raise Unreadable(make_reason("large_notebook", name=name, cells=len(cells), count=f"{length:,}"))
     names = grade_ids_of(cells, released)
+    written = find_written(cells, sources, names, released, order)
+    names = [each if each not in written else "" for each in names]
+    for name, position in written.items():
+        names[position] = name
     last = {name: index for index, name in enumerate(names) if name in released}
-    done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
+    done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last], beside=[*written])
     # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
-    checks: dict[str, str] = {
-        GradeId.of(CellKind.ANSWER, GradeId(name).exercise): name
-        for name in done.missing
-        if _is_check(name, released[name])
-    }
+    done.restored = [name for name in done.missing if released[name].points is not None]
+    put_back = _put_back(done.restored, last, Places(sources, names, order or tuple((name, "") for name in released)))
     ids: set[str] = set()
     pasted = kept_attachments(iter(cells))
+
+    def restore(position: int) -> None:
+        for name in put_back.get(position, ()):
+            known = released[name]
+            id = _cell_id({"id": name}, position, ids)
+            done.notebook.cells.append(_new_cell(known.cell_type, id, known.source, known.metadata(name)))
+
+    restore(-1)
     for index, (cell, source, name, pictures) in enumerate(zip(cells, sources, names, pasted)):
         known = released.get(name) if last.get(name) == index else None
         if known and known.locked and source != known.source:
@@ -80,21 +92,23 @@ def sanitize(
         kind = known.cell_type if known else cell["cell_type"]
         ours = known.metadata(name) if known else None
         done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours, pictures))
-        if known and name in checks:  # its check was deleted: put the check back, so that the answer is judged
-            check = checks[name]
-            done.restored.append(check)
-            ours = released[check].metadata(check)
-            done.notebook.cells.append(
-                _new_cell("code", _cell_id({"id": check}, index, ids), released[check].source, ours)
-            )
+        restore(index)
     done.missing = [name for name in done.missing if name not in done.restored]
     return done
 
 
-def _is_check(name: str, cell: Released) -> bool:
-    """Return whether a released cell is the graded check of one answer. `name` is the cell's grade id."""
-    graded = cell.points is not None and cell.locked and not cell.solution
-    return graded and GradeId(name).kind is CellKind.CHECK and bool(CHECK.search(cell.source))
+def _put_back(deleted: Sequence[str], last: Mapping[str, int], places: Places) -> dict[int, list[str]]:
+    """Return the deleted cells to put behind each cell, by position; -1 is the beginning.
+
+    A check is put behind its answer, so that the answer is judged. `last` are the positions of the released cells.
+    """
+    found: dict[int, list[str]] = {}
+    for name in deleted:
+        answer = GradeId.of(CellKind.ANSWER, GradeId(name).exercise)
+        is_check = GradeId(name).kind is CellKind.CHECK
+        place = last[answer] if is_check and answer in last else places.before(name)
+        found.setdefault(place, []).append(name)
+    return found
 
 
 def _new_cell(

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
-from nbgrader.api import Gradebook
 from nbgrader.preprocessors import SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 
 from ...checking.verdict import MIME, VerdictState
 from ...language import Text
 from ...lessons.source import CHECK
-from ..files.inert_names import one_line
 from ..gradebook.scores import NotebookScores, Score
 from .outputs import output
 
@@ -45,11 +43,6 @@ def comment_on(cell: NotebookNode) -> str | None:
 class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
     """nbgrader's preprocessor that writes scores, changed to use `score_of`."""
 
-    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        nb, resources = super().preprocess(nb, resources)
-        self._forget_deleted(nb)
-        return nb, resources
-
     def _add_score(self, cell: NotebookNode, resources: Any) -> None:
         name = cell.metadata.nbgrader.grade_id
         grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
@@ -57,22 +50,6 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
         grade.auto_score = score.points
         grade.needs_manual_grade = score.waits or grade.manual_score is not None
         self.gradebook.db.commit()
-
-    def _forget_deleted(self, nb: NotebookNode) -> None:
-        """Set the points of deleted graded cells to 0, and request a review.
-
-        The gradebook may have points for these cells from an earlier submission of the student.
-        """
-        here = {cell.metadata.nbgrader.get("grade_id") for cell in nb.cells if is_grade(cell)}
-        with Gradebook(self.db_url) as gradebook:
-            submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
-            for grade in submitted.grades:
-                if grade.name not in here:
-                    self.log.warning(
-                        "%s deleted the graded cell %s: it waits for a person", one_line(self.student_id), grade.name
-                    )
-                    grade.auto_score, grade.needs_manual_grade = 0, True
-            gradebook.db.commit()
 
 
 def is_check(cell: NotebookNode) -> bool:

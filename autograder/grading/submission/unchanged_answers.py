@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..files.inert_names import one_line
 from ..gradebook.release import ReleasedCells
 from .sanitize import grade_id_of, grade_ids_of, source_of
 
@@ -61,6 +62,19 @@ def has_cells_of(notebook: Mapping[str, Any], released: ReleasedCells) -> bool:
     It was then made from the release.
     """
     return 2 * len(_recognised(notebook, released).keys() & released.keys()) >= max(len(released), 1)
+
+
+def other_assignment(notebook: Mapping[str, Any], assignment: str, released: ReleasedCells) -> str | None:
+    """Return the name of another assignment from whose release a notebook was made, as the notebook states it.
+
+    Returns None if the notebook has a cell of this `assignment`, or states nothing.
+    """
+    told = notebook.get("metadata")
+    told = told.get("autograder") if isinstance(told, dict) else None
+    named = told.get("assignment") or told.get("lesson") if isinstance(told, dict) else None
+    if not isinstance(named, str) or named in ("", assignment) or _recognised(notebook, released).keys() & released:
+        return None
+    return one_line(named)
 
 
 def _recognised(notebook: Mapping[str, Any], released: ReleasedCells) -> dict[str, str]:

@@ -65,7 +65,7 @@ class Watch:
             raise
         except (UserError, OSError) as error:
             why = error if isinstance(error, UserError) else describe_error(error, place)
-            _say(f"tried again in {_RETRY:g} s: {why}")
+            self._say(f"tried again in {_RETRY:g} s: {why}")
             self._retry[place] = time.monotonic() + _RETRY
 
     def look(self, inbox: Inbox) -> None:
@@ -110,7 +110,7 @@ class Watch:
                 if self._is_allowed(assignment, student, digests):
                     self.pending.setdefault(assignment, set()).add(student)
         for line in _lines(account):
-            _say(line)
+            self._say(line)
 
     def _is_allowed(self, assignment: str, student: str, digests: list[str]) -> bool:
         """Return whether one of a student's new attempts is to be graded."""
@@ -131,7 +131,7 @@ class Watch:
             if done.failed:
                 raise UserError(f"{assignment}, {student}: no receipt: {'; '.join(done.failed.values())}")
             store.record_answer(student, each)
-            _say(f"{assignment}, {student}: receipt for attempt {attempts.index(each) + 1}, which is not graded")
+            self._say(f"{assignment}, {student}: receipt for attempt {attempts.index(each) + 1}, which is not graded")
         self._unanswered[assignment].discard(student)
 
     def _grade(self, assignment: str, students: list[str]) -> None:
@@ -140,7 +140,7 @@ class Watch:
             for each in results:
                 if each.state is not State.UNCHANGED:
                     why = f": {'; '.join(each.said)}" if each.reasons else ""
-                    _say(f"{assignment}, {each.student}: {each.state}, {quantity(each.score or 0, 'point')}{why}")
+                    self._say(f"{assignment}, {each.student}: {each.state}, {quantity(each.score or 0, 'point')}{why}")
 
         grade_counted(self._course, assignment, self._executor, students=students, graded=give, **self._options)
 
@@ -150,9 +150,13 @@ class Watch:
         self._withheld[assignment] |= pages.withheld
         done = release_pages(self._course, assignment, [each for each in students if each not in pages.failed])
         for student, why in pages.failed.items():
-            _say(f"{assignment}, {student}: no page: {why}")
+            self._say(f"{assignment}, {student}: no page: {why}")
         for language, why in done.failed.items():
-            _say(f"{assignment}: not released ({language}): {why}")
+            self._say(f"{assignment}: not released ({language}): {why}")
+
+    def _say(self, line: str) -> None:
+        """Print a line with the time in the course's time zone."""
+        print(printable(f"{datetime.now(self._course.stated.zone):%H:%M:%S} {line}"), flush=True)
 
 
 def _lines(account: Account) -> Iterator[str]:
@@ -161,7 +165,3 @@ def _lines(account: Account) -> Iterator[str]:
             yield f"{student}: {line}"
     for file in account.unplaced:
         yield f"no place: {file.path}: {file.reason}"
-
-
-def _say(line: str) -> None:
-    print(printable(f"{datetime.now():%H:%M:%S} {line}"), flush=True)

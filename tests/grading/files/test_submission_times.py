@@ -18,7 +18,25 @@ def test_a_time_of_nbgrader_is_read() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "2026-11-01 02:00:00 +0300",
+        "2026-10-31 23:00:00 GMT",
+        "2026-11-01 02:00:00 Europe/Moscow",
+        "2026-10-31 18:00:00 EST",
+    ],
+)
+def test_a_known_zone_is_read(text: str) -> None:
+    assert utc_time(text) == datetime(2026, 10, 31, 23, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "soon",
+        "2026-11-01 02:00:00 MSK",
+        "2026-10-31 19:00:00.000000 EDT",
+        "2026-11-01 02:00:00 UTC+3",
+        "2026-11-01 02:00:00 EST-5",
+        "2026-11-01 02:00:00 Moon/Crater",
         "0001-01-01 00:00:00 UTC",
         "0001-01-01 00:00:00 +2359",
         "9999-12-31 23:59:59 -2359",

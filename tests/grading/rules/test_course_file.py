@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from autograder.grading.rules.course_file import parse_rules
-from autograder.grading.rules.toml_table import BadRule, read_span
-from autograder.late_steps import LateStep
+from autograder.grading.rules.spans import Span
+from autograder.grading.rules.toml_table import BadRule, Step, read_span
 
 WHOLE = """
 time_zone = "Europe/Moscow"
@@ -38,12 +38,12 @@ def test_rules_are_read_with_defaults_and_times_in_utc() -> None:
     assert (rules.zone.key, rules.language, rules.late_days, rules.drop) == ("Europe/Moscow", "ru", 3, 1)
     assert third.due == datetime(2026, 9, 17, 20, 59, tzinfo=UTC)
     assert third.release == datetime(2026, 9, 10, 6, tzinfo=UTC)
-    assert third.late == (LateStep(timedelta(days=1), 80), LateStep(timedelta(days=7), 50))
+    assert third.late == (Step(Span(1), 80), Step(Span(7), 50))
     assert (third.exercises, third.points) == (("train_epoch",), {"train_epoch": 5.0})
     assert (fourth.due, fourth.late, fourth.grace) == (
         datetime(2026, 9, 24, 23, 59, tzinfo=UTC),
         (),
-        timedelta(minutes=10),
+        Span(0, timedelta(minutes=10)),
     )
     assert rules.of("another").due is None
 
@@ -53,8 +53,10 @@ def test_rules_are_read_with_defaults_and_times_in_utc() -> None:
     [("0min", 100), ("10min", 100), ("11min", 80), ("1d", 80), ("1d 1min", 50), ("7d", 50), ("8d", 0)],
 )
 def test_late_credit(late: str, credit: float) -> None:
-
-    assert parse_rules(WHOLE, "").of("03_gradient_accumulation").credit(read_span(late, "")) == credit
+    rules = parse_rules(WHOLE, "")
+    one = rules.of("03_gradient_accumulation")
+    assert one.due is not None
+    assert one.credit(one.due + read_span(late, "").length, one.due, rules.zone) == credit
 
 
 @pytest.mark.parametrize(

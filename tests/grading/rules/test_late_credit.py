@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.grading.rules.course_file import parse_rules
-from autograder.grading.rules.late_credit import credits, describe, read_extensions
+from autograder.grading.rules.course_file import Rules, parse_rules
+from autograder.grading.rules.late_credit import HandIn, credits, describe, read_extensions
 from autograder.grading.rules.toml_table import BadRule
 
 RULES = parse_rules(
@@ -29,11 +29,17 @@ due = 2026-09-24T23:59:00
 """,
     "course.toml",
 )
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 def percents(**late: timedelta) -> dict[str, tuple[float, int]]:
-    return {name: (each.percent, each.late_days) for name, each in credits(RULES, late).items()}
+    return {name: (each.percent, each.late_days) for name, each in credits(RULES, handed_in(RULES, late)).items()}
+
+
+def handed_in(rules: Rules, late: dict[str, timedelta]) -> dict[str, HandIn]:
+    """Return hand-ins that come so long after the due date."""
+    return {name: HandIn(due + late[name] if due else NOW, due) for name in late for due in (rules.of(name).due,)}
 
 
 def test_late_days_are_used_in_the_order_of_the_due_dates() -> None:
@@ -55,7 +61,7 @@ def test_credit_is_that_of_an_independent_calculation(minutes: dict[str, int]) -
         while late > 10 and left:
             late, left = late - 1440, left - 1
         expected[name] = 100 if late <= 10 else 80 if late <= 1440 else 50 if late <= 4320 else 0
-    found = credits(RULES, {name: late * MINUTE for name, late in minutes.items()})
+    found = credits(RULES, handed_in(RULES, {name: late * MINUTE for name, late in minutes.items()}))
     assert {name: each.percent for name, each in found.items()} == expected
 
 

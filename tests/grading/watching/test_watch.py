@@ -8,8 +8,10 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -106,8 +108,11 @@ def test_what_arrives_in_a_folder_is_graded_at_once(course: Course, work: Work, 
     inbox = tmp_path / "in box, ящик"
     inbox.mkdir()
     course.hand_in("early", SOLVED)  # collected by a run that was killed before it graded
+    (course.folder / "course.toml").write_text('time_zone = "Asia/Kathmandu"', encoding="utf-8")
     with Watching(course.folder, inbox, "--isolation=none") as watch:
-        watch.wait_for(f"{NAME}, early: graded, {TOTAL:g} points")
+        line = watch.wait_for(f"{NAME}, early: graded, {TOTAL:g} points")
+        now = datetime.now(ZoneInfo("Asia/Kathmandu")).replace(tzinfo=None)
+        assert (now - datetime.strptime(line[:8], "%H:%M:%S")).seconds < 7200  # UTC is further away
         deliver(inbox / ANNA / "ДЗ.ipynb", work("anna"))
         deliver(inbox / "notes.txt", "nobody's")
         watch.wait_for(f"{NAME}, {ANNA}: graded, {TOTAL:g} points")

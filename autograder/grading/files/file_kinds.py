@@ -1,0 +1,114 @@
+"""Kinds of files that are handed in instead of a notebook."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ...language import Note
+from ...messages.reasons import make_reason
+
+_START = 4_000  # bytes in which the beginning of a text is sought
+_LONGEST_LINK = 2_000  # bytes
+_SUFFIXES = (".ipynb", ".json", ".txt", "")  # a browser may have added or dropped a suffix
+
+_PAGE = re.compile(rb"\s*(<\?xml[^>]*>\s*)?<(!doctype html|html|head|body)\b", re.I)
+_EXPORT = re.compile(rb"jp-Notebook|nbconvert|notebook-container")
+_LINK = re.compile(rb"\s*https?://\S+\s*")
+_SCRIPT = re.compile(rb"^(# %%|# In\[|import [\w.]+|from [\w.]+ import |(async )?def \w+\(|class \w+.*:)", re.M)
+_NOTEBOOK = re.compile(rb"\s*\{.*?\"(cells|worksheets|nbformat)\"", re.S)
+_CONFLICT = (re.compile(rb"^<<<<<<< ", re.M), re.compile(rb"^=======\s*$", re.M), re.compile(rb"^>>>>>>> ", re.M))
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of files.
+
+    `reason` is the id of its sentence in `REASONS`. `recognises` tells from a file's contents whether it is one.
+    """
+
+    reason: str
+    recognises: Callable[[bytes], bool]
+
+
+def _begins(*starts: bytes) -> Callable[[bytes], bool]:
+    return lambda data: data.startswith(starts)
+
+
+def _is_page(data: bytes) -> bool:
+    return bool(_PAGE.match(_text(data)[:_START]))
+
+
+def _is_link(data: bytes) -> bool:
+    whole = len(data) <= _LONGEST_LINK and _LINK.fullmatch(_text(data))
+    return bool(whole) or data.startswith(b"[InternetShortcut]")
+
+
+def _has_conflict(data: bytes) -> bool:
+    """Return whether git's three marks of a conflict begin lines of `data`, one after the other."""
+    at = 0
+    for mark in _CONFLICT:
+        found = mark.search(data, at)
+        if found is None:
+            return False
+        at = found.end()
+    return True
+
+
+# The numbers at the beginning are those of the formats' specifications, as the program `file` knows them.
+_KINDS = (
+    _Kind("empty", lambda data: not data.strip()),
+    _Kind("only_zeros", lambda data: not data.strip(b"\0")),
+    _Kind("zip", _begins(b"PK\x03\x04")),
+    _Kind("rar", _begins(b"Rar!\x1a\x07")),
+    _Kind("seven_zip", _begins(b"7z\xbc\xaf\x27\x1c")),
+    _Kind("tar", lambda data: data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")) or data[257:262] == b"ustar"),
+    _Kind("pdf", _begins(b"%PDF-")),
+    _Kind("picture", _begins(b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8")),
+    _Kind("html_export", lambda data: _is_page(data) and bool(_EXPORT.search(data))),
+    _Kind("web_page", _is_page),
+    _Kind("lfs_pointer", _begins(b"version https://git-lfs.github.com/spec/")),
+    _Kind("web_link", _is_link),
+    _Kind("merge_conflict", _has_conflict),
+    _Kind("script", lambda data: not looks_like_notebook(data) and bool(_SCRIPT.search(_text(data)))),
+)
+_CLOSED = ("rar", "seven_zip")  # archives that cannot be opened here
+
+
+def kind_of(data: bytes, name: str) -> Note | None:
+    """Return the reason why a file that holds no JSON is no notebook, or None if its kind is unknown.
+
+    `data` are the contents of the file, `name` is its name in the reason.
+    """
+    found = next((kind for kind in _KINDS if kind.recognises(data)), None)
+    return make_reason(found.reason, name=name) if found else None
+
+
+def is_closed_archive(data: bytes) -> bool:
+    """Return whether `data` begins an archive that cannot be opened here."""
+    return any(kind.recognises(data) for kind in _KINDS if kind.reason in _CLOSED)
+
+
+def may_be_notebook(name: str) -> bool:
+    """Return whether a file with this name can be a notebook."""
+    return PurePosixPath(name).suffix.lower() in _SUFFIXES
+
+
+def looks_like_notebook(data: bytes) -> bool:
+    """Return whether the contents of a file begin as a notebook's do, or have its keys."""
+    return bool(_NOTEBOOK.match(_text(data)))
+
+
+def without_padding(data: bytes) -> bytes:
+    """Return the contents of a notebook without zero bytes at the end, which a crash or a full disk leaves.
+
+    In UTF-16 and UTF-32 zero bytes are parts of characters, and stay.
+    """
+    return data.rstrip(b"\0") if data.endswith(b"\0") and json.detect_encoding(data) == "utf-8" else data
+
+
+def _text(data: bytes) -> bytes:
+    return data.removeprefix(b"\xef\xbb\xbf")
