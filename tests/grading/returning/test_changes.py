@@ -92,12 +92,3 @@ def test_a_new_name_reaches_formgrader_and_the_page(late: Course, tmp_path: Path
         assert gradebook.find_student("ann").last_name == "Neumann"
     assert give_back(course) == 0
     assert "Ann Neumann" in course.feedback("ann")
-
-
-def test_the_total_says_who_waits_for_points_by_hand(late: Course, tmp_path: Path) -> None:
-    course = late.copy(tmp_path)
-    with course.gradebook() as gradebook:
-        gradebook.find_submission_notebook(NAME, NAME, "bo").grades[0].needs_manual_grade = True
-    assert give_back(course) == 1
-    with (course.folder / "returned" / "total.csv").open(encoding="utf-8-sig", newline="") as file:
-        assert {row["id"]: row["waiting"] for row in csv.DictReader(file)} == {"ann": "", "bo": NAME}
