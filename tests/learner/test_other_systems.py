@@ -8,6 +8,7 @@ from support.blocked import run_without
 # What Python lacks on Windows.
 WINDOWS = """
 import os, signal, sys
+import torch  # it asks for sysconf where it thinks that this is Linux
 for name in ("fork", "forkpty", "wait3", "wait4", "getuid", "geteuid", "getpgid", "killpg", "setsid", "sysconf"):
     delattr(os, name)
 for name in ("setitimer", "getitimer", "alarm", "SIGALRM", "SIGKILL", "SIGCHLD", "SIGHUP", "pthread_kill"):

@@ -10,7 +10,7 @@ from typing import Any
 from nbgrader.api import Assignment, SubmittedAssignment
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
-from sqlalchemy import create_engine
+from sqlalchemy import NullPool, create_engine
 from sqlalchemy.orm import Session
 from traitlets.config import Config
 
@@ -38,7 +38,7 @@ class CourseLatePenalty(LateSubmissionPlugin):  # type: ignore[misc]
         if applied is None or applied.rules.of(assignment).due is None:
             penalty: float | None = super().late_submission_penalty(student_id, score, total_seconds_late)
             return penalty
-        with Session(create_engine(self.parent.db_url)) as db:
+        with Session(create_engine(self.parent.db_url, poolclass=NullPool)) as db:
             credit = credit_of(db, applied, student_id, assignment, timedelta(seconds=total_seconds_late))
         return score * (1 - credit.percent / 100)
 

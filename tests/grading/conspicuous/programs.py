@@ -201,8 +201,8 @@ patch("OWNER.NAME", f).start()
 import torch
 torch.builtins.exec("import MODULE\\nOWNER.NAME = f")
 ---
-import dataclasses
-dataclasses.builtins.setattr(f, "x", 1)
+import torch
+torch.builtins.setattr(f, "x", 1)
 ---
 import dataclasses, MODULE
 dataclasses.sys.modules["MODULE"].OTHER.NAME = f
