@@ -109,9 +109,10 @@ def load(lesson: str) -> dict[str, Exercise]:
 def find(name: str, lesson: str | None = None) -> Exercise:
     """Return the exercise called `name` in `lesson`, or in any lesson, the course's own first.
 
-    Imports only this exercise's module.
+    Imports only this exercise's module. A learner may give the function itself in place of its name.
     Raises Unknown if there is no such exercise.
     """
+    name = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
     ours_first = sorted(lessons(), key=lambda each: lesson_path(PACKAGED, each) is None)
     for each in ours_first if lesson is None else [lesson, *ours_first]:
         path = None if bare(each) in _provided else _path(each)

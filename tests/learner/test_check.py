@@ -54,6 +54,15 @@ def test_an_unknown_exercise_offers_the_nearest(language):
     assert "gradient_accumulation" in str(autograder.start("gradient_acumulation"))
 
 
+def test_a_function_in_place_of_its_name_is_checked(language):
+    def accumulate_equal(model, batches):
+        raise NotImplementedError
+
+    autograder.start("gradient_accumulation", language=language)
+    assert autograder.check(accumulate_equal).exercise == "accumulate_equal"
+    assert "`dict`" in str(autograder.check({"x.grad": 1.0}))
+
+
 def test_a_torch_newer_than_the_newest_tried_is_told_once(monkeypatch):
     assert "was tried with torch up to" not in str(autograder.start("gradient_accumulation", language="en"))
     monkeypatch.setattr(torch, "__version__", "3.0.1+cpu")
