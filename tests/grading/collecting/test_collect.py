@@ -208,7 +208,7 @@ def test_a_worksheet_of_another_assignment_is_refused(
 @pytest.mark.parametrize(
     ("students", "message"),
     [
-        ("name,email\nAnn,a", "id,name,email,lms,group,extensions; for example: petrova,Анна Петрова,"),
+        ("name,email\nAnn,a", "id,name,email,lms,group,extensions,dropped; for example: petrova,Анна Петрова,"),
         ("id,name\nann,A\nann,B", "line 3: the id ann is there twice"),
         ("id,name\n../x,A", "line 2: the id '../x' cannot be the name of a folder"),
         ("id,name\n,A", "line 2: the id '' cannot be the name of a folder"),
@@ -220,6 +220,42 @@ def test_a_wrong_list_of_students_is_told(
     (course.folder / "students.csv").write_text(students)
     assert collect(course, write_archive(tmp_path / "a.zip", {"x": "1"})) == 1
     assert message in capsys.readouterr().err
+
+
+def test_who_was_dropped_is_not_missed(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["id,name,dropped", "anna,Анна Петрова,", "bo,Bo Neil,", "ida,Ida Kim,left in October"]
+    (course.folder / "students.csv").write_text("\n".join(lines), encoding="utf-8")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    assert collect(course, archive) == 0
+    assert f"no submission of {NAME}: bo (Bo Neil)\n" in capsys.readouterr().out
+
+
+def test_a_draft_beside_the_notebook_is_not_called_renamed(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {f"{moodle_folder(ANNA)}/{name}.ipynb": work(name) for name in (NAME, "draft")}
+    files[f"{moodle_folder(BO)}/final.ipynb"] = work("final")
+    collect(course, write_archive(tmp_path / "a.zip", files))
+    said = capsys.readouterr().out
+    assert "; also: draft.ipynb\n" in said
+    assert "; renamed: final.ipynb\n" in said
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_list_of_students_keeps_its_line_ends(course: Course, work: Work, tmp_path: Path, end: str) -> None:
+    """A new list has plain ones: `sed` and `echo` would write behind a carriage return."""
+    (course.folder / "students.csv").unlink(missing_ok=True)
+    collect(course, write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work("a")}))
+    path = course.folder / "students.csv"
+    assert b"\r" not in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(b"\n", end.encode()))
+    added = write_archive(tmp_path / "b.zip", {f"{moodle_folder(BO)}/{NAME}.ipynb": work("b")})
+    assert collect(course, added, "--add") == 0
+    lines = path.read_bytes().decode("utf-8-sig").split(end)
+    assert (len(lines), lines[-1]) == (4, "")
+    assert not any("\r" in line or "\n" in line for line in lines)
 
 
 def test_one_bad_archive_does_not_stop_the_others(

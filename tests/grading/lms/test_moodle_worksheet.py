@@ -103,6 +103,19 @@ def test_the_order_of_the_uploads_matters(in_moodle: Callable[[Assignment], Clas
     assert moodle.member(2).grade == "", "after the pages each grade is stale"
 
 
+def test_worksheets_of_two_groups_are_both_named(
+    in_moodle: Callable[[Assignment], Class], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the second group has grades in Moodle."""
+    moodle = in_moodle(Assignment([ANN, replace(BO, graded=CAME)]))
+    sheets = [moodle.site.worksheet(tmp_path / f"{n}.csv", [moodle.member(n)]) for n in (1, 2)]
+    capsys.readouterr()
+    assert give_back(moodle.course, "--worksheet", sheets[1], "--worksheet", sheets[0]) == 0
+    said = capsys.readouterr().out
+    assert "Upload worksheet.csv and worksheet-2.csv first and moodle_feedback.zip after them" in said
+    assert "when you upload worksheet.csv and worksheet-2.csv, tick" in said
+
+
 def test_a_scale_gets_no_numbers(in_moodle: Callable[[Assignment], Class], capsys: pytest.CaptureFixture[str]) -> None:
     moodle = in_moodle(Assignment([ANN, BO], scale=("fail", "pass")))
     assert moodle.give_back() == 1
