@@ -71,6 +71,8 @@ def make_course(
         (directory / _COURSE_RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         _make_secret(directory / "secret")
         _make_gradebook(directory, name)
+    except BrokenPipeError:
+        raise  # nobody reads what is printed: no fault of the folder
     except OSError as error:
         raise NoCourse(
             f"{error.filename or directory}: {error.strerror or error}: choose a folder you can write to"

@@ -274,7 +274,7 @@ def read_roster(root: Path) -> Roster:
 def add_students(root: Path, students: Sequence[Student]) -> None:
     """Append students to `students.csv`, or create the file. Other columns stay as they are.
 
-    A file in cp1251 becomes one in UTF-8: cp1251 has no letters such as "ü".
+    A column that is missing is added. A file in cp1251 becomes one in UTF-8: cp1251 has no letters such as "ü".
     """
     path = root / STUDENTS_FILE
     if not path.exists():
@@ -291,8 +291,12 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
         text.ends.append(end)
         values = {"id": s.id, "name": s.name, "email": s.email, "lms": ";".join(s.lms), "group": s.group}
         for name, value in values.items():
-            if name in columns and value:
-                text.replace(len(text.rows) - 1, columns[name], as_text(value))
+            if not value:
+                continue
+            if name not in columns:
+                columns[name] = len(text.rows[0])
+                text.replace(0, columns[name], name)
+            text.replace(len(text.rows) - 1, columns[name], as_text(value))
     if text.encoding == "cp1251":
         text.mark, text.encoding = codecs.BOM_UTF8, "utf-8"
     draft = path.with_name(f".{STUDENTS_FILE}.new")  # a killed process must not leave half a list

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from support.course import Course
+from support.course import BIN, Course
 from support.first_gradient import NAME
 from support.lms import Participant, collect, moodle_folder, write_archive, write_worksheet
 from support.submissions import read
@@ -256,6 +258,32 @@ def test_the_list_of_students_keeps_its_line_ends(course: Course, work: Work, tm
     lines = path.read_bytes().decode("utf-8-sig").split(end)
     assert (len(lines), lines[-1]) == (4, "")
     assert not any("\r" in line or "\n" in line for line in lines)
+
+
+def test_added_people_keep_their_names_in_a_list_of_ids(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (course.folder / "students.csv").write_text("id,note\nann,x\n", encoding="utf-8")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(BO)}/{NAME}.ipynb": work()})
+    sheet = write_worksheet(tmp_path / "w.csv", [BO])
+    assert collect(course, archive, "--worksheet", sheet, "--add") == 0, capsys.readouterr().out
+    students = (course.folder / "students.csv").read_text(encoding="utf-8")
+    assert students == f"id,note,name,email,lms\nann,x\noneil,,{BO.name},{BO.email},{BO.id_number}\n"
+
+
+@pytest.mark.parametrize("command", ["collect", "course"])
+def test_a_closed_pipe_is_no_failing_disk(course: Course, work: Work, tmp_path: Path, command: str) -> None:
+    """As in `autograder collect ZIP | head`, when head has ended."""
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as nobody:
+        arguments = [archive, "--course", course.folder] if command == "collect" else [tmp_path / "new"]
+        run = [BIN / "autograder", command, *arguments]
+        done = subprocess.run(
+            run, stdout=nobody, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_one_bad_archive_does_not_stop_the_others(
