@@ -73,6 +73,19 @@ def test_what_a_person_has_written_in_moodle_stays(
     assert (bo.grade, bo.comment) == ("2.50", "0.25 points out of 10")
 
 
+def test_beside_a_grade_of_a_person_stands_no_comment_with_other_points(
+    in_moodle: Callable[[Assignment], Class],
+) -> None:
+    moodle = in_moodle(Assignment([ANN, replace(BO, grade="7.00")]))
+    assert moodle.give_back() == 1
+    moodle.upload()
+    assert (moodle.member(1).grade, moodle.member(1).comment) == ("0.00", "0 points out of 10")
+    assert (moodle.member(2).grade, moodle.member(2).comment) == ("7.00", "")
+    assert moodle.give_back("--overwrite") == 0
+    moodle.upload(ignores_modified=True)
+    assert (moodle.member(2).grade, moodle.member(2).comment) == ("2.50", "0.25 points out of 10")
+
+
 def test_an_earlier_grade_of_ours_is_replaced_also_if_moodle_rounds(
     in_moodle: Callable[[Assignment], Class], capsys: pytest.CaptureFixture[str]
 ) -> None:
