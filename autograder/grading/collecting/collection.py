@@ -219,13 +219,18 @@ class Collection:
                 print(printable(f"{assignment} came from {who} alone: is it the wrong notebook?"))
                 continue
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
-            idle = [str(student) for student in self._course.roster.students if student.id not in there]
+            present = [student for student in self._course.roster.students if not student.dropped]
+            idle = [str(student) for student in present if student.id not in there]
             if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
 
 
 def _renamed(notebooks: Sequence[str], released: ReleasedNotebooks) -> str:
-    """Return a text such as "; renamed: my.ipynb", or "" if all notebooks have released names."""
+    """Return a text such as "; renamed: my.ipynb", or "" if all notebooks have released names.
+
+    Beside a notebook with a released name the others are not called renamed: they may be drafts.
+    """
     others = [path for path in notebooks if path.removesuffix(".ipynb") not in released]
-    return f"; renamed: {', '.join(others)}" if others else ""
+    said = "renamed" if len(others) == len(notebooks) else "also"
+    return f"; {said}: {', '.join(others)}" if others else ""

@@ -30,13 +30,16 @@ def check_rules(root: Path, *, apply: bool) -> int:
     print(f"graded submissions: {len(changes) or 'none'} {'changed' if apply else 'would change'}")
     for change in changes:
         print(printable(f"  {change}"))
+    old = course.applied
     if apply:
         course.apply(new)
         print("applied: `autograder grade` updates the grades")
-        print(
-            "then `autograder course DIR` and `nbgrader generate_assignment NAME --force`: notebooks tell the due date"
-        )
-    elif (old := course.applied) is None:
+        if old is None or old.rules != new.rules:
+            print(
+                "then `autograder course DIR` and `nbgrader generate_assignment NAME --force`: notebooks tell the due "
+                "date"
+            )
+    elif old is None:
         print("the first `autograder grade` follows these rules")
     elif new != old:
         print("not applied yet: `autograder course DIR --apply` does it")

@@ -41,6 +41,8 @@ def collect(root: Path, sources: Sequence[Path], *, tables: Sequence[Path], add:
                     continue
                 failed |= bool(account.unplaced)
                 print(printable("\n".join(_report(account, course))))
+    except BrokenPipeError:
+        raise  # nobody reads what is printed: no fault of the disk
     except OSError as error:
         raise UserError(
             f"{describe_error(error, course.root)}: what was collected stays; mend it and run the same command again"

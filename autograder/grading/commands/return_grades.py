@@ -104,6 +104,8 @@ def _tables(course: Course, assignment: str, given: Sequence[Path]) -> list[Grad
 
 def _advice(filled: FilledTables, written: Sequence[str]) -> list[str]:
     """Return what to mind when the files `written` are imported, once for each LMS."""
-    by_title = {table.title: table for table in filled.files.values()}
-    said = [line for lms in SYSTEMS for line in lms.advice(by_title.get(lms.title), written, filled.again)]
+    said = []
+    for lms in SYSTEMS:
+        tables = {name: table for name, table in filled.files.items() if table.title == lms.title}
+        said += lms.advice(tables, written, filled.again)
     return [f"{line[0].upper()}{line[1:]}." for line in said]

@@ -71,6 +71,8 @@ def make_course(
         (directory / _COURSE_RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         _make_secret(directory / "secret")
         _make_gradebook(directory, name)
+    except BrokenPipeError:
+        raise  # nobody reads what is printed: no fault of the folder
     except OSError as error:
         raise NoCourse(
             f"{error.filename or directory}: {error.strerror or error}: choose a folder you can write to"
@@ -205,10 +207,11 @@ Next, in that folder (the second line of each pair only if you want {other} besi
   {nbgrader} release_assignment {lesson}      # or give out release/ and release-ru/ in your own way
   {second} release_assignment {lesson}
 and when students have submitted:
-  {nbgrader} collect {lesson}                 # from Moodle or Canvas: {autograder} collect ZIP
+  {nbgrader} collect {lesson}                 # from an LMS such as Moodle: {autograder} collect ZIP
   {second} collect {lesson}
   {autograder} doctor                         # once: can answers be isolated on this machine?
   {autograder} grade {folder}
   {autograder} feedback {folder}
+  {autograder} return {folder}          # for an LMS: what you upload there
   {autograder} report {folder}
 Your own lessons go into lessons/ and exercises/: see lessons/README.md. Keep the file `secret` to yourself."""

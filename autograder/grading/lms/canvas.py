@@ -7,7 +7,7 @@ Source: `lib/content_zipper.rb` of Canvas for names in the archive, `Assignment#
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -68,8 +68,8 @@ class Canvas(Lms):
     def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
         return CanvasGradebook(text, path) if {"ID", "Section"} <= set(heads) else None
 
-    def advice(self, table: GradeTable | None, written: Collection[str], again: bool) -> list[str]:
-        if table or self.feedback_archive not in written:
+    def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
+        if tables or self.feedback_archive not in written:
             return []
         return ["Canvas' gradebook was not filled in: export it, and give it to `autograder return` as --gradebook CSV"]
 

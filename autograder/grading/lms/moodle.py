@@ -7,7 +7,7 @@ Sources, in `mod/assign/` of Moodle: `locallib.php` (up to 4.0) and `classes/dow
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
@@ -61,20 +61,22 @@ class Moodle(Lms):
         above = f"{sender.name.replace('_', ' ')}_{sender.number}_assignsubmission_file_"
         return f"{above}/{page}" if sender.number else ""
 
-    def advice(self, table: GradeTable | None, written: Collection[str], again: bool) -> list[str]:
+    def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         said: list[str] = []
-        if not isinstance(table, MoodleWorksheet):
+        sheets = [table for table in tables.values() if isinstance(table, MoodleWorksheet)]
+        if not sheets:
             return said
+        names, after = " and ".join(tables), "it" if len(tables) == 1 else "them"
         if self.feedback_archive in written:
             said.append(
-                f"upload {table.file_name} first and {self.feedback_archive} after it: in the other order Moodle takes "
-                "the grades for stale and changes none"
+                f"upload {names} first and {self.feedback_archive} after {after}: in the other order Moodle takes the "
+                "grades for stale and changes none"
             )
-        if again or table.has_grades:
+        if again or any(sheet.has_grades for sheet in sheets):
             said.append(
-                f"grades of this assignment were given before: when you upload {table.file_name}, tick "
-                f"“{_ALLOW[table.russian]}”, or Moodle skips them"
+                f"grades of this assignment were given before: when you upload {names}, tick "
+                f"“{_ALLOW[sheets[0].russian]}”, or Moodle skips them"
             )
-        if table.has_workflow:
+        if any(sheet.has_workflow for sheet in sheets):
             said.append("the assignment has a marking workflow: students see a grade in the state Released")
         return said

@@ -116,12 +116,13 @@ def _split(text: str, separator: str) -> tuple[list[list[str]], list[str]]:
 
 
 def write_csv(path: Path, rows: list[list[str]]) -> None:
-    """Write `rows` into a new CSV file, in UTF-8 with a byte order mark, which Excel needs.
+    r"""Write `rows` into a new CSV file, in UTF-8 with a byte order mark, which Excel needs.
 
-    A cell that looks like a formula is written as text: see `as_text`.
+    Lines end with "\n": a shell's command such as `sed` would write behind a "\r". A cell that looks like a
+    formula is written as text: see `as_text`.
     """
     with path.open("w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file).writerows([list(map(as_text, row)) for row in rows])
+        csv.writer(file, lineterminator="\n").writerows([list(map(as_text, row)) for row in rows])
 
 
 def as_text(cell: str) -> str:

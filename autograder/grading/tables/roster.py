@@ -12,10 +12,9 @@ from ...errors import UserError
 from . import names
 from .csv_text import as_text, from_text, read_csv, write_csv
 
-COLUMNS = ("id", "name", "email", "lms", "group", "extensions")
-_DROPPED = "dropped"  # a column that may be added
+COLUMNS = ("id", "name", "email", "lms", "group", "extensions", "dropped")
 STUDENTS_FILE = "students.csv"
-_EXAMPLE = "petrova,Анна Петрова,petrova@uni.example,,,"  # a right line
+_EXAMPLE = "petrova,Анна Петрова,petrova@uni.example,,,,"  # a right line
 
 
 @dataclass(frozen=True)
@@ -256,10 +255,7 @@ def read_roster(root: Path) -> Roster:
         raise UserError(f"{path} has no column `id`: its first line must be {','.join(COLUMNS)}", _EXAMPLE)
     students: dict[str, Student] = {}
     for row in range(1, len(text.rows)):
-        cells = {
-            name: from_text(text.cell(row, columns[name]).strip()) if name in columns else ""
-            for name in (*COLUMNS, _DROPPED)
-        }
+        cells = {name: from_text(text.cell(row, columns[name]).strip()) if name in columns else "" for name in COLUMNS}
         if not any(cells.values()):
             continue
         identity = cells["id"]
@@ -270,7 +266,7 @@ def read_roster(root: Path) -> Roster:
                 f"{path}, line {row + 1}: the id {identity} is there twice; each student needs an own one", _EXAMPLE
             )
         lms = tuple(filter(None, map(str.strip, cells["lms"].split(";"))))
-        more = (cells["group"], cells["extensions"], cells[_DROPPED])
+        more = (cells["group"], cells["extensions"], cells["dropped"])
         students[identity] = Student(identity, cells["name"], cells["email"], lms, *more)
     return Roster(list(students.values()))
 
@@ -278,25 +274,29 @@ def read_roster(root: Path) -> Roster:
 def add_students(root: Path, students: Sequence[Student]) -> None:
     """Append students to `students.csv`, or create the file. Other columns stay as they are.
 
-    A file in cp1251 becomes one in UTF-8: cp1251 has no letters such as "ü".
+    A column that is missing is added. A file in cp1251 becomes one in UTF-8: cp1251 has no letters such as "ü".
     """
     path = root / STUDENTS_FILE
     if not path.exists():
         rows = [list(COLUMNS)]
-        rows += [[s.id, s.name, s.email, ";".join(s.lms), s.group, s.extensions] for s in students]
+        rows += [[s.id, s.name, s.email, ";".join(s.lms), s.group, s.extensions, s.dropped] for s in students]
         write_csv(path, rows)
         return
     text = read_csv(path)
     columns = {text.cell(0, at).strip().casefold(): at for at in range(len(text.rows[0]))}
-    if text.ends and not text.ends[-1]:
-        text.ends[-1] = "\r\n"
+    end = text.ends[0] or "\n"
+    text.ends[-1] = text.ends[-1] or end
     for s in students:
         text.rows.append([""])
-        text.ends.append("\r\n")
+        text.ends.append(end)
         values = {"id": s.id, "name": s.name, "email": s.email, "lms": ";".join(s.lms), "group": s.group}
         for name, value in values.items():
-            if name in columns and value:
-                text.replace(len(text.rows) - 1, columns[name], as_text(value))
+            if not value:
+                continue
+            if name not in columns:
+                columns[name] = len(text.rows[0])
+                text.replace(0, columns[name], name)
+            text.replace(len(text.rows) - 1, columns[name], as_text(value))
     if text.encoding == "cp1251":
         text.mark, text.encoding = codecs.BOM_UTF8, "utf-8"
     draft = path.with_name(f".{STUDENTS_FILE}.new")  # a killed process must not leave half a list

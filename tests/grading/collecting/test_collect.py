@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from support.course import Course
+from support.course import BIN, Course
 from support.first_gradient import NAME
 from support.lms import Participant, collect, moodle_folder, write_archive, write_worksheet
 from support.submissions import read
@@ -208,7 +210,7 @@ def test_a_worksheet_of_another_assignment_is_refused(
 @pytest.mark.parametrize(
     ("students", "message"),
     [
-        ("name,email\nAnn,a", "id,name,email,lms,group,extensions; for example: petrova,Анна Петрова,"),
+        ("name,email\nAnn,a", "id,name,email,lms,group,extensions,dropped; for example: petrova,Анна Петрова,"),
         ("id,name\nann,A\nann,B", "line 3: the id ann is there twice"),
         ("id,name\n../x,A", "line 2: the id '../x' cannot be the name of a folder"),
         ("id,name\n,A", "line 2: the id '' cannot be the name of a folder"),
@@ -220,6 +222,68 @@ def test_a_wrong_list_of_students_is_told(
     (course.folder / "students.csv").write_text(students)
     assert collect(course, write_archive(tmp_path / "a.zip", {"x": "1"})) == 1
     assert message in capsys.readouterr().err
+
+
+def test_who_was_dropped_is_not_missed(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["id,name,dropped", "anna,Анна Петрова,", "bo,Bo Neil,", "ida,Ida Kim,left in October"]
+    (course.folder / "students.csv").write_text("\n".join(lines), encoding="utf-8")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    assert collect(course, archive) == 0
+    assert f"no submission of {NAME}: bo (Bo Neil)\n" in capsys.readouterr().out
+
+
+def test_a_draft_beside_the_notebook_is_not_called_renamed(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {f"{moodle_folder(ANNA)}/{name}.ipynb": work(name) for name in (NAME, "draft")}
+    files[f"{moodle_folder(BO)}/final.ipynb"] = work("final")
+    collect(course, write_archive(tmp_path / "a.zip", files))
+    said = capsys.readouterr().out
+    assert "; also: draft.ipynb\n" in said
+    assert "; renamed: final.ipynb\n" in said
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_list_of_students_keeps_its_line_ends(course: Course, work: Work, tmp_path: Path, end: str) -> None:
+    """A new list has plain ones: `sed` and `echo` would write behind a carriage return."""
+    (course.folder / "students.csv").unlink(missing_ok=True)
+    collect(course, write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work("a")}))
+    path = course.folder / "students.csv"
+    assert b"\r" not in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(b"\n", end.encode()))
+    added = write_archive(tmp_path / "b.zip", {f"{moodle_folder(BO)}/{NAME}.ipynb": work("b")})
+    assert collect(course, added, "--add") == 0
+    lines = path.read_bytes().decode("utf-8-sig").split(end)
+    assert (len(lines), lines[-1]) == (4, "")
+    assert not any("\r" in line or "\n" in line for line in lines)
+
+
+def test_added_people_keep_their_names_in_a_list_of_ids(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (course.folder / "students.csv").write_text("id,note\nann,x\n", encoding="utf-8")
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(BO)}/{NAME}.ipynb": work()})
+    sheet = write_worksheet(tmp_path / "w.csv", [BO])
+    assert collect(course, archive, "--worksheet", sheet, "--add") == 0, capsys.readouterr().out
+    students = (course.folder / "students.csv").read_text(encoding="utf-8")
+    assert students == f"id,note,name,email,lms\nann,x\noneil,,{BO.name},{BO.email},{BO.id_number}\n"
+
+
+@pytest.mark.parametrize("command", ["collect", "course"])
+def test_a_closed_pipe_is_no_failing_disk(course: Course, work: Work, tmp_path: Path, command: str) -> None:
+    """As in `autograder collect ZIP | head`, when head has ended."""
+    archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as nobody:
+        arguments = [archive, "--course", course.folder] if command == "collect" else [tmp_path / "new"]
+        run = [BIN / "autograder", command, *arguments]
+        done = subprocess.run(
+            run, stdout=nobody, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_one_bad_archive_does_not_stop_the_others(

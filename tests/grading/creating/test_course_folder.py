@@ -68,6 +68,7 @@ def test_the_next_commands_are_said(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert f"nbgrader {command} 00_first_gradient" in said
     for command in ("grade", "feedback", "report"):
         assert f"autograder {command} {tmp_path / 'calculus'}\n" in said
+    assert f"autograder return {tmp_path / 'calculus'}  " in said
     assert "generate_assignment 00_first_gradient --no-db" in said
 
 

@@ -73,6 +73,19 @@ def test_what_a_person_has_written_in_moodle_stays(
     assert (bo.grade, bo.comment) == ("2.50", "0.25 points out of 10")
 
 
+def test_beside_a_grade_of_a_person_stands_no_comment_with_other_points(
+    in_moodle: Callable[[Assignment], Class],
+) -> None:
+    moodle = in_moodle(Assignment([ANN, replace(BO, grade="7.00")]))
+    assert moodle.give_back() == 1
+    moodle.upload()
+    assert (moodle.member(1).grade, moodle.member(1).comment) == ("0.00", "0 points out of 10")
+    assert (moodle.member(2).grade, moodle.member(2).comment) == ("7.00", "")
+    assert moodle.give_back("--overwrite") == 0
+    moodle.upload(ignores_modified=True)
+    assert (moodle.member(2).grade, moodle.member(2).comment) == ("2.50", "0.25 points out of 10")
+
+
 def test_an_earlier_grade_of_ours_is_replaced_also_if_moodle_rounds(
     in_moodle: Callable[[Assignment], Class], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,6 +114,19 @@ def test_the_order_of_the_uploads_matters(in_moodle: Callable[[Assignment], Clas
     moodle.site.import_feedback(pages)
     moodle.upload()
     assert moodle.member(2).grade == "", "after the pages each grade is stale"
+
+
+def test_worksheets_of_two_groups_are_both_named(
+    in_moodle: Callable[[Assignment], Class], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the second group has grades in Moodle."""
+    moodle = in_moodle(Assignment([ANN, replace(BO, graded=CAME)]))
+    sheets = [moodle.site.worksheet(tmp_path / f"{n}.csv", [moodle.member(n)]) for n in (1, 2)]
+    capsys.readouterr()
+    assert give_back(moodle.course, "--worksheet", sheets[1], "--worksheet", sheets[0]) == 0
+    said = capsys.readouterr().out
+    assert "Upload worksheet.csv and worksheet-2.csv first and moodle_feedback.zip after them" in said
+    assert "when you upload worksheet.csv and worksheet-2.csv, tick" in said
 
 
 def test_a_scale_gets_no_numbers(in_moodle: Callable[[Assignment], Class], capsys: pytest.CaptureFixture[str]) -> None:

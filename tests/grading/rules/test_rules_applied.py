@@ -80,6 +80,21 @@ def test_a_rule_changed_later_changes_nothing_until_it_is_applied(
     assert net(course) == {**before, "two_days": pytest.approx(TOTAL * 0.8)}
 
 
+def test_notebooks_are_made_anew_only_for_what_they_tell(
+    late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = late.copy(tmp_path)
+    course.grade()
+    with (course.folder / "students.csv").open("a", encoding="utf-8") as file:
+        file.write(f"\ntwo_days,,{NAME} +5d")
+    capsys.readouterr()
+    assert main(["course", str(course.folder), "--apply"]) == 0
+    assert "notebooks tell the due date" not in capsys.readouterr().out
+    (course.folder / "course.toml").write_text(re.sub("due = 2026-01-0.", "due = 2026-01-03", RULES))
+    assert main(["course", str(course.folder), "--apply"]) == 0
+    assert "notebooks tell the due date" in capsys.readouterr().out
+
+
 def test_a_late_student_is_told_why(late: Course, tmp_path: Path) -> None:
     course = late.copy(tmp_path)
     (course.folder / "course.toml").write_text(f'language = "ru"\n{RULES.replace("50", "48")}')

@@ -136,11 +136,17 @@ class GradeTable(ABC):
         return filled
 
     def _fill_line(self, participant: Participant, grade: ReturnedGrade, ledger: Ledger, filled: Filled) -> None:
+        """Write grade and comment. Beside a grade that stays, a comment with other points would mislead."""
         student = grade.student.id
-        for column, (at, new) in self.cells(participant, grade).items():
+        cells, stays = self.cells(participant, grade), False
+        for column in sorted(cells, key=lambda each: each is not Column.GRADE):
+            at, new = cells[column]
             old, cell = self.text.cell(participant.row, at).strip(), f"{self.title} {student} {column}"
             if not ledger.may_replace(cell, old, new):
                 filled.kept.setdefault(student, []).append(Kept(column, old, new))
+                stays |= column is Column.GRADE
+            elif stays:
+                continue
             elif participant.locked:
                 filled.nothing[student] = participant.locked
             else:

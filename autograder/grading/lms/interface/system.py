@@ -76,9 +76,10 @@ class Lms:
         """Return the path of a page of feedback in the archive that the LMS imports, or "" if it takes none."""
         raise NotImplementedError
 
-    def advice(self, table: GradeTable | None, written: Collection[str], again: bool) -> list[str]:
+    def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         """Return sentences that an instructor needs to import the files `written`.
 
-        `table` is the filled table, or None. `again` tells whether grades of this assignment were returned before.
+        `tables` maps names of files to the filled tables of this LMS. `again` tells whether grades of this
+        assignment were returned before.
         """
         return []
