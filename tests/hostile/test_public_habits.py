@@ -13,7 +13,7 @@ from autograder.lessons.source import Lesson
 from hostile.habits import ALL, HARMED, LOSES, PUBLIC, together
 from hostile.habits.habit import Habit
 from hostile.habits.notebook import Points, learners_points, notebook
-from support.assignment import Assignment, open_assignment
+from support.assignment import Assignment, open_assignment, points
 from support.course import forked_fork_servers
 
 pytestmark = pytest.mark.long(60)
@@ -58,7 +58,7 @@ def local(assignment: Assignment, tmp_path_factory: pytest.TempPathFactory) -> P
 def _assert_full_points(assignment: Assignment, habits: Sequence[Habit]) -> None:
     outcome, _ = assignment.hand_in(notebook(assignment, habits))
     assert (outcome.flags, outcome.ended) == ([], None)
-    assert {name: verdict.points for name, verdict in outcome.verdicts.items()} == assignment.all_points()
+    assert points(outcome) == assignment.all_points()
     notes = [note for note in outcome.notes if "is not installed here" not in note]
     refused = [habit.refused for habit in habits if habit.refused]
     assert [note for note in notes if not any(part in note for part in refused)] == []

@@ -76,5 +76,6 @@ def next_commands(course: Course) -> str:
     return (
         f"next: autograder report {where}    # what the class misunderstood\n"
         f"      jupyter lab            # in {where}: Formgrader, to give points by hand\n"
-        f"      autograder feedback {where}  # pages that are missing or stale; --release hands them out"
+        f"      autograder feedback {where}  # pages that are missing or stale; --release hands them out\n"
+        f"      autograder return {where}    # grades and pages, as files for an LMS"
     )

@@ -40,7 +40,8 @@ class Account:
     `source` is its name, `title` a line such as "x.zip: Moodle". `lines` maps students to sentences on their
     submissions. `counts` maps outcomes such as "taken" to numbers of submissions. `unplaced` are the files whose
     student or assignment is unknown. `assignments` are those of which a submission was found. `arrived` are triples of
-    assignment, student and digest, for each attempt that was not stored before or was submitted again.
+    assignment, student and digest, for each attempt that was not stored before or was submitted again. `remarks` are
+    sentences on the whole archive.
     """
 
     source: str
@@ -50,6 +51,7 @@ class Account:
     unplaced: list[UnplacedFile] = field(default_factory=list)
     assignments: set[str] = field(default_factory=set)
     arrived: list[tuple[str, str, str]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 class Collection:
@@ -99,6 +101,13 @@ class Collection:
         self._unplaced.update(found.unknown)
         for delivery in found.deliveries:
             self._take_delivery(source, unpacked, found, delivery, account)
+        late = {name for delivery in found.deliveries if delivery.origin.late for name in delivery.notebooks}
+        account.remarks += [
+            f"some work is late, but {name} has no due date: write the one of the LMS into course.toml, and collect "
+            "this archive again"
+            for name in sorted(late)
+            if not self._times.has_due_date(name)
+        ]
         for table in self._tables:
             if found.lms and table.title == found.lms.title and table.of_one_assignment:
                 for assignment in account.assignments:
@@ -129,17 +138,19 @@ class Collection:
                     attempt,
                     time=moment.time.astimezone(UTC).isoformat() if moment.time else None,
                     time_from=moment.source,
+                    assumed=moment.assumed,
                     lms=replace(sender, participant=line.number if line else "").stored(),
                 )
                 with locked(self._course.root, assignment):
-                    said, new = self._store(assignment, student, files, mine)
+                    said, new, kept = self._store(assignment, student, files, mine)
+                time = datetime.fromisoformat(kept.time) if kept.time else None
                 if new:
                     account.arrived.append((assignment, student.id, attempt.digest))
                 account.counts[said] += 1
                 renamed = _renamed(notebooks, self._released[assignment])
                 draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
                 account.lines[student.id] += [
-                    f"{assignment} {said}{self._times.shown(moment)}{renamed}{draft}",
+                    f"{assignment} {said}{self._times.shown(Moment(time, kept.time_from))}{renamed}{draft}",
                     *self._times.remarks(delivery, sender.form, assignment, student, line, moment.source),
                 ]
         for path, why in delivery.unread.items():
@@ -157,21 +168,23 @@ class Collection:
 
     def _store(
         self, assignment: str, student: Student, files: Mapping[str, Path], attempt: Attempt
-    ) -> tuple[str, bool]:
+    ) -> tuple[str, bool, Attempt]:
         """Store an attempt, and copy the attempt that counts into `submitted/`.
 
-        Returns the outcome in words, such as "taken as attempt 2", and whether anything was stored.
+        Returns the outcome in words, such as "taken as attempt 2", whether anything was stored, and the stored attempt.
         """
         store = self._course.attempts(assignment)
         store.keep_submitted(student.id)
         known = store.of(student.id)
         same = next((each for each in known if each.digest == attempt.digest), None)
-        told = same is not None and (same.time is None or attempt.time_from == TIMES_FILE)
+        told = same is not None and (same.time is None or attempt.time_from == TIMES_FILE or _excused(same, attempt))
         new = same is None or (told and attempt.time not in (None, same.time))
         # nbgrader finds the feedback by the secret of the latest submission.
         again = same and SECRET in files and files[SECRET].read_bytes() != store.secret(student.id, same)
         if new:
-            store.add(student.id, files, replace(attempt, score=same.score) if same else attempt)
+            if same:
+                attempt = replace(attempt, score=same.score, taken=same.taken, retimed=attempt.taken)
+            store.add(student.id, files, attempt)
         elif same and again:
             store.add(student.id, files, replace(same, answered=False))
         one = self._rules.rules.of(assignment)
@@ -180,12 +193,12 @@ class Collection:
         if chosen:
             store.submit(student.id, chosen)
         if same is not None:
-            return "already collected", bool(again)
+            return "already collected", bool(again), attempt if new else same
         if attempt.digest not in [each.digest for each in within_limit(attempts, one)]:
-            return f"kept, but not to be graded: only {quantity(one.attempts, 'attempt')} may be", True
+            return f"kept, but not to be graded: only {quantity(one.attempts, 'attempt')} may be", True, attempt
         if attempts[-1].digest != attempt.digest:
-            return "kept as an earlier attempt", True
-        return (f"taken as attempt {len(known) + 1}" if known else "taken"), True
+            return "kept as an earlier attempt", True, attempt
+        return (f"taken as attempt {len(known) + 1}" if known else "taken"), True, attempt
 
     def _add(self, students: list[Student], lacks: str) -> None:
         if students:
@@ -224,6 +237,11 @@ class Collection:
             if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
+
+
+def _excused(known: Attempt, again: Attempt) -> bool:
+    """Return whether work that seemed late was in time, by a later archive of an LMS that tells no times."""
+    return known.assumed and again.assumed and bool(known.time and again.time and again.time < known.time)
 
 
 def _renamed(notebooks: Sequence[str], released: ReleasedNotebooks) -> str:

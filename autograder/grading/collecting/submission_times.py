@@ -10,18 +10,20 @@ from ..gradebook.book import Book
 from ..lms.interface.grade_table import Participant
 from ..lms.interface.system import Lms
 from ..tables.roster import STUDENTS_FILE, Student
-from ..tables.supplied_times import TIMES_FILE, supplied_times
+from ..tables.supplied_times import TIMES_FILE, late_without_time, supplied_times
 from .deliveries import Delivery
 
 
 class Moment(NamedTuple):
     """A time of submission, and its source, such as "worksheet".
 
-    If the time is unknown, it is None, and the source is "".
+    If the time is unknown, it is None, and the source is "". `assumed` tells whether the LMS says only if the work was
+    late, and the time is the latest possible one.
     """
 
     time: datetime | None = None
     source: str = ""
+    assumed: bool = False
 
 
 class SubmissionTimes:
@@ -47,10 +49,12 @@ class SubmissionTimes:
             return Moment(time, TIMES_FILE)
         if lms and not lms.keeps_times and not delivery.origin.late:
             due = self._due.get(assignment)
-            return Moment(due, f"{lms.title}: in time") if due else Moment()
+            return Moment(due, f"{lms.title}: in time", assumed=True) if due else Moment()
         if delivery.time:  # of a file that Canvas calls late: it came before the download
             time = delivery.time
-            return Moment(time if time.tzinfo else time.replace(tzinfo=self.zone), "archive")
+            return Moment(
+                time if time.tzinfo else time.replace(tzinfo=self.zone), "archive", assumed=delivery.origin.late
+            )
         return arrival
 
     def _told_by_lms(self, delivery: Delivery) -> Moment:
@@ -59,6 +63,10 @@ class SubmissionTimes:
         came = (each.submitted for each in delivery.found.participants.values() if each.submitted)
         time = next(came, None)
         return Moment(time.replace(tzinfo=self.zone), "worksheet") if time else Moment()
+
+    def has_due_date(self, assignment: str) -> bool:
+        """Return whether the gradebook or `course.toml` has a due date of the assignment."""
+        return assignment in self._due
 
     def shown(self, moment: Moment) -> str:
         """Return a text such as ", 2026-09-17 18:05 (worksheet)", to put after a sentence."""
@@ -75,10 +83,7 @@ class SubmissionTimes:
         """
         said = []
         if delivery.origin.late and source != TIMES_FILE:
-            said.append(
-                f"late in {title}, which tells no time: that of the download counts until you write "
-                f"{student.id},{assignment},TIME into {TIMES_FILE} and collect again"
-            )
+            said.append(late_without_time(title, student.id, assignment))
         due = self._due.get(assignment)
         if line and line.extended and due:
             end = line.extended.replace(tzinfo=self.zone)

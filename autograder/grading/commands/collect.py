@@ -61,6 +61,7 @@ def _report(account: Account, course: Course) -> Iterator[str]:
             yield f"  {one_line(names.get(student, student))}: {one_line(line)}"
     for file in account.unplaced:
         yield f"  no place: {one_line(file.path)}: {one_line(file.reason)}"
+    yield from (f"  {remark}" for remark in account.remarks)
     counts = ", ".join(f"{count} {said}" for said, count in sorted(account.counts.items()))
     yield f"  {quantity(sum(account.counts.values()), 'submission')}: {counts or 'none'}"
     if account.unplaced:

@@ -13,12 +13,14 @@ from ..course.course import Course, open_course
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..files.inert_names import one_line
 from ..lms.interface.grade_table import Column, GradeTable
+from ..lms.interface.origin import Sender
 from ..lms.kept_tables import kept_tables
 from ..lms.systems import SYSTEMS, read_grade_table
 from ..returning.feedback_archives import write_feedback
 from ..returning.filled_tables import FilledTables, fill_tables
-from ..returning.grades import grades_of, write_grades, write_total
+from ..returning.grades import Grades, grades_of, write_grades, write_total
 from ..returning.pending import settle
+from ..tables.supplied_times import late_without_time
 from ..terminal import printable
 from .feedback import make_feedback
 
@@ -78,10 +80,11 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
         lines.append(f"  dropped in students.csv, so not returned: {', '.join(found.dropped)}")
     lines += [f"  {who}: {why}" for who, why in sorted(nothing.items())]
     lines += [f"  {who}: {why}" for who, why in _choices(course, assignment)]
+    lines += [f"  {who}: {why}" for who, why in _late_without_time(course, assignment, found)]
     for who, cells in sorted(filled.kept.items()):
         lines.append(f"  {who}: {one_line('; '.join(map(str, cells)))} (--overwrite replaces it)")
     lines += [f"  {who}: {why}: the page is in feedback/" for who, why in sorted(apart.items())]
-    lines += [f"  {line}" for line in _advice(filled, written)]
+    lines += [f"  {line}" for line in _advice(filled, written, found)]
     print(printable("\n".join(lines)))
     return bool(nothing or any(cell.column is Column.GRADE for cells in filled.kept.values() for cell in cells))
 
@@ -94,6 +97,14 @@ def _choices(course: Course, assignment: str) -> Iterator[tuple[str, str]]:
                 yield student, describe_reason(reason).en
 
 
+def _late_without_time(course: Course, assignment: str, grades: Grades) -> Iterator[tuple[str, str]]:
+    """Yield each student with a late penalty by a time that the LMS does not tell, and a sentence with the remedy."""
+    store = course.attempts(assignment)
+    for student, grade in sorted(grades.by_student.items()):
+        if grade.penalty and (attempt := store.submitted(student)) and attempt.assumed:
+            yield student, late_without_time(Sender.of(attempt.lms).form, student, assignment)
+
+
 def _tables(course: Course, assignment: str, given: Sequence[Path]) -> list[GradeTable]:
     """Return the tables to fill in: the given ones, and of each LMS of which none is given the kept ones."""
     tables = list(map(read_grade_table, given))
@@ -102,10 +113,12 @@ def _tables(course: Course, assignment: str, given: Sequence[Path]) -> list[Grad
     return [*tables, *(table for table in kept if table.title not in titles)]
 
 
-def _advice(filled: FilledTables, written: Sequence[str]) -> list[str]:
-    """Return what to mind when the files `written` are imported, once for each LMS."""
+def _advice(filled: FilledTables, written: Sequence[str], grades: Grades) -> list[str]:
+    """Return what to mind when the files `written` are imported, once for each LMS that takes part."""
+    senders = {grade.sender.form for grade in grades.by_student.values()}
     said = []
     for lms in SYSTEMS:
         tables = {name: table for name, table in filled.files.items() if table.title == lms.title}
-        said += lms.advice(tables, written, filled.again)
+        if tables or lms.title in senders:
+            said += lms.advice(tables, written, filled.again)
     return [f"{line[0].upper()}{line[1:]}." for line in said]

@@ -24,8 +24,9 @@ class Attempt:
     """One attempt of a student at an assignment, without its files.
 
     `digest` is a hash of the files. `time` is the time of submission in UTC as ISO 8601, or None. `time_from` is its
-    source, such as "worksheet". `source` names the archive. `taken` is when the attempt was collected. `lms` holds what
-    an LMS needs to recognise the student again (see `Sender`).
+    source, such as "worksheet". `assumed` tells whether it is only the latest possible time: Canvas tells who was late,
+    but not when. `source` names the archive. `taken` is when the attempt was first collected, `retimed` when its time
+    was corrected after that, or "". `lms` holds what an LMS needs to recognise the student again (see `Sender`).
     `score` is in points, without a late penalty. It is None if the attempt was not graded, or if the rules do not
     choose among attempts. `answered` is True if the student was told that this attempt exceeds the number of attempts
     to be graded.
@@ -39,11 +40,13 @@ class Attempt:
     lms: Mapping[str, str]
     score: float | None = None
     answered: bool = False
+    assumed: bool = False
+    retimed: str = ""
 
     @property
     def order(self) -> tuple[str, str]:
-        """A key that sorts attempts by time of submission, or if that is unknown by time of collection."""
-        return (self.time or self.taken, self.taken)
+        """A key that sorts attempts by time of submission, or if no exact one is known by time of collection."""
+        return (self.taken if self.assumed or not self.time else self.time, self.taken)
 
 
 class AttemptStore:

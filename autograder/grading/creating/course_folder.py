@@ -207,7 +207,7 @@ Next, in that folder (the second line of each pair only if you want {other} besi
   {nbgrader} release_assignment {lesson}      # or give out release/ and release-ru/ in your own way
   {second} release_assignment {lesson}
 and when students have submitted:
-  {nbgrader} collect {lesson}                 # from an LMS such as Moodle: {autograder} collect ZIP
+  {nbgrader} collect {lesson}                 # from an LMS: {autograder} collect ZIP
   {second} collect {lesson}
   {autograder} doctor                         # once: can answers be isolated on this machine?
   {autograder} grade {folder}

@@ -7,7 +7,7 @@ Blackboard's help on "Work offline" for the Grade Center.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -71,6 +71,14 @@ class Blackboard(Lms):
     def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
         known = {head.casefold() for head in heads}
         return GradeCenter(text, path) if known & set(_HEADERS["user"]) and any(map(_COLUMN.search, heads)) else None
+
+    def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
+        if tables:
+            return []
+        return [
+            "Blackboard's Grade Center was not filled in: download it (Work Offline), and give the file to `autograder "
+            "return` as --gradebook FILE"
+        ]
 
 
 class GradeCenter(GradeTable):

@@ -33,6 +33,10 @@ class Canvas(Lms):
     feedback_archive = "canvas_feedback.zip"
     returns_notebooks = True
     table_form = "the gradebook, with the columns ID and Section"
+    lacks_in_paths = (
+        "Canvas' archive alone tells neither proper names nor who handed in nothing: correct students.csv, or begin "
+        "with --gradebook"
+    )
 
     def origin(self, path: str) -> Origin | None:
         found = _PATH.match(path)

@@ -83,10 +83,12 @@ def grades_of(course: Course, assignment: str) -> Grades:
 
 
 def _is_newer(course: Course, assignment: str, student: str) -> bool:
-    """Return whether the attempt that counts was collected after the student's submission was graded."""
+    """Return whether the attempt that counts was collected, or its time corrected, after it was graded."""
     attempt = counted(course.attempts(assignment).of(student), course.rules, assignment, student)
     time = graded_at(course.autograded(assignment, student))
-    return attempt is not None and time is not None and bool(attempt.lms) and attempt.taken > time.isoformat()
+    if attempt is None or time is None or not attempt.lms:
+        return False
+    return max(attempt.taken, attempt.retimed) > time.isoformat()
 
 
 def write_grades(path: Path, grades: Grades) -> None:

@@ -38,3 +38,12 @@ def supplied_times(root: Path, zone: ZoneInfo) -> dict[tuple[str, str], datetime
             raise UserError(f"{path}, line {row + 1}: {said!r} is no time", _EXAMPLE) from error
         found[student, assignment] = time if time.tzinfo else time.replace(tzinfo=zone)
     return found
+
+
+def late_without_time(title: str, student: str, assignment: str) -> str:
+    """Return the sentence on late work whose time the LMS called `title` does not tell, with the remedy."""
+    return (
+        f"late in {title}, which tells no time: that of the download counts until you write the line "
+        f"{student},{assignment},YYYY-MM-DD HH:MM into {TIMES_FILE} of the course folder, below a first line "
+        f"{','.join(_COLUMNS)}, and collect again"
+    )

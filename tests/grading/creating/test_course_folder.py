@@ -70,6 +70,7 @@ def test_the_next_commands_are_said(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert f"autograder {command} {tmp_path / 'calculus'}\n" in said
     assert f"autograder return {tmp_path / 'calculus'}  " in said
     assert "generate_assignment 00_first_gradient --no-db" in said
+    assert re.search(r"# from an LMS: \S*autograder collect ZIP\n", said)
 
 
 def test_a_second_run_changes_nothing(course: Path) -> None:

@@ -61,6 +61,8 @@ def test_from_blackboard_and_back(
     assert "Анна Петрова" in (course.folder / "students.csv").read_text(encoding="utf-8")
     points = give_grades(course)
     assert folder_mark(course, "anna_petrova") == str(SECOND)
+    assert give_back(course) == 0
+    assert "download it (Work Offline), and give the file to `autograder return`" in capsys.readouterr().out
     assert give_back(course, "--worksheet", file) == 0, capsys.readouterr().out
     place = course.folder / "returned" / NAME
     site.import_grades((place / "blackboard_grades.csv").read_bytes())

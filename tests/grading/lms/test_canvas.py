@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.cli import main
 from support.course import Course
 from support.first_gradient import NAME
 from support.lms import collect
@@ -149,8 +151,74 @@ def test_late_without_a_time_is_late_until_a_time_is_supplied(
     stamp = course.folder / "submitted" / "cruz" / NAME / "timestamp.txt"
     assert stamp.read_text().startswith("2026-09-20 12:00")
     said = capsys.readouterr().out
-    assert "late in Canvas, which tells no time: that of the download counts until you write cruz" in said
-    (course.folder / "times.csv").write_text(f"id,assignment,time\ncruz,{NAME},2026-09-17 22:30\n")
+    line = f"cruz,{NAME},YYYY-MM-DD HH:MM"
+    assert f"that of the download counts until you write the line {line} into times.csv" in said
+    (head,) = re.findall(r"below a first line (\S+), and collect again", said)
+    (course.folder / "times.csv").write_text(f"{head}\n{line.replace('YYYY-MM-DD HH:MM', '2026-09-17 22:30')}\n")
     assert collect(course, archive) == 0
     assert stamp.read_text().startswith("2026-09-17 22:30")
     assert "already collected, 2026-09-17 22:30 (times.csv)" in capsys.readouterr().out
+
+
+def test_who_is_excused_in_canvas_after_a_late_hand_in_is_in_time(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An extension in Canvas takes LATE off old work, and off new work, which then counts."""
+    _with_due_date(course)
+    (course.folder / "students.csv").write_text("id,lms\ncruz,4714\n")
+    stamp = course.folder / "submitted" / "cruz" / NAME / "timestamp.txt"
+    first = replace(CLASS[3], files={1: (f"{NAME}.ipynb", marked("first"))})
+    again = replace(CLASS[3], files={2: (f"{NAME}-1.ipynb", marked("again"))}, late=False)
+    sites = [first, first, replace(first, late=False), first, again, first]
+    stamps = []
+    for at, user in enumerate(sites):
+        assert collect(course, Site([user]).archive(tmp_path / f"{at}.zip", datetime(2026, 9, 20 + at, 12))) == 0
+        stamps.append((stamp.read_text()[:16], folder_mark(course, "cruz")))
+        assert f", {stamps[-1][0]} (" in capsys.readouterr().out  # what counts is said, not the later download
+    due = "2026-09-17 21:00"
+    assert stamps == [*[("2026-09-20 12:00", "first")] * 2, *[(due, "first")] * 2, *[(due, "again")] * 2]
+
+
+def test_late_work_needs_a_due_date(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = replace(CLASS[3], files={1: (f"{NAME}.ipynb", marked(1))})
+    in_time = replace(CLASS[2], files={2: (f"{NAME}.ipynb", marked(2))})
+    archive = Site([late, in_time]).archive(tmp_path / "all.zip")
+    assert collect(course, archive) == 0
+    said = capsys.readouterr().out
+    assert f"some work is late, but {NAME} has no due date: write the one of the LMS into course.toml" in said
+    assert "Canvas' archive alone tells neither proper names nor who handed in nothing" in said
+    _with_due_date(course)
+    assert collect(course, archive) == 0
+    assert "has no due date" not in capsys.readouterr().out
+    assert "2026-09-17 21:00" in next(course.folder.glob(f"submitted/*neil*/{NAME}/timestamp.txt")).read_text()
+
+
+def test_a_penalty_by_the_time_of_the_download_is_said_again(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _with_due_date(course, 'late = [{until = "7d", credit = 50}]\n')
+    late = replace(CLASS[3], files={1: (f"{NAME}.ipynb", marked(2))})
+    in_time = replace(CLASS[2], files={2: (f"{NAME}.ipynb", marked(1))})
+    (course.folder / "students.csv").write_text("id,lms\ncruz,4714\noneil,4713\n")
+    archive, times = Site([late, in_time]).archive(tmp_path / "all.zip"), course.folder / "times.csv"
+    assert collect(course, archive) == 0
+    give_grades(course)
+    with course.gradebook() as gradebook:
+        gradebook.update_or_create_assignment(NAME, duedate="2026-09-17 21:00")
+        gradebook.update_or_create_submission(NAME, "cruz", timestamp=datetime(2026, 9, 20, 12))
+    assert main(["course", str(course.folder), "--apply"]) == 0
+    capsys.readouterr()
+    assert give_back(course) == 0
+    said = capsys.readouterr().out
+    assert re.findall(r"(\w+): late in Canvas, which tells no time", said) == ["cruz"]
+    times.write_text(f"id,assignment,time\ncruz,{NAME},2026-09-18 10:00\n")
+    assert collect(course, archive) == 0
+    capsys.readouterr()
+    give_back(course)
+    assert "which tells no time" not in capsys.readouterr().out
+
+
+def _with_due_date(course: Course, more: str = "") -> None:
+    (course.folder / "course.toml").write_text(f"[assignments.{NAME}]\ndue = 2026-09-17T21:00:00\n{more}")

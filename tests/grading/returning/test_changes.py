@@ -53,6 +53,24 @@ def test_changed_rules_are_applied_before(late: Course, tmp_path: Path, capsys: 
     assert points(course) == {"ann": TOTAL, "bo": TOTAL / 2}
 
 
+def test_a_corrected_time_is_graded_before(
+    late: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = late.copy(tmp_path / "copy")
+    archive = write_archive(tmp_path / "new.zip", {f"Ann Lee/{NAME}.ipynb": work("new")})
+    assert collect(course, archive) == 0
+    assert main(["grade", str(course.folder), "--student", "ann"]) == 0
+    assert give_back(course) == 0
+    (course.folder / "times.csv").write_text(f"id,assignment,time\nann,{NAME},2026-09-18 13:00\n")
+    assert collect(course, archive) == 0
+    capsys.readouterr()
+    assert give_back(course) == 1
+    assert "ann: no grade: another attempt counts now" in capsys.readouterr().out
+    assert main(["grade", str(course.folder)]) == 0
+    assert "autograder return " in capsys.readouterr().out.partition("next: ")[2]
+    assert give_back(course) == 0
+
+
 def test_a_newer_attempt_is_graded_before(
     late: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

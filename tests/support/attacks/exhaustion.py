@@ -31,13 +31,12 @@ FLOODS = [
     Attack(
         "memory piece by piece, in many processes",
         """
-import os
+import os, time
 for _ in range(8):
     if not os.fork():
         break
-kept = []
-while True:
-    kept.append(b"x" * 10_000_000)
+kept = [b"x" * 10_000_000 for _ in range(40)]  # less than one process may have
+time.sleep(1000)
 """,
         ended="memory|time",  # on a slow machine, the time limit comes first
         on_landlock={"ended": ""},  # no process is made
@@ -60,9 +59,8 @@ def drip():
 threading.Thread(target=drip, daemon=True).start()
 if os.fork():
     os.fork()
-kept = []
-while True:
-    kept.append(b"x" * 10_000_000)
+kept = [b"x" * 10_000_000 for _ in range(40)]  # less than one process may have
+time.sleep(1000)
 """,
         ended="memory|time",  # on a slow machine, the time limit comes first
         on_landlock={"ended": "nonsense|died", "flagged": "not a message"},  # no process is made: the cell ends
