@@ -113,7 +113,7 @@ class _ValuePool:
             case list():
                 data = [self.put(item) for item in data]
             case {"of": of}:
-                data = {**data, "of": self.put(of)}
+                return {**data, "of": self.put(of)}
             case {"tensor": numbers}:
                 data = {**data, "tensor": [self._rounded(number) for number in numbers]}
             case float():

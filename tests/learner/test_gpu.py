@@ -7,9 +7,12 @@ import sys
 import pytest
 import torch
 
-from autograder import on_gpu, start
+import autograder
+from autograder import exercises, on_gpu, start
 from autograder.learner import gpu
-from autograder.lessons.source import REPOSITORY
+from autograder.lessons.execute import run
+from autograder.lessons.source import REPOSITORY, SOURCES, read
+from support.pretended_cuda import pretended_cuda
 
 RECORD = REPOSITORY / "benchmarks" / "record_cuda.py"
 
@@ -42,6 +45,38 @@ def test_without_a_gpu_nothing_is_recorded():
     ended = subprocess.run([sys.executable, RECORD], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "nothing was recorded" in ended.stderr
+
+
+@without_gpu
+def test_a_pretended_gpu_refuses_mixtures_and_sends_gradients_back():
+    with pretended_cuda():
+        there, layer = torch.ones(2, device="cuda"), torch.nn.Linear(2, 3).cuda()
+        with pytest.raises(RuntimeError, match="found at least two devices, cpu and cuda:0"):
+            there + torch.ones(2)
+        assert {(there * torch.tensor(2.0)).device, torch.zeros(2, device=there.device).device} == {there.device}
+        here = torch.ones(2, requires_grad=True)
+        layer(here.cuda()).sum().backward()
+        torch.optim.Adam(layer.parameters()).step()
+        assert (here.grad.device.type, layer.weight.grad.device) == ("cpu", there.device)
+        assert (here.cuda().is_leaf, there.cpu().device.type, there.sum().item()) == (False, "cpu", 2)
+
+
+@without_gpu
+@pytest.mark.nightly(twin="tests/learner/test_gpu.py::test_a_pretended_gpu_refuses_mixtures_and_sends_gradients_back")
+def test_what_lessons_ask_of_a_gpu_runs_on_a_pretended_one(monkeypatch):
+    found = {}
+
+    def pretend(measure):
+        with pretended_cuda():
+            found[measure.__name__] = measure()
+
+    monkeypatch.setattr(autograder, "on_gpu", pretend)
+    for path in sorted(SOURCES.glob("[0-9][0-9]_*.py")):
+        lesson = read(path)
+        if any("on_gpu(" in cell.source for cell in lesson.cells):
+            run(lesson, exercises.load(lesson.name))
+    assert len(found) >= 11
+    assert found["leaf_on_gpu"]["is a leaf: .cuda() after the flag"] is False
 
 
 @needs_gpu
