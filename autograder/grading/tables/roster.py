@@ -294,7 +294,7 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
             if not value:
                 continue
             if name not in columns:
-                columns[name] = len(text.rows[0])
+                columns[name] = max(map(len, text.rows))  # a line may have more cells than the titles
                 text.replace(0, columns[name], name)
             text.replace(len(text.rows) - 1, columns[name], as_text(value))
     if text.encoding == "cp1251":
