@@ -43,7 +43,8 @@ def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
 
     got, allowed = points(outcome), assignment.points_without(without)
     assert {name: (got[name], allowed.get(name, 0)) for name in got if got[name] > allowed.get(name, 0)} == {}
-    if attack.flagged and (outcome.flags or outcome.ended != "time"):  # killed for time, it has said nothing
+    killed = outcome.ended in ("time", "memory")  # it may have said nothing
+    if attack.flagged and (outcome.flags or not killed):
         flags = [describe_reason(flag).en for flag in outcome.flags]
         assert any(attack.flagged in flag for flag in flags), (flags, outcome.ended)
     else:
