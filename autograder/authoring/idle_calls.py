@@ -10,26 +10,25 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..checking.exercise import PUBLIC_SEED, Exercise
+from ..checking.exercise import Exercise
 from ..checking.expected import Expected
-from ..checking.judge import judge
-from ..checking.observe import observe
-from ..checking.verdict import VerdictState
+from .junk import passes
 
 _MOST = 30  # calls that are tried, of up to 200
 
 
 def idle_calls(exercise: Exercise, key: Expected, solution: Any) -> Iterator[str]:
-    """Yield a complaint for each call in which a function that solves the exercise may return None and still pass.
+    """Yield a complaint for each call in which a solution may return None and still pass.
 
-    Calls in which the solution returns None or False are left out, and all after the first 30.
+    Only functions are tried. Calls in which the solution returns None or False are left out, and all after the first
+    30.
     """
     if exercise.asks_for != "function":
         return
-    if not _passes(exercise, key, counted := _Idle(solution, None)):
+    if not passes(exercise, counted := _Idle(solution, None), key):
         return  # another complaint
     for number in counted.others[:_MOST]:
-        if _passes(exercise, key, _Idle(solution, number)):
+        if passes(exercise, _Idle(solution, number), key):
             call = f"call {number + 1} of {counted.calls}"
             yield f"an answer that returns None in {call} passes: observe the result of that call"
 
@@ -54,7 +53,3 @@ class _Idle:
         if result is not None and result is not False:
             self.others.append(number)
         return result
-
-
-def _passes(exercise: Exercise, key: Expected, answer: _Idle) -> bool:
-    return judge(exercise, observe(exercise, answer, PUBLIC_SEED), key).state == VerdictState.PASSED

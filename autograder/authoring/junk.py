@@ -43,11 +43,12 @@ def accepted_helpers(exercise: Exercise, key: Expected, others: Mapping[str, Any
     start = replace(key, solution=key.solution[:1], given=None, mistakes={})
     for name, program in others.items() if exercise.asks_for != "dict" else ():
         fits = isinstance(program, type) == (exercise.asks_for == "class")
-        if fits and _passes(first, program, start) and _passes(exercise, program, key):
+        if fits and passes(first, program, start) and passes(exercise, program, key):
             yield f"{name}, a helper of its module, passes: let it take or return something else"
 
 
-def _passes(exercise: Exercise, answer: object, key: Expected) -> bool:
+def passes(exercise: Exercise, answer: object, key: Expected) -> bool:
+    """Return whether an answer passes on the public cases."""
     return judge(exercise, observe(exercise, answer, PUBLIC_SEED), key).state == VerdictState.PASSED
 
 

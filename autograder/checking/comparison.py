@@ -62,7 +62,10 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
 
 
 def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
-    """Return the difference between two plain values. A bool's expected value is never revealed: it is evident."""
+    """Return the difference between two plain values.
+
+    A bool's expected value is never revealed: it is evident.
+    """
     said: dict[str, object] = {"what": _at(what), "got": describe(got)}
     if reveal and _is_error(expected) and not isinstance(got, str):
         return Difference("differs.not_raised", {**said, "expected": expected})
@@ -77,7 +80,7 @@ def _is_error(value: object) -> bool:
 
 
 def same_message(mine: str, theirs: str) -> bool:
-    """Return whether two messages of an error differ only in numbers and in what torch's versions word differently.
+    """Return whether two messages of an error are the same but for numbers and torch's version.
 
     A newer version may put an operation's name in front (`mm: ...`) or add something (`..., got 1-D tensor`).
     """

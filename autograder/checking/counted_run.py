@@ -29,7 +29,10 @@ def fill(module: Module, number: float) -> Module:
 
 
 def condense(value: object) -> Any:
-    """Return a result as plain data, with two sums in place of each tensor: with weights, and of magnitudes."""
+    """Return a result as plain data, with two sums in place of each tensor.
+
+    The first sum has weights, the second is that of the magnitudes.
+    """
     value = canonical(value)
     if isinstance(value, Tensor):
         entries = value.detach().double()

@@ -221,9 +221,9 @@ def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
 
 
 def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the learner's table of predictions and the true one, from the runs of the answer and of the solution.
+    """Return the learner's table of predictions and the true one.
 
-    Both dicts are empty if the exercise is no table of predictions.
+    `run` observed the answer, `right` the solution. Both dicts are empty if the exercise is no table of predictions.
     """
     key = exercise.aspects[0].name
     table, truth = run.values.get(key), right.values.get(key)

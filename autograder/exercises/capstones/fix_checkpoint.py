@@ -88,7 +88,10 @@ def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _measure(run: Callable[..., Any], start: float) -> dict[str, object]:
-    """Run the answer on wide blocks, one of them frozen; return its peak, and the blocks in the order in which they ran."""
+    """Run the answer on wide blocks, one of them frozen.
+
+    Returns its peak, and the blocks in the order in which they ran.
+    """
     model = adapted_model(torch.Generator().manual_seed(0), _BLOCKS, _FEATURES, _WIDTH)
     fill(model["embed"], start).requires_grad_()
     blocks: Any = model["blocks"]

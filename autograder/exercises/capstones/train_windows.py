@@ -134,7 +134,10 @@ def _by_window(windows: int, shapes: dict[str, torch.Size], weights: list[Tensor
 
 
 def _measure(train: Callable[..., Any], start: float) -> dict[str, object]:
-    """Run the answer on a wide cell; return its peak, its calls and rows of the cell, and its backward passes."""
+    """Run the answer on a wide cell.
+
+    Returns its peak, its calls and rows of the cell, and its backward passes.
+    """
     cell = Cell(torch.Generator().manual_seed(0), 2, _STATE, 1, _WIDTH)
     optimizer = _sgd(cell)
     x = torch.full((_STEPS, _PARTS * _ROWS, 2), 1 + start, dtype=torch.float64)

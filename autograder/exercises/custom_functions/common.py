@@ -140,10 +140,10 @@ def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> 
 
 
 def bytes_kept(function: Any, start: float, *, drop_input: bool) -> AtMost:
-    """Return the bytes that are alive after the forward pass of a Function, with a limit: the bytes of the result.
+    """Return the bytes that are alive after the forward pass of a Function, with a limit.
 
-    The inputs are `MEMORY_ENTRIES` numbers from `start` to 2. If `drop_input` is True, the caller releases the input,
-    and only the Function can keep it alive.
+    The limit is the bytes of the result. The inputs are `MEMORY_ENTRIES` numbers from `start` to 2. If `drop_input` is
+    True, the caller releases the input, and only the Function can keep it alive.
     """
     x = torch.linspace(start, 2, MEMORY_ENTRIES, dtype=torch.float64).requires_grad_()
     with live_bytes() as live:
@@ -156,7 +156,10 @@ def bytes_kept(function: Any, start: float, *, drop_input: bool) -> AtMost:
 
 
 def result_or_error(call: Callable[[], object]) -> object:
-    """Return what `call()` returns, or the name of the exception that it raises with the start of its text."""
+    """Return what `call()` returns.
+
+    If it raises an exception, return the exception's name with the start of its text.
+    """
     try:
         return call()
     except Exception as error:

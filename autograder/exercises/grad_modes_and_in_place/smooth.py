@@ -27,10 +27,11 @@ def _without_numbers(error: Exception) -> str:
 
 
 def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) -> tuple[AtMost, str]:
-    """Return the bytes that an answer saves for 64 rows of 4 numbers, with a limit, and how it goes through the rows.
+    """Return the bytes that an answer saves, with a limit, and how it goes through the rows.
 
-    A right answer saves each row once. An answer that saves all rows at each step saves 64 times as much, a matrix with
-    a weight for each pair of rows 16 times as much. The limit is 4 times the size of `x`.
+    There are 64 rows of 4 numbers. A right answer saves each row once. An answer that saves all rows at each step saves
+    64 times as much, a matrix with a weight for each pair of rows 16 times as much. The limit is 4 times the size of
+    `x`.
     """
     x = torch.linspace(start, 2, 256, dtype=torch.float64).view(64, 4).requires_grad_()
     a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
