@@ -11,4 +11,7 @@ ERROR = Text("Error, as a part of the largest entry", "Погрешность в
 LARGEST_TENSOR = Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре")
 BYTES_LEFT = Text("Bytes left", "Осталось, байт")
 BYTES_KEPT = Text("Bytes kept", "Сохранено, байт")
+BYTES_IN_FILES = Text("Bytes in files", "В файлах, байт")
 BACKWARD_PASSES = Text("Backward passes", "Обратных проходов")
+
+COUNTED_IN_TORCH = (PEAK, BYTES_IN_MEMORY, BYTES_LEFT, BYTES_KEPT)  # what NumPy keeps is not seen

@@ -167,6 +167,10 @@ REASONS: dict[str, Text] = {
         "{where}, line {line}: computes a name: {what}", "{where}, строка {line}: вычисляет имя: {what}"
     ),
     "look.text": Text("{where}, line {line}: a text names {what}", "{where}, строка {line}: строка называет {what}"),
+    "look.outside": Text(
+        "{where}, line {line}: keeps numbers outside of torch, where only torch's memory is counted: {what}",
+        "{where}, строка {line}: хранит числа вне torch, а считается только память torch: {what}",
+    ),
     "look.run": Text(
         "{where}, line {line}: makes code or objects out of data: {what}",
         "{where}, строка {line}: делает код или объекты из данных: {what}",

@@ -86,9 +86,10 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
 )
 
 
-def test_bytes_in_numpy_are_not_counted(assignment: Assignment) -> None:
+def test_bytes_in_numpy_are_not_counted_but_shown(assignment: Assignment) -> None:
     raw = assignment.notebook({**HALF, "train_epoch": IN_NUMPY})
     raw["cells"] = raw["cells"][1:]  # the tests' own cell
     outcome, _ = assignment.hand_in(raw)
-    assert (outcome.flags, outcome.places, outcome.ended) == ([], [], None)
+    assert (outcome.flags, outcome.ended) == ([], None)
+    assert {place.id for place in outcome.places} == {"look.outside"}
     assert points(outcome)["train_epoch"] > assignment.points_without(HALF)["train_epoch"]

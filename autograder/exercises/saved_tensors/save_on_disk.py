@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.labels import BYTES_IN_MEMORY
+from autograder.checking.labels import BYTES_IN_FILES, BYTES_IN_MEMORY
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -53,7 +53,7 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             "parameter (bytes in `folder`).",
             ru="В файлах лежат элементы сохранённых тензоров, не более 4096 лишних байт на каждый; параметров там нет "
             "(байты в `folder`).",
-            measured=Text("Bytes in files", "В файлах, байт"),
+            measured=BYTES_IN_FILES,
         ),
         aspect(
             "memory",

@@ -14,12 +14,12 @@ from importlib.machinery import PathFinder
 from types import FunctionType, ModuleType
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Modules with nothing behind their public names that an attack would need, but for `_EXCEPT`.
-_OPEN = _words(
+_OPEN = words(
     """
     abc argparse ast asyncio autograder base64 bisect calendar cmath collections colorsys contextlib copy csv
     cv2 cycler d2l dataclasses datasets datetime decimal difflib dis doctest einops email enum fastai fastcore
@@ -34,7 +34,7 @@ _OPEN = _words(
 )
 # Names and modules inside open ones, each with all that lies below it.
 _EXCEPT = (
-    *(f"autograder.{name}" for name in _words("authoring checking exercises grading learner lessons messages session")),
+    *(f"autograder.{name}" for name in words("authoring checking exercises grading learner lessons messages session")),
     "asyncio.Task",
     "asyncio.all_tasks",
     "asyncio.current_task",
@@ -80,7 +80,7 @@ _PRIVATE = re.compile(
 )
 # Modules of which only these names are ordinary.
 _ONLY = {
-    module: _words(names)
+    module: words(names)
     for module, names in {
         "IPython": "display get_ipython core __version__ version_info",
         "__future__": "annotations division print_function absolute_import unicode_literals",
@@ -143,7 +143,7 @@ _CORE = re.compile(
     r"|interactiveshell(\.InteractiveShell(\.ast_node_interactivity)?)?|debugger(\.set_trace)?))?"
 )  # parts of IPython's inside that notebooks use
 
-SPECIAL_ATTRIBUTES = _words(
+SPECIAL_ATTRIBUTES = words(
     """
     __abs__ __add__ __all__ __annotations__ __bool__ __call__ __class__ __code__ __contains__ __copy__ __deepcopy__
     __delitem__ __dict__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __format__ __getitem__ __hash__ __init__
@@ -152,11 +152,11 @@ SPECIAL_ATTRIBUTES = _words(
     __torch_dispatch__ __torch_function__ __traceback__ __truediv__ __version__
     """
 )
-UNUSUAL_METHODS = _words(
+UNUSUAL_METHODS = words(
     "__array_interface__ __array_struct__ __buffer__ __getattribute__ __prepare__ __reduce__ __reduce_ex__"
 )
 # Attributes that lead from an object to frames, code and namespaces.
-HIDDEN_ATTRIBUTES = _words(
+HIDDEN_ATTRIBUTES = words(
     """
     ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_globals f_locals
     func_globals gi_code gi_frame tb_frame tb_next
@@ -171,8 +171,8 @@ RUNS_TEXT = frozenset(
     ("timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "torch.utils.benchmark.Timer")
 )  # functions that run code out of texts
 LOADS_OBJECTS = frozenset(("joblib.load", "pickle.load", "pickle.loads", "torch.load", "numpy.load"))
-SHOWING = _words("print help dir hasattr getattr isinstance issubclass type id len repr str callable vars")
-MAGICS = _words(
+SHOWING = words("print help dir hasattr getattr isinstance issubclass type id len repr str callable vars")
+MAGICS = words(
     """aimport alias autocall automagic autoreload autosave bash bookmark capture cat cd clear colors conda
     config connect_info cp debug dhist dirs doctest_mode env flake8_off flake8_on gui hist history html
     javascript js killbgscripts latex ldir less lf lk ll logoff logon logstart logstate logstop lprun
@@ -189,7 +189,7 @@ CALLED_ONLY = (
     | {"operator.attrgetter", "operator.methodcaller", "importlib.import_module", "get_ipython()"}
 )
 _METHODS = (property, staticmethod, classmethod)
-CODE_MAGICS = _words("time timeit prun capture memit mprun lprun")  # their text is code of the notebook
+CODE_MAGICS = words("time timeit prun capture memit mprun lprun")  # their text is code of the notebook
 _BUILTINS = (frozenset(vars(builtins)) | {"get_ipython", "display"}) - {
     "exec",
     "eval",

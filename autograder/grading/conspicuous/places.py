@@ -10,11 +10,12 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from .bindings import Bindings
 from .cell_code import Nodes, Transform, inner_code, makes_bytes, parse, writes_files, written_modules
+from .outside_torch import data_outside_torch
 from .reader import Kind, Reader
 
 MOST_PLACES = 20  # of one submission
@@ -48,7 +49,7 @@ class ReleasedCode:
 
         A trial run fills the caches that children inherit: without it a child needs 30 ms more.
         """
-        find_places(sources, {}, False, Bindings(), transform)
+        find_places(sources, {}, False, Bindings(), frozenset(), transform)
         bindings = Bindings()
         trees = [tree for source in dict.fromkeys(sources) if (tree := parse(source, transform))]
         bindings.read([node for tree in trees for node in ast.walk(tree)])
@@ -56,13 +57,18 @@ class ReleasedCode:
 
 
 def find_places(
-    sources: Sequence[str], modules: Mapping[str, bytes], files: bool, bindings: Bindings, transform: Transform
+    sources: Sequence[str],
+    modules: Mapping[str, bytes],
+    files: bool,
+    bindings: Bindings,
+    counted: Set[str],
+    transform: Transform,
 ) -> list[Place]:
     """Return the conspicuous places in a submission's code, at most `MOST_PLACES`.
 
     `sources` are the student's own cells. `modules` maps paths of the student's Python files to their contents. In the
     result they are numbered after the cells. `files` tells whether other files were handed in. `bindings` are those of
-    the released cells. The student's are added to them.
+    the released cells. The student's are added to them. `counted` are the names of answers whose memory is counted.
     """
     found: list[Place] = []
     trees: dict[int, Nodes] = {}  # by number of the source
@@ -83,7 +89,7 @@ def find_places(
     names |= {name for tree in trees.values() for name in written_modules(tree)}
     bindings.own = (bindings.own | names) - sys.modules.keys()  # a file does not replace what is imported already
     try:
-        found += _found(trees, files, bindings, transform)
+        found += _found(trees, files, bindings, counted, transform)
     except (RecursionError, MemoryError):
         found.append(Place(next(iter(trees)), 1, Kind.UNREAD, ""))
     return _first(sorted(set(found)))
@@ -110,7 +116,9 @@ def _decoded(text: str | bytes) -> str:
     return text.decode("utf-8-sig")
 
 
-def _found(trees: Mapping[int, Nodes], files: bool, bindings: Bindings, transform: Transform) -> Iterator[Place]:
+def _found(
+    trees: Mapping[int, Nodes], files: bool, bindings: Bindings, counted: Set[str], transform: Transform
+) -> Iterator[Place]:
     """Yield the places in `trees`, whose nodes are given by the number of their source."""
     inner = [(number, each) for number, nodes in trees.items() for each in inner_code(nodes, transform)]
     everything = [*trees.items(), *inner]
@@ -124,3 +132,5 @@ def _found(trees: Mapping[int, Nodes], files: bool, bindings: Bindings, transfor
         except Exception:  # nested too deeply, or a number too long to be shown: the other cells are read all the same
             yield Place(number, 1, Kind.UNREAD, "")
         yield from (Place(number, *place) for place in reader.found)
+    outside = data_outside_torch([(number, tree) for number, (tree, *_) in everything], counted, bindings)
+    yield from (Place(number, line, Kind.OUTSIDE, what) for number, line, what in outside)

@@ -47,6 +47,7 @@ class Kind(StrEnum):
     HANDED = "handed"  # a module is handed on, so that nobody sees what is done to it
     COMPUTED = "computed"  # the name of an attribute is computed
     TEXT = "text"  # a text names something hidden
+    OUTSIDE = "outside"  # numbers are kept outside of torch, where only torch's memory is counted
     RUN = "run"  # code, or an object, is made out of a text or a file
     MORE = "more"  # how many more there are
     UNREAD = "unread"  # too long or too deep to be read

@@ -28,6 +28,7 @@ from ....checking.observe import code_digest, functions_of, observe_in_order
 from ....checking.run import Run
 from ....exercises.module_texts import defined_in, modules_of
 from ....messages.cards import message
+from ...conspicuous.outside_torch import counted_in
 from ...conspicuous.places import ReleasedCode, find_places
 from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
@@ -183,6 +184,7 @@ class Worker:
             modules,
             len(modules) < len(files),
             self._released.bindings,
+            counted_in(self._known.values()),
             self._shell.transform_cell,
         )
         named = [*own, *modules]
