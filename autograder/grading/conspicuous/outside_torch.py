@@ -1,7 +1,7 @@
 """Data that an answer keeps outside of torch.
 
-Some exercises count memory, and see torch's memory alone. NumPy's arrays, Python's numbers, files and buffers are in no count of bytes. Most answers need none of them, and those
-that do are shown to a person.
+Some exercises count memory, and see torch's memory alone. NumPy's arrays, Python's numbers, files and buffers are in
+no count of bytes. Most answers need none of them, and those that do are shown to a person.
 """
 
 from __future__ import annotations
