@@ -137,6 +137,7 @@ WORDS: dict[str, Text] = {
     "output_number": Text("output {number}", "выход {number}"),
     "folded": Text("{count} nodes", "узлов: {count}"),
     "folded.repeats": Text("the same again, {repeats} more times", "то же самое ещё, повторов: {repeats}"),
+    "folded.leaves": Text("more leaves", "другие листья"),
     "folded.rest": Text("the rest of the graph", "остальной граф"),
     "lane": Text("only behind {name}", "только для {name}"),
     "lane.shared": Text("behind several outputs", "для нескольких выходов"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -42,8 +43,12 @@ class Picture:
         """
         return dot(self._telling())
 
+    @cached_property
+    def _folded(self) -> Graph:
+        return fold(self.graph)
+
     def _telling(self, *more: Note) -> Telling:
-        folded = fold(self.graph)
+        folded = self._folded
         return Telling(replace(folded, notes=(*folded.notes, *more)), self.language, self.opening)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:

@@ -7,7 +7,7 @@ far from the outputs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 
 from ...language import Note
@@ -16,6 +16,8 @@ from .model import Edge, Graph, Node, Tensor
 LIMIT = 40  # nodes in a picture, not counting leaves
 WIDE = 4  # nodes side by side; with more, their text is too small to read
 _NEAREST = 10  # nodes kept next to the outputs of a graph without repetitions or modules
+_LEAVES = 12  # leaves of one node
+_FIRST_LEAVES = 3  # of more than so many
 _LONGEST = 64  # longest pattern in nodes; a longer one is a part of a model and has a name
 
 
@@ -24,6 +26,7 @@ def fold(graph: Graph) -> Graph:
 
     The result is `graph` itself, or a copy with folded nodes and a note that says so.
     """
+    graph = _with_few_leaves(graph)
     if _fits(graph):
         return graph
     folded = _without_repetitions(graph)
@@ -36,6 +39,28 @@ def fold(graph: Graph) -> Graph:
     if len(folded.outputs) < len(graph.outputs):
         notes.append(Note("note.outputs", {"count": len(graph.outputs), "shown": len(folded.outputs)}))
     return replace(folded, notes=(*folded.notes, *notes))
+
+
+def _with_few_leaves(graph: Graph) -> Graph:
+    """Fold the leaves of each node that has more than `_LEAVES` of its own, but for the first.
+
+    Leaves that are variables of the caller stay and do not count.
+    """
+    variables, users = _variables(graph), dict[int, set[int]]()
+    for edge in graph.edges:
+        if edge.target is not None:
+            users.setdefault(edge.target, set()).add(edge.source)
+    own: dict[int, list[int]] = {}
+    for node in graph.nodes:
+        if node.leaf is not None and node.leaf not in variables and len(above := users.get(node.id, set())) == 1:
+            own.setdefault(*above, []).append(node.id)
+    many = {user: leaves[_FIRST_LEAVES:] for user, leaves in own.items() if len(leaves) > _LEAVES}
+    return _contract(graph, {leaf: user for user, leaves in many.items() for leaf in leaves}, {}) if many else graph
+
+
+def _variables(graph: Graph) -> set[int]:
+    """Return the ids of the tensors that are variables of the caller, and no entries or parameters."""
+    return {tensor.id for tensor in graph.tensors if any(name.isidentifier() for name in tensor.names)}
 
 
 def _fits(graph: Graph) -> bool:
@@ -70,18 +95,26 @@ def _steps(graph: Graph) -> int:
 
 
 def _without_repetitions(graph: Graph) -> Graph:
-    """Fold repeated patterns of nodes until the graph fits, the most repeated first.
+    """Fold repeated patterns of nodes until the graph fits, those first that save the most nodes.
 
-    The first repetition is kept, and one node replaces the other repetitions.
+    The first repetition of a pattern is kept, and one node replaces the others. As many patterns as are needed are
+    folded at once: one at a time, a random graph of 6,000 nodes takes a minute in place of 0.4 s.
     """
     while not _fits(graph):
         beside = _beside(graph)
         steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
-        start, period, times = _best_repetition([(n.name, n.outputs, len(n.saved), n.count) for n in steps])
-        if times < 3:
+        again: dict[int, Hashable] = {}
+        says: dict[Hashable, Mapping[str, int]] = {}
+        left = _steps(graph)
+        for start, period, times in _repetitions([(n.name, n.outputs, len(n.saved), n.count) for n in steps]):
+            again.update({node.id: start for node in steps[start + period : start + period * times]})
+            says[start] = {"repeats": times - 1}
+            left -= period * (times - 1) - 1
+            if left <= LIMIT:
+                break
+        if not again:
             return graph
-        again = {node.id: start for node in steps[start + period : start + period * times]}
-        graph = _contract(graph, again, {start: {"repeats": times - 1}})
+        graph = _contract(graph, again, says)
     return graph
 
 
@@ -107,24 +140,30 @@ def _beside(graph: Graph) -> dict[int, int]:
     }
 
 
-def _best_repetition(signs: list[Hashable]) -> tuple[int, int, int]:
-    """Find the repeated pattern that saves the most nodes if folded.
+def _repetitions(signs: list[Hashable]) -> Iterator[tuple[int, int, int]]:
+    """Yield patterns that stand in `signs` three times or more in a row: start, length, number of repetitions.
 
-    `signs` has one entry per node, equal for nodes that look the same. Returns start, length and number of repetitions,
-    or (0, 1, 1) if there is none.
+    `signs` has one entry per node, equal for nodes that look the same. Patterns that save more nodes if folded come
+    first. They do not overlap.
     """
     numbers: dict[Hashable, int] = {}
     codes = [numbers.setdefault(sign, len(numbers)) for sign in signs]
-    best, saves = (0, 1, 1), 0
+    found: list[tuple[int, int, int, int]] = []
     for period in range(1, min(_LONGEST, len(codes) // 3) + 1):
         run = 0
-        for at in range(len(codes) - period):
-            run = run + 1 if codes[at] == codes[at + period] else 0
-            times = run // period + 1
-            if times > 2 and period * (times - 1) > saves:
-                saves = period * (times - 1)
-                best = (at + 1 - period * (times - 1), period, times)
-    return best
+        for at, (code, later) in enumerate(zip(codes, [*codes[period:], None])):
+            if code == later:
+                run += 1
+                continue
+            if (again := run // period) > 1:
+                found.append((-period * again, period, at - run, again + 1))
+            run = 0
+    taken = bytearray(len(codes))
+    for _, period, start, times in sorted(found):
+        end = start + period * times
+        if taken.find(1, start, end) < 0:
+            taken[start:end] = b"\1" * (end - start)
+            yield start, period, times
 
 
 def _by_module(graph: Graph) -> Graph:
@@ -182,7 +221,7 @@ def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashab
     joins the group. A leaf that is a variable of the caller stays, because the learner can see gradients accumulate
     there.
     """
-    variables = {tensor.id for tensor in graph.tensors if any(name.isidentifier() for name in tensor.names)}
+    variables = _variables(graph)
     group_of = dict(groups)
     group_of.update((node, groups[user]) for node, user in _beside(graph).items() if user in groups)
     users: dict[int, set[Hashable]] = {}

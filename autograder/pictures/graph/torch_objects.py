@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import torch
 
+LEAF = "AccumulateGrad"  # the type of the node of a leaf
 _T = TypeVar("_T")
 
 
@@ -31,7 +32,7 @@ def safely(look: Callable[[], _T]) -> _T | None:
 
 def variable_of(node: Any) -> torch.Tensor | None:
     """Return the leaf of an AccumulateGrad node, or None for any other node."""
-    variable = safely(lambda: node.variable) if type(node).__name__ == "AccumulateGrad" else None
+    variable = safely(lambda: node.variable) if type(node).__name__ == LEAF else None
     return variable if isinstance(variable, torch.Tensor) else None
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...language import grouped
 from ...messages.drawing import word
 from ..graph.model import Edge, Graph, Node, Saved, Tensor
+from ..graph.torch_objects import LEAF
 from ..text_form import shape
 
 _PARTS = 8  # outputs for which the caption states the bytes of their own graph
@@ -129,7 +130,8 @@ class Telling:
         if node.repeats:
             lines.insert(0, self.say("folded.repeats", repeats=node.repeats))
         else:
-            lines.insert(0, node.label or self.say("folded.rest"))
+            leaves = [name for name, _ in node.inside] == [LEAF]
+            lines.insert(0, node.label or self.say("folded.leaves" if leaves else "folded.rest"))
         return lines
 
     def inside(self, node: Node) -> list[str]:
