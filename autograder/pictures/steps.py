@@ -57,9 +57,9 @@ class Steps:
         if missing := missing_graphviz():
             tell = self._telling(missing)
             return {"text/html": page(tell, []), "text/plain": tell.text()}
-        return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
+        return {"text/html": page(tell, self._pictures(tell.titles)), "text/plain": tell.text()}
 
-    def _pictures(self) -> list[str]:
+    def _pictures(self, titles: dict[int, str]) -> list[str]:
         """Return one SVG for each shown step.
 
         Returns an empty list if Graphviz fails, because the text is complete without pictures.
@@ -68,7 +68,7 @@ class Steps:
         ends = {len(self.run.frames): self.run.stopped_at}
         try:
             return [
-                svg_file(step_dot(self.graph, frames[:count], self.storages, self.language, ends.get(count)))
+                svg_file(step_dot(self.graph, frames[:count], self.storages, titles, self.language, ends.get(count)))
                 for count in range(1, len(frames) + 1)
             ]
         except CannotLayOut:

@@ -24,6 +24,9 @@ from ..text_form import error_said
 from .svg import svg_element
 
 _SCALE = 1.5  # PNG pixels per CSS pixel: sharp on a dense screen, and a larger number would take longer
+_LARGEST = (
+    16  # inches, 1,536 CSS pixels: a larger PNG is shrunk, as pages shrink the SVG; 50 boxes took 7 times as long
+)
 _PROGRAM = Path(__file__).with_name("graphviz_worker.py")
 
 
@@ -65,7 +68,7 @@ def png(source: str) -> tuple[bytes, int, int]:
 
     Raises CannotLayOut if Graphviz cannot draw it.
     """
-    image = _draw(source, "png", f"-Gdpi={96 * _SCALE:g}")
+    image = _draw(source, "png", f"-Gdpi={96 * _SCALE:g} -Gsize={_LARGEST},{_LARGEST}")
     width, height = struct.unpack(">II", image[16:24])
     return image, round(width / _SCALE), round(height / _SCALE)
 

@@ -5,16 +5,17 @@ Each picture shows the graph as `draw` does. Marked are the running node, the no
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from ...messages.drawing import word
 from ..graph.model import Edge, Frame, Graph, Saved
 from ..graph.saved import Storages
 from .describe import Telling
-from .describe_steps import titles
 from .dot import Moment, dot, step_box, tensor_box
 from .style import INK
 
+Rows = dict[int, tuple[Saved, ...]]  # by node id
 WHOLE = 10  # nodes up to which a step shows the whole graph
 
 _NOW = {"fillcolor": "#ffd166", "color": "#92400e", "penwidth": "3"}
@@ -24,23 +25,30 @@ _GRADIENT = "#1e40af"
 
 
 def step_dot(
-    graph: Graph, frames: tuple[Frame, ...], storages: Storages, language: str, stopped_at: int | None = None
+    graph: Graph,
+    frames: tuple[Frame, ...],
+    storages: Storages,
+    titles: Mapping[int, str],
+    language: str,
+    stopped_at: int | None = None,
 ) -> str:
     """Return the picture of a backward pass as DOT source, right after the last step in `frames`.
 
     Of a large graph only the neighbours of the running node are drawn. `frames` are all steps up to this one.
-    `stopped_at` is the id of the node that failed next, or None.
+    `titles` are those of the nodes. `stopped_at` is the id of the node that failed next, or None.
     """
     done, now = {frame.node for frame in frames}, frames[-1].node
-    graph = _window(_at(graph, frames, stopped_at, storages), now)
+    near = _window(graph, now)
+    rows = _rows(graph, {node.id for node in near.nodes}, done - {stopped_at}, storages)
+    graph = _at(near, frames, stopped_at, rows, titles)
     gradients = _gradients(graph, frames, language).items()
-    rows = {box: [(line, _GRADIENT) for line in lines] for box, lines in gradients}
+    lines_at = {box: [(line, _GRADIENT) for line in lines] for box, lines in gradients}
     for node in graph.nodes:
         if node.leaf is not None:
-            rows.setdefault(step_box(node), []).append((node.name, INK))
+            lines_at.setdefault(step_box(node), []).append((node.name, INK))
     looks = {step_box(node): _NOW if node.id == now else _DONE for node in graph.nodes if node.id in done}
     looks |= {step_box(node): _STOPPED for node in graph.nodes if node.id == stopped_at}
-    return dot(Telling(graph, language), Moment(rows, looks, _beyond(graph)))
+    return dot(Telling(graph, language), Moment(lines_at, looks, _beyond(graph)))
 
 
 def _window(graph: Graph, now: int) -> Graph:
@@ -88,19 +96,16 @@ def _beyond(graph: Graph) -> list[int]:
     return sorted(end for end in ends if end >= graph.size)
 
 
-def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storages: Storages) -> Graph:
+def _at(
+    graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, rows: Rows, titles: Mapping[int, str]
+) -> Graph:
     """Return `graph` as it is after the steps `frames`: titles, saved tensors and `.grad` at that moment."""
-    seen, titled = set[int](), titles(graph)
     marks = {frame.node: "✓" for frame in frames} | {frames[-1].node: "▶", stopped_at: "✗"}
-    nodes = []
-    for node in graph.nodes:
-        saved = tuple(
-            _row(row, marks.get(node.id) in ("✓", "▶"), found, seen)
-            for row, found in zip(node.saved, storages[node.id])
-        )
-        nodes.append(replace(node, name=f"{marks.get(node.id, '▷')} {titled[node.id]}", saved=saved))
+    nodes = [
+        replace(node, name=f"{marks.get(node.id, '▷')} {titles[node.id]}", saved=rows[node.id]) for node in graph.nodes
+    ]
     leaves = {node.id: node.leaf for node in graph.nodes}
-    landed = {leaves[frame.node]: frame.landed for frame in frames if frame.landed is not None}
+    landed = {leaves.get(frame.node): frame.landed for frame in frames if frame.landed is not None}
     retained = {(frame.node, output): gradient for frame in frames for output, gradient in frame.retained}
     tensors = []
     for tensor in graph.tensors:
@@ -113,13 +118,28 @@ def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storage
     return replace(graph, nodes=tuple(nodes), tensors=tuple(tensors), notes=())
 
 
+def _rows(graph: Graph, drawn: Set[int], done: Set[int], storages: Storages) -> Rows:
+    """Return the saved tensors of the nodes `drawn`, as they are when the nodes `done` have run."""
+    rows: Rows = {}
+    seen: set[int] = set()
+    for node in graph.nodes:
+        if node.id in drawn:
+            pairs = zip(node.saved, storages[node.id])
+            rows[node.id] = tuple(_row(row, node.id in done, found, seen) for row, found in pairs)
+        else:
+            for row, found in zip(node.saved, storages[node.id]):
+                if not _is_freed(row, node.id in done):
+                    seen.update(key for key, _ in found)
+    return rows
+
+
 def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -> Saved:
     """Return `row`, the description of a saved tensor, as it is at one step.
 
     If its node has run (`done`), the result is marked as freed. Otherwise the first remaining tensor with a storage
     counts the storage's bytes. `found` holds the storages of this tensor, and `seen` the storages counted before.
     """
-    if done and row.state in ("held", "packed") and not row.attribute:
+    if _is_freed(row, done):
         return replace(row, state="freed", bytes=None, counted="number" if row.counted == "number" else "unknown")
     if not found:
         return row
@@ -127,6 +147,10 @@ def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -
     counted = "elsewhere" if keys <= seen else "here"
     seen |= keys
     return replace(row, bytes=sum(size for _, size in found), counted=counted)  # type: ignore[arg-type]
+
+
+def _is_freed(row: Saved, done: bool) -> bool:
+    return done and row.state in ("held", "packed") and not row.attribute
 
 
 def _gradients(graph: Graph, frames: tuple[Frame, ...], language: str) -> dict[str, list[str]]:
