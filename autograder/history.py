@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,17 +44,24 @@ def record(verdict: Verdict) -> bool:
     return True
 
 
-def verdicts() -> Iterator[Verdict]:
-    """Yield every verdict of the history, oldest first. Incomplete or invalid lines are skipped."""
+def verdicts(exercise: str = "") -> Iterator[Verdict]:
+    """Yield every verdict of the history, or those on one exercise, oldest first.
+
+    Incomplete or invalid lines are skipped.
+    """
     try:
         lines = (folder() / "progress.jsonl").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
     for line in [*lines, *_unwritten]:
+        if exercise not in line:  # saves decoding the line
+            continue
         try:
-            yield Verdict.from_json(json.loads(line)["verdict"])
+            verdict = Verdict.from_json(json.loads(line)["verdict"])
         except (ValueError, KeyError, TypeError):
             continue
+        if exercise in ("", verdict.exercise):
+            yield verdict
 
 
 @dataclass
@@ -70,10 +77,10 @@ class Standing:
     checks: int
 
 
-def standings() -> dict[str, Standing]:
-    """Return a dict from exercise name to its `Standing`, computed from the whole history."""
+def standings(given: Iterable[Verdict]) -> dict[str, Standing]:
+    """Return a dict from exercise name to its `Standing`, computed from the verdicts `given`, the oldest first."""
     found: dict[str, Standing] = {}
-    for verdict in verdicts():
+    for verdict in given:
         if verdict.state not in (VerdictState.PASSED, VerdictState.NOT_YET):
             continue
         standing = found.setdefault(verdict.exercise, Standing(verdict, verdict, 0))
@@ -83,12 +90,12 @@ def standings() -> dict[str, Standing]:
     return found
 
 
-def begun_tables() -> dict[str, Verdict]:
+def begun_tables(given: Iterable[Verdict]) -> dict[str, Verdict]:
     """Return a dict from exercise name to the last verdict on a table of predictions that still had gaps.
 
-    Tables without any entry are left out.
+    Tables without any entry are left out. The verdicts `given` are ordered by time.
     """
-    return {verdict.exercise: verdict for verdict in verdicts() if filled_entries(verdict)}
+    return {verdict.exercise: verdict for verdict in given if filled_entries(verdict)}
 
 
 def filled_entries(verdict: Verdict) -> dict[str, object]:

@@ -14,7 +14,7 @@ from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import Finding, Verdict, VerdictState
-from ..history import folder, record, standings
+from ..history import folder, record, standings, verdicts
 from ..language import LANGUAGES, Note
 from ..messages.cards import message
 from ..session import SESSION, being_graded
@@ -118,7 +118,8 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
 
     The learner's first complete table shows what the learner knew before any check.
     """
-    standing = standings().get(exercise.name) if exercise.kind == "predict" else None
+    known = standings(verdicts(exercise.name)) if exercise.kind == "predict" else {}
+    standing = known.get(exercise.name)
     if standing is None or standing.first.finding is None:
         return verdict
     table = next((n.parameters for n in standing.first.finding.got if n.id == "differs.table"), None)
@@ -177,7 +178,7 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
         exercise = exercises.find(name, SESSION.lesson)
     except exercises.Unknown as unknown:
         return Reply((unknown.says,))
-    last, standing = SESSION.last.get(name), standings().get(name)
+    last, standing = SESSION.last.get(name), standings(verdicts(name)).get(name)
     passed = (last and last.state == VerdictState.PASSED) or (standing and standing.best.state == VerdictState.PASSED)
     if not passed and not give_up:
         return Reply((message("solution.locked", exercise=name),))

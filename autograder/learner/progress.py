@@ -10,7 +10,7 @@ from typing import Any
 from .. import exercises
 from ..checking.verdict import VerdictState
 from ..grade_ids import CellKind, GradeId
-from ..history import Standing, begun_tables, filled_entries, standings
+from ..history import Standing, begun_tables, filled_entries, standings, verdicts
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
@@ -27,7 +27,8 @@ def progress_table() -> Table | Reply:
     """
     if being_graded():
         return Reply((message("run.checking", name="progress"),))
-    done, begun = standings(), begun_tables()
+    found = [*verdicts()]
+    done, begun = standings(found), begun_tables(found)
     if not done and not begun:
         return Reply((message("progress.empty"),))
     language = SESSION.speaks
@@ -37,8 +38,8 @@ def progress_table() -> Table | Reply:
 
     rows = []
     here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
-    verdicts = [*(standing.best for standing in done.values()), *begun.values()]
-    for lesson in dict.fromkeys(verdict.lesson for verdict in verdicts if verdict.lesson in here):
+    shown = [*(standing.best for standing in done.values()), *begun.values()]
+    for lesson in dict.fromkeys(verdict.lesson for verdict in shown if verdict.lesson in here):
         known, title = exercises.load(lesson), _title_of(lesson, language)
         notebook = saved_notebook(known) if lesson == SESSION.lesson else LessonNotebook([], {}, known)
         for name in known:
@@ -78,7 +79,7 @@ class Contents:
 
     def _rows(self) -> Iterator[tuple[str, str, str, str, str, str]]:
         """Yield number, title, file name, minutes, needed lessons and what is done, of each lesson."""
-        done = standings()
+        done = standings(verdicts())
         for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
             notebook = read_notebook(path)
             ours = notebook["metadata"]["autograder"]

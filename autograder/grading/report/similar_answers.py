@@ -9,11 +9,12 @@ for Document Fingerprinting" (MOSS), 2003.
 from __future__ import annotations
 
 import io
-import itertools
+import math
 import re
+import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rapidfuzz.distance import Indel
@@ -24,6 +25,8 @@ from .counts import Graded
 _WINDOW = 5  # tokens: shorter sequences are alike by chance
 _OWN = 20  # tokens of an answer's own: fewer prove nothing
 _ALIKE = 0.9  # similarity of the answers' own tokens
+_LONGER = (2 - _ALIKE) / _ALIKE  # how much longer one of two alike answers can be
+_RUN = 4  # tokens: two alike answers share at least one run of so many
 _COMMON = 0.1  # share of the answers: tokens that more of them have do not count
 _FEW = 3  # answers: tokens that only so many of them have always count
 _LISTED = 20  # pairs
@@ -74,13 +77,15 @@ def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[st
     for name, by_student in answers.items():
         tokens = {student: tokens_of(source) for student, source in sorted(by_student.items())}
         own = _own_tokens(tokens, [tokens_of(source) for source in forced.get(name, ())])
-        for one, other in itertools.combinations(own, 2):
-            same = _shared(own[one], own[other])
-            if same:
-                pair = pairs.setdefault((one, other), Pair((one, other)))
-                pair.tokens += len(same)
-                lines = by_student[one].splitlines()
-                pair.shared[name] = "\n".join(lines[line] for line in sorted({token.line for token in same}))
+        texts = _in_letters(own)
+        for one, other in _candidates(texts):
+            if Indel.normalized_similarity(texts[one], texts[other], score_cutoff=_ALIKE) < _ALIKE:
+                continue
+            same = _equal_parts(texts[one], texts[other])
+            pair = pairs.setdefault((one, other), Pair((one, other)))
+            pair.tokens += len(same)
+            lines = by_student[one].splitlines()
+            pair.shared[name] = "\n".join(lines[line] for line in sorted({own[one][place].line for place in same}))
     return sorted(pairs.values(), key=lambda pair: (-pair.tokens, pair.students))[:_LISTED]
 
 
@@ -119,18 +124,63 @@ def _own_tokens(tokens: Mapping[str, list[Token]], forced: Iterable[list[Token]]
     return own
 
 
+def _in_letters(own: Mapping[str, Sequence[Token]]) -> dict[str, str]:
+    """Return a text for each student, with a letter per token: texts are compared ten times as fast as lists."""
+    numbers: dict[str, int] = {}
+    return {
+        student: "".join(chr(numbers.setdefault(token.text, len(numbers)) % sys.maxunicode) for token in tokens)
+        for student, tokens in own.items()
+    }
+
+
+def _candidates(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of students whose answers can be alike. `own` maps a student to a text with a letter per token.
+
+    Of two alike texts of N letters together, at most (1 - _ALIKE) * N letters are in one alone. What both have is cut
+    there into runs, and so they share at least `_shared_windows(N)` windows of `_RUN` letters. Two texts that share so
+    many share one of their rarest. This is the prefix filter of Chaudhuri, Ganti and Kaushik, "A Primitive Operator
+    for Similarity Joins in Data Cleaning", 2006. It spares 6 of 7 comparisons of real answers.
+    """
+    windows = {student: _numbered_windows(text) for student, text in own.items()}
+    often = Counter(window for each in windows.values() for window in each)
+    having: dict[tuple[str, int], list[str]] = {}
+    for student, text in own.items():
+        needed = _shared_windows(len(text) * (1 + 1 / _LONGER))
+        rarest = sorted(windows[student], key=lambda window: (often[window], window))
+        others: set[str] = set()
+        for window in rarest[: len(rarest) - needed + 1]:
+            others.update(having.setdefault(window, []))
+            having[window].append(student)
+        yield from ((other, student) for other in others if _are_of_one_length(own[other], text))
+
+
+def _shared_windows(letters: float) -> int:
+    """Return how many windows two alike texts share, at least, and at least 1, if they have `letters` together."""
+    alone = (1 - _ALIKE) * letters
+    return max(1, math.floor((letters - alone) / 2 - (_RUN - 1) * (alone + 1)))
+
+
+def _numbered_windows(text: str) -> list[tuple[str, int]]:
+    """Return the windows of `_RUN` letters of a text, each with the number of its earlier occurrences."""
+    seen: Counter[str] = Counter()
+    found = []
+    for start in range(len(text) - _RUN + 1):
+        window = text[start : start + _RUN]
+        found.append((window, seen[window]))
+        seen[window] += 1
+    return found
+
+
+def _are_of_one_length(one: str, other: str) -> bool:
+    return max(len(one), len(other)) <= _LONGER * min(len(one), len(other))
+
+
 def _windows(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
     texts = [token.text for token in tokens]
     return [tuple(texts[start : start + _WINDOW]) for start in range(len(texts) - _WINDOW + 1)]
 
 
-def _shared(one: Sequence[Token], other: Sequence[Token]) -> list[Token]:
-    """Return the tokens of `one` that `other` has in the same order.
-
-    The list is empty if the two are not alike.
-    """
-    first, second = [token.text for token in one], [token.text for token in other]
-    if Indel.normalized_similarity(first, second, score_cutoff=_ALIKE) < _ALIKE:
-        return []
-    blocks = Indel.opcodes(first, second)
-    return [one[place] for block in blocks if block.tag == "equal" for place in range(block.src_start, block.src_end)]
+def _equal_parts(one: str, other: str) -> list[int]:
+    """Return the places in `one` of the letters that `other` has in the same order."""
+    blocks = [block for block in Indel.opcodes(one, other) if block.tag == "equal"]
+    return [place for block in blocks for place in range(block.src_start, block.src_end)]

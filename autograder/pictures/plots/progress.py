@@ -99,12 +99,16 @@ def plot_progress() -> Plot:
     learner has corrected it since. The numbers come from the history file that `progress()` also reads.
     """
     language = SESSION.speaks
-    done, known = standings(), set(exercises.lessons())  # a private lesson's module may not be found from this folder
+    found = [*verdicts()]
+    done, known = (
+        standings(found),
+        set(exercises.lessons()),
+    )  # a private lesson's module may not be found from this folder
     begun = dict.fromkeys(one.best.lesson for one in done.values() if one.best.lesson in known)
     if not begun:
         return Refused(language, Note("progress.empty", {}))
     met: dict[str, dict[tuple[str, str], None]] = {}
-    for verdict in verdicts():
+    for verdict in found:
         if verdict.mistake:
             met.setdefault(verdict.lesson, {})[verdict.exercise, verdict.mistake] = None
     lessons = []
