@@ -15,7 +15,7 @@ from .graph.model import Graph, Run
 from .graph.record import run_backward
 from .graph.saved import Storages, saved_storages
 from .graph.torch_objects import dtype_of, safely, shape_of
-from .render.describe_steps import StepTelling
+from .render.describe_steps import StepTelling, titles
 from .render.graphviz_process import CannotLayOut, missing_graphviz, svg_file
 from .render.step_dot import step_dot
 from .render.steps_page import page
@@ -57,18 +57,19 @@ class Steps:
         if missing := missing_graphviz():
             tell = self._telling(missing)
             return {"text/html": page(tell, []), "text/plain": tell.text()}
-        return {"text/html": page(tell, self._pictures(tell.titles)), "text/plain": tell.text()}
+        return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
 
-    def _pictures(self, titles: dict[int, str]) -> list[str]:
+    def _pictures(self) -> list[str]:
         """Return one SVG for each shown step.
 
         Returns an empty list if Graphviz fails, because the text is complete without pictures.
         """
         frames = self.run.frames[:SHOWN]
+        titled = titles(self.graph)
         ends = {len(self.run.frames): self.run.stopped_at}
         try:
             return [
-                svg_file(step_dot(self.graph, frames[:count], self.storages, titles, self.language, ends.get(count)))
+                svg_file(step_dot(self.graph, frames[:count], self.storages, titled, self.language, ends.get(count)))
                 for count in range(1, len(frames) + 1)
             ]
         except CannotLayOut:

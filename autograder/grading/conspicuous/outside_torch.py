@@ -64,15 +64,20 @@ def _behind(statements: list[tuple[int, ast.stmt]], names: Set[str], own: Set[st
 
     A module of the student's own, one of `own`, is needed as a whole.
     """
-    left = [(number, each, _changed(each)) for number, each in statements]
-    known = set(names)
-    while reached := [each for each in left if each[2] & known]:
-        left = [each for each in left if not each[2] & known]
-        for number, statement, _ in reached:
-            known |= _needed(statement)
+    changing: dict[str, list[tuple[int, ast.stmt]]] = {}
+    for number, statement in statements:
+        for name in _changed(statement):
+            changing.setdefault(name, []).append((number, statement))
+    waiting, known, found = [*names], set(names), set[int]()
+    while waiting:
+        for number, statement in changing.pop(waiting.pop(), ()):
+            if id(statement) in found:
+                continue
+            found.add(id(statement))
             yield number, statement
-        if any(_imports(statement, own) for _, statement, _ in reached):
-            known = set().union(*(changed for *_, changed in left))
+            needed = changing.keys() if _imports(statement, own) else _needed(statement)
+            waiting += needed - known
+            known |= needed
 
 
 def _imports(statement: ast.stmt, own: Set[str]) -> bool:

@@ -53,7 +53,7 @@ def _with_few_leaves(graph: Graph) -> Graph:
     own: dict[int, list[int]] = {}
     for node in graph.nodes:
         if node.leaf is not None and node.leaf not in variables and len(above := users.get(node.id, set())) == 1:
-            own.setdefault(*above, []).append(node.id)
+            own.setdefault(min(above), []).append(node.id)
     many = {user: leaves[_FIRST_LEAVES:] for user, leaves in own.items() if len(leaves) > _LEAVES}
     return _contract(graph, {leaf: user for user, leaves in many.items() for leaf in leaves}, {}) if many else graph
 

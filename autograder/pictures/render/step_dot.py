@@ -16,6 +16,7 @@ from .dot import Moment, dot, step_box, tensor_box
 from .style import INK
 
 Rows = dict[int, tuple[Saved, ...]]  # by node id
+BESIDE = 5  # neighbours on one side of the running node
 WHOLE = 10  # nodes up to which a step shows the whole graph
 
 _NOW = {"fillcolor": "#ffd166", "color": "#92400e", "penwidth": "3"}
@@ -54,16 +55,14 @@ def step_dot(
 def _window(graph: Graph, now: int) -> Graph:
     """Return the part of a graph with the node `now` and its neighbours.
 
-    The other nodes are replaced by one box above and one box below each node that is connected to them.
+    Of more than `BESIDE` neighbours on one side, only the first are in it. The other nodes are replaced by one box
+    above and one box below each node that is connected to them.
     """
     if len(graph.nodes) <= WHOLE:
         return graph
-    near = {now}
-    for edge in graph.edges:
-        if edge.source == now and edge.target is not None:
-            near.add(edge.target)
-        elif edge.target == now:
-            near.add(edge.source)
+    below = [edge.target for edge in graph.edges if edge.source == now and edge.target is not None]
+    above = [edge.source for edge in graph.edges if edge.target == now]
+    near = {now, *[*dict.fromkeys(below)][:BESIDE], *[*dict.fromkeys(above)][:BESIDE]}
     edges: dict[Edge, int] = {}
     for edge in graph.edges:
         if edge.source not in near and edge.target in near:
