@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from time import monotonic
 
+_UNWATCHED = 0.05  # seconds
 _MOST = 3  # a limit is extended by at most three times its length
 
 
@@ -36,17 +37,24 @@ def busy(process: int) -> float:
 class Deadline:
     """A time limit for a process, `seconds` from now.
 
-    The limit is extended by the time that the process waits for a processor. `process` is the process id.
+    The limit is extended by the time that the process waits for a processor. `process` is the process id. A process
+    that ends within `_UNWATCHED` seconds is not looked at: most do, and a look opens three files.
     """
 
     def __init__(self, seconds: float, process: int) -> None:
         self._seconds, self._process = seconds, process
-        self._start, self._waited, self._busy = monotonic(), waited(process), busy(process)
+        self._start = monotonic()
+        self._first_look: tuple[float, float] | None = None  # seconds that the process had waited and been busy
 
     def left(self) -> float:
-        """Return the seconds that remain; 0 or less if the limit has passed."""
+        """Return the seconds until the limit passes or is to be asked for again; 0 or less if it has passed."""
         passed = monotonic() - self._start
+        if self._first_look is None:
+            if passed < min(_UNWATCHED, self._seconds):
+                return min(_UNWATCHED, self._seconds) - passed
+            self._first_look = waited(self._process), busy(self._process)
+        waited_before, busy_before = self._first_look
         # A process whose own threads had the processor did not wait for others.
-        idle = max(passed - (busy(self._process) - self._busy), 0)
-        added = min(max(waited(self._process) - self._waited, 0), idle, _MOST * self._seconds)
+        idle = max(passed - (busy(self._process) - busy_before), 0)
+        added = min(max(waited(self._process) - waited_before, 0), idle, _MOST * self._seconds)
         return self._seconds + added - passed
