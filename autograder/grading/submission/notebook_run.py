@@ -162,12 +162,13 @@ class _Run:
 
         The child reads it, and not this process: code can be made so that reading it takes all memory.
         """
-        own = [cell for cell in cells if not cell.metadata.get("nbgrader", {}).get("locked")]
-        sources = [cell.source for cell in own]
-        answer = self._guarded(lambda: child.ask(ChildRequest.LOOK, sources=sources, files=self._beside))
+        sources = [cell.source for cell in cells]
+        locked = [place for place, cell in enumerate(cells) if cell.metadata.get("nbgrader", {}).get("locked")]
+        asked = {"sources": sources, "locked": locked, "files": self._beside}
+        answer = self._guarded(lambda: child.ask(ChildRequest.LOOK, **asked))
         unread = [["…", 0, "unread", ""]] if answer and "fault" in answer else []
         for source, line, kind, what in (answer or {}).get("places", unread):
-            cell = own[source] if isinstance(source, int) else None
+            cell = cells[source] if isinstance(source, int) else None
             number = (
                 f"[{cells.index(cell) + 1}]" if cell else one_line(str(source))
             )  # as a notebook shows it, or a path

@@ -109,14 +109,10 @@ def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: Encod
 def _plain_cells(source: NotebookNode) -> list[list[str]]:
     """Return a list per language with the sources of a lesson's released code cells.
 
-    Checks are left out. The second list ends with the last cell that differs from the first list.
+    Checks are left out.
     """
-    first, *others = (
+    notebooks = [
         [cell.source for cell in student_notebook(source, language).cells if cell.cell_type == "code"]
         for language in LANGUAGES
-    )
-    differ = [
-        max((n for n, pair in enumerate(zip(first, cells), 1) if pair[0] != pair[1]), default=0) for cells in others
     ]
-    notebooks = [first, *(cells[:until] for cells, until in zip(others, differ))]
     return [[cell for cell in cells if not _CHECKS.search(cell)] for cells in notebooks]

@@ -13,9 +13,10 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -30,6 +31,7 @@ from ....exercises.module_texts import defined_in, modules_of
 from ....messages.cards import message
 from ...conspicuous.outside_torch import counted_in
 from ...conspicuous.places import ReleasedCode, find_places
+from ...demonstrations.needless_cells import Demonstrations
 from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
 from ..wire.requests import Reply
@@ -79,11 +81,12 @@ def serve(
     limits: Limits,
     modules: LessonModules,
     released: ReleasedCode,
+    demonstrations: Demonstrations,
     stand_ins: StandIns,
 ) -> None:
     """Answer the grader's requests in a child until the grader closes the channel. Then end the child."""
     torch.set_num_threads(1)
-    worker, me = Worker(shell, guard, limits, modules, released), os.getpid()
+    worker, me = Worker(shell, guard, limits, modules, released, demonstrations), os.getpid()
     try:
         channel.agree(channel.receive()["key"])
         guard.watch()
@@ -121,9 +124,11 @@ class Worker:
         limits: Limits,
         modules: LessonModules,
         released: ReleasedCode | None = None,
+        demonstrations: Demonstrations | None = None,
     ) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
-        self._released = released or ReleasedCode()
+        self._released, self._demonstrations = released or ReleasedCode(), demonstrations
+        self._needless: Mapping[str, Any] = {}  # outputs of cells that are not run
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # names of tampered objects, from the last observation
         self._descriptors = _Descriptors()
@@ -170,14 +175,16 @@ class Worker:
         importlib.invalidate_caches()
         return {}
 
-    def do_look(self, sources: list[str], files: dict[str, str]) -> Reply:
+    def do_look(self, sources: list[str], locked: list[int], files: dict[str, str]) -> Reply:
         """List the conspicuous places in a submission's code, before any of it runs.
 
-        `sources` are the code cells, `files` the student's own files as in `do_take`. The answer has the key `places`:
-        a list with the number of a cell, a line, the kind and what is there. A place in a file has the file's path
-        instead of a number.
+        `sources` are the code cells, `locked` the numbers of those with checks and tests, `files` the student's own
+        files as in `do_take`. The answer has the key `places`: a list with the number of a cell, a line, the kind and
+        what is there. A place in a file has the file's path instead of a number.
+        Without such places, released cells that nothing needs will not be run.
         """
-        own = [number for number, source in enumerate(sources) if source not in self._released.sources]
+        of_student = [number for number in range(len(sources)) if number not in locked]
+        own = [number for number in of_student if sources[number] not in self._released.sources]
         modules = {path: base64.b64decode(data) for path, data in files.items() if path.endswith(".py")}
         places = find_places(
             [sources[number] for number in own],
@@ -187,14 +194,20 @@ class Worker:
             counted_in(self._known.values()),
             self._shell.transform_cell,
         )
+        if self._demonstrations and not places:
+            asked = {exercise.asks for exercise in self._known.values()}
+            self._needless = self._demonstrations.needless(sources, set(locked), asked)
         named = [*own, *modules]
         return {"places": [[named[each.source], each.line, each.kind, each.what] for each in places]}
 
     def do_cell(self, source: str) -> Reply:
         """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.
 
-        The outputs include text that C code or other programs write to the file descriptors 1 and 2.
+        The outputs include text that C code or other programs write to the file descriptors 1 and 2. A cell that
+        nothing needs is not run: its outputs are those of the rehearsal.
         """
+        if (rehearsed := self._needless.get(source)) is not None:
+            return {"outputs": rehearsed}
         shell, outputs = self._shell, self._shell.outputs
         outputs.clear(self._limits.output_bytes)
         for number in (1, 2):

@@ -24,7 +24,9 @@ import torch
 
 from .... import exercises
 from ....exercises.module_texts import modules_of
+from ...conspicuous.bindings import Bindings
 from ...conspicuous.places import ReleasedCode
+from ...demonstrations.needless_cells import Demonstrations
 from ...limits import Limits, Wall
 from ..child.guard import Guard
 from ..child.signal_handlers import hide_frames
@@ -68,7 +70,7 @@ class ForkServer:
         tempfile.tempdir = None
         self._lesson = ""
         self._modules: dict[str, dict[str, ModuleType]] = {}  # exercises' modules by lesson; a child cannot import them
-        self._released = ReleasedCode()
+        self._released, self._demonstrations = ReleasedCode(), Demonstrations([], Bindings(), str)
         self._stand_ins = StandIns()
         sys.meta_path.insert(0, self._stand_ins)
         self._guard: Guard | None = None
@@ -98,9 +100,10 @@ class ForkServer:
         if asked.modules:
             name = f"autograder.exercises.{asked.lesson}"
             self._modules[asked.lesson] = modules_of(name, asked.modules)
-        single = warm_up(self._shell, self._modules, asked)
+        single, ran = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
         self._released = ReleasedCode.of(list(chain(*asked.notebooks)), self._shell.transform_cell)
+        self._demonstrations = Demonstrations(ran, self._released.bindings, self._shell.transform_cell)
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
@@ -161,7 +164,16 @@ class ForkServer:
                 channel.send({"refused": str(refused)})
                 os._exit(1)
             channel.send({})
-            serve(channel, self._shell, guard, limits, self._modules, self._released, self._stand_ins)
+            serve(
+                channel,
+                self._shell,
+                guard,
+                limits,
+                self._modules,
+                self._released,
+                self._demonstrations,
+                self._stand_ins,
+            )
         except Closed:
             pass
         finally:

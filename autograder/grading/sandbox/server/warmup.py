@@ -13,6 +13,7 @@ import importlib
 import os
 import tempfile
 from collections.abc import Iterator
+from glob import glob
 from typing import Any
 
 import matplotlib
@@ -21,10 +22,13 @@ from matplotlib_inline.backend_inline import configure_inline_support
 
 from ....checking.allocations import live_bytes
 from ....checking.containment.surroundings import undisturbed
+from ....checking.containment.switches import as_in_a_fresh_process
 from ....checking.exercise import Exercise
 from ....checking.observe import observe
 from ....exercises.module_texts import importable
+from ....language import Note
 from ....session import SESSION, Session
+from ...demonstrations.needless_cells import RehearsedCell
 from ...limits import Limits
 from ..child.guard import Guard, LessonModules
 from ..child.shell import Shell
@@ -62,20 +66,21 @@ def warm_shell() -> Shell:
     return shell
 
 
-def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
+def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> tuple[bool, list[list[RehearsedCell]]]:
     """Run a rehearsal in the fork server: imports, a lesson's released cells, a wrong answer to each exercise.
 
     Children that are forked later inherit what was imported and cached.
     `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The answers
     are deleted afterwards, so no child finds them.
-    Returns whether the process can still be forked: True if no thread was added. Backward passes add no thread, because
-    without a GPU torch runs them on the calling thread.
+    Returns whether the process can still be forked, and the cells of each notebook as they ran. It can be forked if no
+    thread was added. Backward passes add none, because without a GPU torch runs them on the calling thread.
     The thread of torch's profiler is allowed. Probes count bytes with the profiler, which works in a fork even though
     this thread is missing there.
     """
     with live_bytes():
         pass
     threads = len(os.listdir("/proc/self/task"))
+    ran = []
     for name in asked.imports:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
@@ -84,14 +89,26 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
         known = worker.begin(asked.lesson, {})
         for cells in asked.notebooks:
             with _forgotten(shell):
-                for source in cells:
-                    worker.do_cell(source)
+                ran.append([_rehearsed(worker, source) for source in cells])
         with importable(f"autograder.exercises.{asked.lesson}", modules.get(asked.lesson, {}), asked.helpers):
             for name, source in asked.answers.items():
                 _try_answer(known[name], source)
     gc.collect()
     shell.outputs.clear(0)
-    return len(os.listdir("/proc/self/task")) == threads
+    return len(os.listdir("/proc/self/task")) == threads, ran
+
+
+def _rehearsed(worker: Worker, source: str) -> RehearsedCell:
+    before = _settings_and_files()
+    outputs = worker.do_cell(source)["outputs"]
+    failed = any(output["output_type"] == "error" or output.get("name") == "stderr" for output in outputs)
+    return RehearsedCell(source, outputs, not failed and _settings_and_files() == before)
+
+
+def _settings_and_files() -> tuple[list[Note], list[str]]:
+    """Return the settings of torch that are unusual, and the paths of all files in the working folder."""
+    with as_in_a_fresh_process() as unusual:
+        return unusual, [*glob("**", recursive=True)]
 
 
 def _try_answer(exercise: Exercise, source: str) -> None:

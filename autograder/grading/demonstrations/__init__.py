@@ -1,0 +1,1 @@
+"""Released cells that show something, and that nothing in a submission needs."""

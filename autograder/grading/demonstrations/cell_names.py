@@ -1,0 +1,162 @@
+"""Global names that a cell reads and binds, from its source alone."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..conspicuous.ordinary import words
+
+# Names by which code can reach any other name.
+_DYNAMIC = words(
+    "__builtin__ __builtins__ __import__ In Out compile delattr dir eval exec get_ipython globals locals setattr vars"
+)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass
+class CellNames:
+    """The global names of one cell.
+
+    `early` are read when the cell runs, before the cell itself has bound them. `late` are used inside functions, at a
+    time that is unknown. `always` are bound in any case, `perhaps` in some. `fixed` are those of the bound names that
+    stand for modules, functions and classes. `changed` are names of objects that get attributes or entries, or a
+    second name. `dynamic` tells whether the cell may use other names, too.
+    """
+
+    early: set[str] = field(default_factory=set)
+    late: set[str] = field(default_factory=set)
+    always: set[str] = field(default_factory=set)
+    perhaps: set[str] = field(default_factory=set)
+    fixed: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    dynamic: bool = False
+
+    @property
+    def bound(self) -> set[str]:
+        return self.always | self.perhaps
+
+    @classmethod
+    def of(cls, source: str) -> CellNames:
+        """Return the names of a cell. Raises SyntaxError or ValueError for what is not plain Python."""
+        tree, names = ast.parse(source), cls()
+        tables = symtable.symtable(source, "<cell>", "exec").get_children()
+        while tables:
+            table = tables.pop()
+            tables += table.get_children()
+            for symbol in table.get_symbols():
+                if symbol.is_global():
+                    names.late.add(symbol.get_name())
+                    names.perhaps |= {symbol.get_name()} if symbol.is_assigned() else set()
+        names._run(tree.body, names.always)
+        names.changed = _changed(tree)
+        read = names.early | names.late
+        names.dynamic = "*" in names.bound or any(name in _DYNAMIC or _is_of_history(name) for name in read)
+        return names
+
+    def _run(self, body: Sequence[ast.stmt], bound: set[str]) -> None:
+        """Follow statements in their order. What they bind in any case is added to `bound`."""
+        for each in body:
+            match each:
+                case ast.With(items=items) | ast.AsyncWith(items=items):
+                    for item in items:
+                        self._read(item, bound)
+                    self._run(each.body, bound)
+                case ast.For(iter=head) | ast.AsyncFor(iter=head) | ast.While(test=head) | ast.If(test=head):
+                    self._read(head, bound)
+                    for block in (each.body, each.orelse):
+                        inside = set(bound)
+                        if isinstance(each, (ast.For, ast.AsyncFor)):
+                            self._read(each.target, inside)
+                        self._run(block, inside)
+                        self.perhaps |= inside - bound
+                case ast.Try() | ast.TryStar() | ast.Match() | ast.Delete():
+                    self._read(each, inside := set(bound))
+                    self.perhaps |= inside - bound
+                case _:
+                    self._read(each, bound)
+                    self.fixed |= _bound_by(each) if _is_fixed(each) else set()
+
+    def _read(self, node: ast.AST, bound: set[str]) -> None:
+        """Record what a statement or expression reads outside of functions. What it binds is added to `bound`."""
+        read, new = set[str](), set[str]()
+        waiting: list[ast.AST] = [node]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, ast.Name):
+                read |= {each.id} if not isinstance(each.ctx, ast.Store) else set()
+                new |= {each.id} if not isinstance(each.ctx, ast.Load) else set()
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):  # `x += 1` reads, too
+                read.add(each.target.id)
+            new |= _bound_by(each)
+            waiting += _outside_functions(each)
+        self.early |= read - bound
+        self.fixed -= new
+        bound |= new
+
+
+def _bound_by(node: ast.AST) -> set[str]:
+    """Return the names that a node binds itself, other than by assignment."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return {(each.asname or each.name).partition(".")[0] for each in names}
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return {name}
+        case ast.MatchMapping(rest=str(name)):
+            return {name}
+    return set()
+
+
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a node that run in the cell itself, not in the scope of a function, class or comprehension."""
+    match node:
+        case ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given) | ast.Lambda(args=given):
+            yield from (each for each in (*given.defaults, *given.kw_defaults) if each)
+            yield from getattr(node, "decorator_list", [])
+        case ast.ClassDef():
+            yield from (*node.bases, *node.decorator_list, *(each.value for each in node.keywords))
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            yield node.generators[0].iter
+        case _:
+            yield from ast.iter_child_nodes(node)
+
+
+def _is_fixed(node: ast.AST) -> bool:
+    """Return whether a statement binds names to what has no state: modules, functions, classes."""
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
+            return all(
+                isinstance(each, (ast.Constant, ast.Name)) for each in (*given.defaults, *given.kw_defaults) if each
+            )
+        case ast.ClassDef(body=body):
+            values = [each.value for each in body if isinstance(each, (ast.Assign, ast.AnnAssign))]
+            methods = [each for each in body if isinstance(each, _Function)]
+            return all(map(_is_fixed, methods)) and all(isinstance(each, (ast.Constant, type(None))) for each in values)
+    return False
+
+
+def _changed(tree: ast.AST) -> set[str]:
+    """Return the names at the beginning of what is set, as in `x.a = 1` and `x[0] += 1`, and `x` in `y = x`."""
+    roots: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(value=ast.Name(id=name)) | ast.NamedExpr(value=ast.Name(id=name)):
+                roots.add(name)
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                while isinstance(node, (ast.Attribute, ast.Subscript)):
+                    node = node.value
+                roots |= {node.id} if isinstance(node, ast.Name) else set()
+    return roots
+
+
+def _is_of_history(name: str) -> bool:
+    """Return whether IPython binds a name to inputs or results of cells: `_`, `__`, `_3`, `_i`, `_i3`, `_ih`."""
+    return name.startswith("_") and (
+        name.strip("_") == "" or name.lstrip("_i").isdigit() or name in ("_ih", "_oh", "_dh")
+    )
