@@ -10,7 +10,7 @@ import functools
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import torch
@@ -314,10 +314,22 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
 def tensors(tree: object) -> list[torch.Tensor]:
     """Return the tensors in the arguments or results of an operation.
 
-    `tree` is a tensor, or nested tuples, lists and dicts of tensors.
+    `tree` is a tensor, or nested tuples, lists, dicts and dataclasses of tensors.
     """
-    if isinstance(tree, torch.Tensor):
+    return [item for item in leaves(tree) if isinstance(item, torch.Tensor)]
+
+
+def leaves(tree: object) -> list[object]:
+    """Return the objects in nested tuples, lists, dicts and dataclasses.
+
+    Raises RecursionError if a container holds itself.
+    """
+    if isinstance(tree, dict):
+        entries = [*tree.values()]
+    elif isinstance(tree, (list, tuple)):
+        entries = [*tree]
+    elif is_dataclass(tree) and not isinstance(tree, type):
+        entries = [getattr(tree, one.name) for one in fields(tree)]
+    else:
         return [tree]
-    if isinstance(tree, (list, tuple)):
-        return [tensor for item in tree for tensor in tensors(item)]
-    return tensors(list(tree.values())) if isinstance(tree, dict) else []
+    return [leaf for entry in entries for leaf in leaves(entry)]

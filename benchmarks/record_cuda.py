@@ -1,8 +1,9 @@
 """Record what the lessons show of a GPU: `python benchmarks/record_cuda.py` on a machine that has one.
 
 Torch is all it needs. Runs every lesson, takes the median of what each `on_gpu(measure)` measures in five runs, and
-writes autograder/learner/recordings/<name of measure>.json with the device and torch's version. Commit the files: a
-notebook without a GPU shows them.
+writes autograder/learner/recordings/<name of measure>.json with the device and torch's version. Then it tells of each
+statement in the lessons about these values whether it is true, and ends with 1 if one is not: mend the prose. Commit
+the files: a notebook without a GPU shows them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import torch
 
 import autograder
 from autograder import exercises
-from autograder.learner.gpu import RECORDINGS, Measured
+from autograder.learner import gpu
+from autograder.learner.gpu import RECORDINGS, Claims, Measured
 from autograder.lessons.execute import run
 from autograder.lessons.source import SOURCES, read
 
@@ -36,19 +38,27 @@ def record(measure: Callable[[], Measured]) -> None:
     RECORDINGS.mkdir(exist_ok=True)
     path = RECORDINGS / f"{measure.__name__}.json"
     path.write_text(json.dumps(recording, indent=1) + "\n", encoding="utf-8")
-    print(path.name, measured)
 
 
 def main() -> int:
     if not torch.cuda.is_available():
         print("There is no GPU that torch can use here; nothing was recorded.", file=sys.stderr)
         return 1
-    autograder.on_gpu = record  # what the cells import
+    said: dict[str, bool] = {}
+
+    def try_claims(measure: Callable[[], Measured], claims: Claims) -> None:
+        recording = json.loads((RECORDINGS / f"{measure.__name__}.json").read_text(encoding="utf-8"))
+        found = claims(recording["measured"])
+        said.update({f"{measure.__name__}: {statement}": holds for statement, holds in found.items()})
+
+    autograder.on_gpu, gpu.check_claims = record, try_claims  # what the cells import
     for path in sorted(SOURCES.glob("[0-9][0-9]_*.py")):
         lesson = read(path)
         if any("on_gpu(" in cell.source for cell in lesson.cells):
-            run(lesson, exercises.load(lesson.name))
-    return 0
+            run(lesson, exercises.load(lesson.name))  # which discards what cells print
+    for statement, holds in said.items():
+        print("true " if holds else "FALSE", statement)
+    return 0 if all(said.values()) else 1
 
 
 if __name__ == "__main__":

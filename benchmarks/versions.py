@@ -27,6 +27,7 @@ STEPS = {
         "tests/pictures",
         "tests/test_measure.py",
     ],
+    "torch's own samples": ["pytest", "-m", "nightly", "tests/pictures/test_torch_samples.py"],
     "graded": ["pytest", "tests/grading/submission", "tests/grading/sandbox"],
 }
 
@@ -99,7 +100,7 @@ def run(command: list[str], folder: Path) -> str:
     env = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     more = ["-q", "-p", "no:cacheprovider", "-m", "not nightly"] if program == "pytest" else []
     done = subprocess.run(
-        [folder / "bin" / program, *arguments, *more], cwd=ROOT, env=env, capture_output=True, text=True
+        [folder / "bin" / program, *more, *arguments], cwd=ROOT, env=env, capture_output=True, text=True
     )
     print(f"$ {' '.join(command)}\n{done.stdout}{done.stderr}", file=sys.stderr, flush=True)
     if done.returncode == 0:

@@ -1,11 +1,16 @@
-"""The command `autograder doctor`: the walls of this machine, with remedies."""
+"""The command `autograder doctor`: this machine's walls, Python and torch, with remedies."""
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
+
+from ..errors import UserError
+from ..lessons.collection import COURSE
 from ..messages.cards import message
 from ..torch_versions import newer_torch
 from .limits import Limits, Wall
@@ -14,6 +19,7 @@ from .sandbox.grader.fork_server_process import NEEDS_LINUX
 from .sandbox.grader.student_process import Ended
 from .sandbox.wall.libc import CannotIsolate
 from .sandbox.wire.requests import ChildRequest
+from .submission.self_test import grade_packaged_lesson
 
 _LOOK = """
 import os, socket
@@ -84,19 +90,48 @@ _SECOND = """\
   c.RunIsolated.isolation = "auto"."""
 
 
+_LESSON = "gradient_accumulation"  # its exercises count passes, compare gradients and read a table: 1 s for them all
+
+
 def examine() -> tuple[bool, str]:
-    """Test which wall this machine allows around answers, and whether its torch is newer than the newest tried.
+    """Test which wall this machine allows around answers, and whether solutions get all points behind it.
 
-    Returns whether answers can be isolated by one of the two walls, and a text with findings and remedies.
+    Also finds out whether torch is newer than the newest tried. Returns whether answers can be graded here, and a text
+    with findings and remedies.
     """
-    sound, findings = _examine_walls()
+    wall, findings = _examine_walls()
+    complaint = _grade_solutions(wall) if wall else ""
+    versions = f"Python {platform.python_version()}, torch {torch.__version__}"
+    if complaint:
+        findings += f"\n✗ {complaint}"
+    elif wall:
+        findings += f"\n✓ the course's own solutions of a lesson get all points: {versions}"
     parameters = newer_torch()
-    return sound, findings + (f"\n! {message('torch.newer', **parameters).en}" if parameters else "")
+    return bool(wall and not complaint), findings + (
+        f"\n! {message('torch.newer', **parameters).en}" if parameters else ""
+    )
 
 
-def _examine_walls() -> tuple[bool, str]:
+def _grade_solutions(wall: Wall) -> str:
+    """Return a complaint if a lesson's own solutions do not get all points behind `wall`, or "".
+
+    A class's grading begins with the same self-test of its own lesson.
+    """
+    (lesson,) = COURSE.read([_LESSON])
+    try:
+        with Engine(Limits(), wall=wall) as engine:
+            grade_packaged_lesson(engine, lesson, COURSE.exercises(lesson))
+    except UserError as error:
+        return str(error)
+    except (Ended, RuntimeError) as error:
+        return f"a process ended while the course's own solutions were graded: {error}"
+    return ""
+
+
+def _examine_walls() -> tuple[Wall | None, str]:
+    """Return the strongest wall that stands, or None, and a text with findings and remedies."""
     if sys.platform != "linux":
-        return False, f"✗ {NEEDS_LINUX}"
+        return None, f"✗ {NEEDS_LINUX}"
     refused: dict[Wall, CannotIsolate] = {}
     for wall, said in ((Wall.FULL, _FIRST), (Wall.LANDLOCK, _SECOND)):
         try:
@@ -108,12 +143,12 @@ def _examine_walls() -> tuple[bool, str]:
         if refused:
             weaker = [f"✗ the first wall (full) cannot be built: {refused[Wall.FULL]}\n"] * (not finding)
             lines = [*weaker, *lines, "\nFor the first wall:", *_remedies()]
-        return not finding, "\n".join(lines)
+        return None if finding else wall, "\n".join(lines)
     nothing = (
         f"✗ answers cannot be isolated: {refused[Wall.FULL]}\n"
         f"✗ nor by the second wall (landlock): {refused[Wall.LANDLOCK]}"
     )
-    return False, "\n\n".join([nothing, *_remedies(), _NONE])
+    return None, "\n\n".join([nothing, *_remedies(), _NONE])
 
 
 def _look_around(wall: Wall) -> str:

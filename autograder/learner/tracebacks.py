@@ -1,8 +1,9 @@
-"""Explanations of torch's autograd errors, shown in IPython below the traceback."""
+"""Explanations of torch's errors and warnings, shown in IPython below their text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..checking.card_layout import aside, inline
@@ -14,7 +15,7 @@ KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedErro
 
 
 def explain_torch_errors() -> None:
-    """Make IPython show an explanation below the traceback of a torch error. Does nothing outside IPython."""
+    """Make IPython show an explanation below a torch error or warning. Does nothing outside IPython."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -22,6 +23,8 @@ def explain_torch_errors() -> None:
     shell = get_ipython()
     if shell is not None:
         shell.set_custom_exc(KINDS, _show)
+        if not isinstance(warnings.showwarning, _ExplainedWarnings):
+            warnings.showwarning = _ExplainedWarnings(warnings.showwarning)
 
 
 def as_text(found: Explanation, language: str | None) -> str:
@@ -47,12 +50,26 @@ def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, 
 
 def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:
     """Show an exception's usual traceback, then an explanation if there is one. IPython calls this handler."""
+    shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
+    _display_explanation(str(error))
+
+
+class _ExplainedWarnings:
+    """A replacement of `warnings.showwarning` that adds an explanation if there is one."""
+
+    def __init__(self, show: Callable[..., None]) -> None:
+        self._show = show
+
+    def __call__(self, message: Warning | str, *where: Any, **more: Any) -> None:
+        self._show(message, *where, **more)
+        _display_explanation(str(message))
+
+
+def _display_explanation(text: str) -> None:
     from IPython.display import display
 
     from ..session import SESSION
 
-    shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
-    found = explain(str(error))
-    if found:
+    if found := explain(text):
         shown = {"text/plain": as_text(found, SESSION.language), "text/html": as_html(found, SESSION.language)}
         display(shown, raw=True)

@@ -506,8 +506,8 @@ MESSAGES: dict[str, Text] = {
         "Здесь нет GPU. Записано на {device} с torch {torch}:",
     ),
     "gpu.nowhere": Text(
-        "No GPU here, and nobody has recorded this on one yet.",
-        "Здесь нет GPU, и на другой машине этого пока никто не записал.",
+        "No GPU here. What this cell shows on a machine with one is said above.",
+        "Здесь нет GPU. Что эта ячейка покажет на машине с GPU, сказано выше.",
     ),
     "processes.title": Text(
         "Two processes on this machine, joined by gloo, torch {torch}",

@@ -220,6 +220,10 @@ WORDS: dict[str, Text] = {
         "draw() expects a tensor, or several, and got {got}.",
         "draw() ждёт тензор или несколько тензоров, а получена величина типа {got}.",
     ),
+    "note.left_out": Text(
+        "Left out, as it is no tensor: {types}.",
+        "Не показано то, что не является тензором: {types}.",
+    ),
     "note.nothing": Text(
         "draw() expects a tensor, or several, as in draw(loss).",
         "draw() ждёт тензор или несколько тензоров, например draw(loss).",

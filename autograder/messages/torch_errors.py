@@ -1,4 +1,4 @@
-"""Explanations of torch's autograd errors, in English and Russian."""
+"""Explanations of torch's autograd errors and warnings, in English and Russian."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..language import Text
 
 @dataclass(frozen=True)
 class Explanation:
-    """An explanation of a torch error.
+    """An explanation of a torch error or warning.
 
-    `pattern` matches the error's text, `lesson` is the lesson on the subject, and `says` the explanation.
+    `pattern` matches its text, `lesson` is the lesson on the subject, and `says` the explanation.
     """
 
     pattern: re.Pattern[str]
@@ -21,7 +21,7 @@ class Explanation:
 
 
 def explain(error: str) -> Explanation | None:
-    """Return the explanation for the text of an error. Returns None if the course has none."""
+    """Return the explanation for the text of an error or warning. Returns None if the course has none."""
     return next((each for each in EXPLANATIONS if each.pattern.search(error)), None)
 
 
@@ -102,6 +102,15 @@ EXPLANATIONS = (
         "`torch.tensor([...], requires_grad=True)`.",
         "У `torch.FloatTensor` и подобных нет аргумента `requires_grad`. Возьмите `torch.zeros(..., "
         "requires_grad=True)` или `torch.tensor([...], requires_grad=True)`.",
+    ),
+    _means(
+        r"The \.grad attribute of a Tensor that is not a leaf Tensor is being accessed",
+        "01_leaf_tensors",
+        "This tensor is the result of an operation, and `backward()` stores gradients in leaves only: its `.grad` is "
+        "None. Call its `retain_grad()` before `backward()`, or read `.grad` of the leaf that it was computed from.",
+        "Этот тензор — результат операции, а `backward()` записывает градиенты только в листовые тензоры, поэтому "
+        "здесь `.grad` равен None. Вызовите у него `retain_grad()` до `backward()` или прочитайте `.grad` того листа, "
+        "из которого он получен.",
     ),
     # -- 02: the graph and backward -----------------------------------------------------------------------------
     _means(
@@ -353,6 +362,14 @@ EXPLANATIONS = (
         "Внутри `checkpoint` функция выполняется второй раз, и во второй раз она сделала не то же самое. Она может "
         "зависеть только от аргументов: никаких счётчиков и изменяемых глобальных переменных.",
     ),
+    _means(
+        r"None of the inputs have requires_grad=True\. Gradients will be None",
+        "06_saved_tensors",
+        "A checkpoint with `use_reentrant=True` is part of the graph only if one of its inputs requires grad; the "
+        "parameters inside do not count, and get no gradient. Write `use_reentrant=False`.",
+        "Контрольная точка с `use_reentrant=True` попадает в граф, только если градиента требует хотя бы один из её "
+        "входов; параметры внутри не в счёт, и градиента у них не будет. Напишите `use_reentrant=False`.",
+    ),
     # -- 07: custom functions -----------------------------------------------------------------------------------
     _means(
         r"Legacy autograd function with non-static forward method",
@@ -529,6 +546,15 @@ EXPLANATIONS = (
         "The hook of one parameter ran twice in one pass, often because of checkpoints: write `use_reentrant=False`.",
         "Хук одного параметра сработал за один проход дважды, часто из-за контрольных точек: напишите "
         "`use_reentrant=False`.",
+    ),
+    _means(
+        r"Using backward\(\) with create_graph=True will create a reference cycle",
+        "10_higher_order",
+        "`.grad` now holds the graph of the gradient, and this graph holds the parameter: a cycle that keeps memory. "
+        "Take the gradient with `torch.autograd.grad(..., create_graph=True)`, or set `.grad` to None afterwards.",
+        "`.grad` теперь удерживает граф градиента, а этот граф — параметр: из-за такого цикла память не "
+        "освобождается. Возьмите градиент через `torch.autograd.grad(..., create_graph=True)` или потом присвойте "
+        "`.grad` значение None.",
     ),
     # -- 11: capstones --------------------------------------------------------------------------------------------
     _means(

@@ -10,10 +10,12 @@ from typing import Any
 import torch
 
 from ..language import Note
+from ..measure import leaves
 from ..session import SESSION
 from .graph.fold import fold
 from .graph.model import Graph
 from .graph.read import read_graph, refusal
+from .graph.torch_objects import safely
 from .render.describe import Telling, text
 from .render.dot import dot
 from .render.graphviz_process import CannotLayOut, missing_graphviz, png, svg
@@ -70,10 +72,11 @@ class Picture:
 def draw(*outputs: Any) -> Picture:
     """Draw the graph behind one or several tensors: operations, tensors saved for backward, gradients in `.grad`.
 
-    Tensors have the names of the caller's variables. Nothing is changed, and `draw` works before and after
-    `backward()`. With several outputs, a border surrounds the nodes that only one output needs. An example is
-    `draw(loss, grad)` after `create_graph=True`: the border surrounds nodes that only the gradient needs. Never raises:
-    if there is no graph, the picture says why.
+    The tensors may be nested in tuples, lists, dicts and dataclasses, as the outputs of a model often are. Tensors have
+    the names of the caller's variables. Nothing is changed, and `draw` works before and after `backward()`. With
+    several outputs, a border surrounds the nodes that only one output needs. An example is `draw(loss, grad)` after
+    `create_graph=True`: the border surrounds nodes that only the gradient needs. Never raises: if there is no graph,
+    the picture says why.
     """
     caller = sys._getframe(1)
     return picture(outputs, {**caller.f_globals, **caller.f_locals})
@@ -85,9 +88,10 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     `namespace` holds the caller's variables, from which the picture takes names.
     """
     language = SESSION.speaks
-    tensors = [item for output in outputs for item in flat(output)]
-    strange = [item for item in tensors if not isinstance(item, torch.Tensor)]
-    if strange or not tensors:
+    items = [item for output in outputs for item in flat(output)]
+    tensors = [item for item in items if isinstance(item, torch.Tensor)]
+    strange = [item for item in items if not isinstance(item, torch.Tensor)]
+    if not tensors:
         return Picture(Graph((), (), (), (), _not_a_tensor(strange)), language)
     refusals = [error for tensor in tensors if (error := refusal(tensor))]
     try:
@@ -95,14 +99,13 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     except Exception as error:  # a failed picture must not break the learner's cell
         graph, refusals = Graph((), (), (), ()), [error_said(error)]
     refused = [Note("note.refused", {"error": error.split(". ")[0]}) for error in dict.fromkeys(refusals)]
-    return Picture(replace(graph, notes=(*refused, *_notes(graph))), language)
+    return Picture(replace(graph, notes=(*refused, *_left_out(strange), *_notes(graph))), language)
 
 
 def flat(output: Any) -> list[Any]:
-    """Return the objects to draw: the values of a dict, the entries of a list or tuple, or else `output` alone."""
-    if isinstance(output, dict):
-        return [*output.values()]
-    return [*output] if isinstance(output, (list, tuple)) else [output]
+    """Return the objects in `output`, however they are nested in tuples, lists, dicts and dataclasses."""
+    found = safely(lambda: leaves(output))  # a list may hold itself, and a learner's dict may raise
+    return [output] if found is None else found
 
 
 def _not_a_tensor(strange: list[Any]) -> tuple[Note, ...]:
@@ -115,6 +118,12 @@ def _not_a_tensor(strange: list[Any]) -> tuple[Note, ...]:
     elif isinstance(strange[0], torch.nn.Module):
         more = (Note("note.module", {}),)
     return (Note("note.not_tensor", {"got": got}), *more)
+
+
+def _left_out(strange: list[Any]) -> tuple[Note, ...]:
+    """Return a note that names the types of the objects beside the tensors. A None is no news: it is a usual result."""
+    types = dict.fromkeys(type(item).__name__ for item in strange if item is not None)
+    return (Note("note.left_out", {"types": ", ".join(types)}),) if types else ()
 
 
 def _notes(graph: Graph) -> list[Note]:

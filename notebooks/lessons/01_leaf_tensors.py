@@ -1315,11 +1315,11 @@ assert loss(t).item() != before
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. If this machine has a GPU, the cell shows all three.
-# %% [markdown] tags=["ru"] of="59757988"
+# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. With a GPU the cell shows `False` for the leaf that was moved after the flag, and `True` for the other two.
+# %% [markdown] tags=["ru"] of="132f2823"
 # ## На GPU
 #
-# Методы `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор, и эта операция записывается в граф. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. Если на вашей машине есть GPU, ячейка покажет все три случая.
+# Методы `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор, и эта операция записывается в граф. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. На машине с GPU ячейка покажет `False` для листа, который перенесли после включения флага, и `True` для двух других.
 # %%
 from autograder import on_gpu
 
@@ -1333,6 +1333,17 @@ def leaf_on_gpu():
 
 
 on_gpu(leaf_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    leaf_on_gpu,
+    lambda measured: {
+        "moved after the flag, it is no leaf": not measured["is a leaf: .cuda() after the flag"],
+        "made there, it is a leaf": measured["is a leaf: made there"],
+        "moved first, it is a leaf": measured["is a leaf: moved first"],
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

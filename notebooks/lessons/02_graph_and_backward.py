@@ -258,6 +258,21 @@ def count_nodes(tensor):
 from autograder import check
 
 check("count_nodes")
+# %% [markdown] tags=["en"]
+# From torch 2.14 on, nodes can be counted while they are made. Inside the block `with torch.autograd.graph.node_creation_hook(hook)` torch calls `hook(node)` for each new node, also for those that `create_graph=True` makes; of a graph that is already there it sees nothing.
+# %% [markdown] tags=["ru"] of="231777cd"
+# С torch 2.14 узлы можно считать и в момент создания. Внутри блока `with torch.autograd.graph.node_creation_hook(hook)` для каждого нового узла вызывается `hook(node)`, в том числе для узлов, которые появляются при `create_graph=True`; уже построенного графа хук не видит.
+# %% tags=["fact"]
+if hasattr(torch.autograd.graph, "node_creation_hook"):
+    made, number = [], torch.tensor(2.0, requires_grad=True)
+    with torch.autograd.graph.node_creation_hook(lambda node: made.append(type(node).__name__)):
+        cube = number * number * number
+        assert made == ["AccumulateGrad", "MulBackward0", "MulBackward0"]
+        torch.autograd.grad(cube, number, create_graph=True)
+        assert len(made) > 3
+        made.clear()
+        cube.backward()
+        assert made == []
 
 
 # %% [markdown] tags=["en"]
@@ -1293,13 +1308,13 @@ for root, assigned in ((2 * x) * (2 * x) + 5 * (2 * x), 10), (x + x, 1), (hide_t
 #
 # ## On a GPU
 #
-# The graph is a record of operations, and it is built and walked by the same rules there. If this machine has a GPU, the cell compares the names of the nodes on the first path with those on the GPU.
-# %% [markdown] tags=["ru"] of="98c6d06d"
+# The graph is a record of operations, and it is built and walked by the same rules there. With a GPU the cell walks from `L` along the first edge of each node, and finds the same three names as on the CPU.
+# %% [markdown] tags=["ru"] of="aa64a2ca"
 # Тест на одном графе мало что доказывает. Тест со случайными числами на графе, где пути сходятся, причём на разной глубине, обмануть трудно; в проверке `run_backward` используются три таких графа.
 #
 # ## На GPU
 #
-# Граф — это запись операций, и на GPU он строится и обходится по тем же правилам. Если на вашей машине есть GPU, ячейка пройдёт по графу, каждый раз выбирая первое ребро, и сравнит имена узлов на CPU и на GPU.
+# Граф — это запись операций, и на GPU он строится и обходится по тем же правилам. На машине с GPU ячейка пройдёт по графу от `L`, каждый раз выбирая первое ребро, и встретит те же три имени, что и на CPU.
 # %%
 from autograder import on_gpu
 
@@ -1319,6 +1334,16 @@ def graph_on_gpu():
 
 print("on the CPU:", names_on("cpu"))
 on_gpu(graph_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    graph_on_gpu,
+    lambda measured: {
+        "the names are the same": measured["the same names of nodes"],
+        "there are three": measured["nodes"] == 3,
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

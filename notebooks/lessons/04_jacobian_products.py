@@ -1384,11 +1384,11 @@ check("per_sample_gradients")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. If this machine has a GPU, the cell does so for 2048 inputs and outputs.
-# %% [markdown] tags=["ru"] of="332922b8"
+# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. With a GPU the cell does so for 2048 inputs and outputs. The ways that build the matrix need at least its 16,777,216 bytes, `grad` and `func.vjp` less than a tenth of them.
+# %% [markdown] tags=["ru"] of="9eecb2d6"
 # ## На GPU
 #
-# Произведения и подсчёты на GPU те же. Матрица и там обходится дорого прежде всего из-за памяти, а её расход измеряет сам аллокатор. Если на вашей машине есть GPU, ячейка покажет его для 2048 входов и выходов.
+# Произведения и подсчёты на GPU те же. Матрица и там обходится дорого прежде всего из-за памяти, а её расход измеряет сам аллокатор. На машине с GPU ячейка покажет его для 2048 входов и выходов. Способам, которые строят матрицу, нужно не меньше 16 777 216 байт, сколько занимает она сама, а `grad` и `func.vjp` — меньше десятой доли этого.
 # %%
 from autograder import gpu_peak, on_gpu
 
@@ -1404,6 +1404,18 @@ def products_on_gpu():
 
 
 on_gpu(products_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    products_on_gpu,
+    lambda measured: {
+        "a matrix takes at least 16,777,216 bytes": all(
+            value >= 2048 * 2048 * 4 == 16_777_216 for name, value in measured.items() if "@ v" in name
+        ),
+        "a product takes less than a tenth": max(measured[f"peak bytes, {name}"] for name in ways["v^T J"]) < 1_677_721,
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

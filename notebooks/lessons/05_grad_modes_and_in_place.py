@@ -1188,11 +1188,11 @@ check("shared_edit")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# On a GPU the modes, the flags and the version counter work in the same way. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. If this machine has a GPU, the cell measures the peak of both ways with the counter of torch's CUDA allocator.
-# %% [markdown] tags=["ru"] of="0c86c0e4"
+# On a GPU the modes, the flags and the version counter work in the same way. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. With a GPU the cell measures the peak of both ways with the counter of torch's CUDA allocator. Each layer's result takes 4,194,304 bytes, and with `detach()` at the end the peak is higher by more than six of them.
+# %% [markdown] tags=["ru"] of="976149bc"
 # ## На GPU
 #
-# На GPU режимы, флаги и счётчик версий работают так же. Отличается цена ошибки: граф, который при `detach()` выбрасывается лишь в конце, занимает память, нужную следующему батчу. Если на вашей машине есть GPU, ячейка измерит пик обоих способов с помощью счётчика CUDA-аллокатора torch.
+# На GPU режимы, флаги и счётчик версий работают так же. Отличается цена ошибки: граф, который при `detach()` выбрасывается лишь в конце, занимает память, нужную следующему батчу. На машине с GPU ячейка измерит пик обоих способов с помощью счётчика CUDA-аллокатора torch. Результат каждого слоя занимает 4 194 304 байта, и с `detach()` в конце пик выше больше чем на шесть таких результатов.
 # %%
 from autograder import gpu_peak, on_gpu
 
@@ -1212,6 +1212,18 @@ def no_grad_on_gpu():
 
 
 on_gpu(no_grad_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    no_grad_on_gpu,
+    lambda measured: {
+        "detach() at the end keeps more than six results": measured["peak bytes, detach() at the end"]
+        - measured["under no_grad()"]
+        > 6 * 4096 * 256 * 4
+        == 6 * 4_194_304,
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

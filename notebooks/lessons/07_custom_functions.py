@@ -1346,6 +1346,29 @@ assert torch.autograd.gradcheck(TimesTwo.apply, (b,))
 alone = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
 (TimesTwo.apply(alone) + (other := torch.tensor(0.0, requires_grad=True)).exp()).backward()
 assert other.grad.item() == 1  # here `exp` is the newer node and runs first
+
+
+class TimesThree(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 3 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (buffer,) = ctx.input_grad_buffers
+        found.append(None if buffer is None else buffer.item())
+        if buffer is None:
+            return 3 * grad_output
+        buffer.add_(3 * grad_output)
+
+
+if hasattr(torch.autograd.function.FunctionCtx, "input_grad_buffers"):
+    found, shared = [], torch.tensor(1.0, requires_grad=True) * 1
+    shared.retain_grad()
+    (TimesThree.apply(shared) + 2 * shared).backward()  # the product is the newer node and runs first
+    assert found == [2] and shared.grad.item() == 5
+    TimesThree.apply(torch.tensor(1.0, requires_grad=True) * 1).backward()
+    assert found == [2, None]
 # %% [markdown] tags=["en"]
 # Go through the backward pass one step at a time. What does the addition hand on to `ExpBackward0`, and what does that node get when its turn comes?
 # %% [markdown] tags=["ru"] of="3157ff20"
@@ -1362,12 +1385,16 @@ steps(total)
 # %% [markdown] tags=["en"]
 # The result is 2 instead of 1, and the wrong gradient is not that of the Function with the mistake but that of its neighbour. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the node that was made last runs first. The only sure test is to compare `grad_output` before and after the backward pass.
 #
+# From torch 2.15 on, there is one tensor that `backward` may add to in place. `ctx.input_grad_buffers` holds, for each input, the sum of the gradients that other nodes have already sent there, or None; having added its share, `backward` returns None for that input.
+#
 # ### Extra exercise `leaky_function`: the neighbour's gradient
 # *find the bug · ●●○ · 7 minutes · 3 points · extra*
 #
 # `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is any number, also 0 or more than 1. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
-# %% [markdown] tags=["ru"] of="3b52e8d8"
+# %% [markdown] tags=["ru"] of="55bd9a40"
 # Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
+#
+# С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None; прибавив свою долю, `backward` возвращает для этого входа None.
 #
 # ### Дополнительное упражнение `leaky_function`: градиент соседней операции
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
@@ -2091,11 +2118,11 @@ check("is_right_function")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# A custom Function runs on the device of its tensors; nothing in this lesson changes there. What one node saves against two is memory. If this machine has a GPU, the cell shows the peak of a forward and a backward pass for SiLU of $2^{22}$ numbers, where each kept tensor of that size takes 16,777,216 bytes; torch's CUDA allocator measures it.
-# %% [markdown] tags=["ru"] of="14bfdca2"
+# A custom Function runs on the device of its tensors; nothing in this lesson changes there. What one node saves against two is memory. With a GPU the cell shows the peak of a forward and a backward pass for SiLU of $2^{22}$ numbers, as torch's CUDA allocator measures it. A tensor of that size takes 16,777,216 bytes; SiLU written out needs at least two of them more than torch's.
+# %% [markdown] tags=["ru"] of="75aef2fb"
 # ## На GPU
 #
-# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо двух экономит память. Если на вашей машине есть GPU, ячейка покажет измеренный CUDA-аллокатором torch пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел; каждый хранимый тензор такого размера занимает 16 777 216 байт.
+# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо двух экономит память. На машине с GPU ячейка покажет измеренный CUDA-аллокатором torch пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел. Тензор такого размера занимает 16 777 216 байт; формуле SiLU, записанной через две операции, нужно по крайней мере на два таких тензора больше, чем функции из torch.
 # %% tags=["fact"]
 assert torch.empty(2**22).untyped_storage().nbytes() == 16_777_216
 # %%
@@ -2109,6 +2136,17 @@ def silu_on_gpu():
 
 
 on_gpu(silu_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    silu_on_gpu,
+    lambda measured: {
+        "written out, it needs two tensors more": measured["peak bytes, written out"]
+        - measured["peak bytes, torch's silu"]
+        >= 2 * 16_777_216,
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

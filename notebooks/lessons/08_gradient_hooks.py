@@ -849,6 +849,22 @@ from autograder import check
 check("step_in_backward")
 
 
+# %% tags=["fact"]
+queue_callback = getattr(
+    torch.autograd.graph, "queue_callback", torch.autograd.Variable._execution_engine.queue_callback
+)
+early, late, at_the_end = torch.ones((), requires_grad=True), torch.ones((), requires_grad=True), []
+total = 2 * early + 3 * late
+total.register_hook(lambda _: queue_callback(lambda: at_the_end.append((early.grad.item(), late.grad.item()))))
+total.backward()
+assert at_the_end == [(2, 3)]
+try:
+    queue_callback(print)
+    raise AssertionError("a callback was taken outside of a pass")
+except RuntimeError as error:
+    assert "Final callbacks can only be installed during backward pass" in str(error)
+
+
 # %% [markdown] tags=["en"]
 # ## Why distributed training waits
 #
@@ -857,6 +873,8 @@ check("step_in_backward")
 # When may a bucket go? When every parameter in it has had its hook. And it may not overtake: an all-reduce of one process meets the all-reduce that the other process starts at the same place in the order. If one sent bucket 1 first and the other bucket 0, numbers of different layers would be added. So all processes send the buckets in the same order, even if a later one is complete earlier.
 #
 # Now the unused layer: its hook never comes, its bucket never goes, and nor do the buckets behind it. The pass itself ends as usual. That nothing was averaged is noticed when the next pass begins, one pass late.
+#
+# What is to be done at the very end, a hook can give to the engine, which does it once, when every `.grad` is filled. From torch 2.15 on that is `torch.autograd.graph.queue_callback(f)`; before, only a private function did it.
 #
 # ### Exercise `watch_buckets`: buckets
 # *design · ●●● · 18 minutes · 5 points*
@@ -871,7 +889,7 @@ check("step_in_backward")
 # `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`; it does not call `all_reduce` itself. In either case the next pass begins anew.
 #
 # A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
-# %% [markdown] tags=["ru"] of="6f4b7192"
+# %% [markdown] tags=["ru"] of="93b74382"
 # ## Чего ждёт распределённое обучение
 #
 # Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
@@ -879,6 +897,8 @@ check("step_in_backward")
 # Когда корзину можно отправлять? Когда у каждого её параметра уже сработал хук. И обгонять друг друга корзинам нельзя: вызову all-reduce в одном процессе соответствует тот вызов в другом процессе, который стоит на том же месте по порядку. Если один процесс сначала отправит корзину 1, а другой — корзину 0, сложатся числа разных слоёв. Поэтому все процессы отправляют корзины в одном порядке, даже если более поздняя готова раньше.
 #
 # А теперь представьте слой, который не участвует: его хук не сработает, его корзина не уйдёт, и следующие за ней тоже не уйдут. Сам проход при этом заканчивается как обычно. То, что ничего не усреднено, обнаруживается в начале следующего прохода, то есть с опозданием на один проход.
+#
+# Если что-то нужно сделать в самом конце, хук может поручить это движку: тот сделает это один раз, когда все `.grad` уже заполнены. С torch 2.15 для этого есть `torch.autograd.graph.queue_callback(f)`, раньше была только служебная функция.
 #
 # ### Упражнение `watch_buckets`: корзины
 # *спроектировать · ●●● · 18 минут · 5 баллов*
@@ -1870,11 +1890,11 @@ check("is_right_mask")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The rules are the same on a GPU, but the backward pass runs in a thread of its own there, and a hook with it. If this machine has a GPU, the cell says in which thread a hook runs, and shows the peaks of an ordinary step and of steps inside the pass.
-# %% [markdown] tags=["ru"] of="7b6003b1"
+# The rules are the same on a GPU, but the backward pass runs in a thread of its own there, and a hook with it. With a GPU the cell shows that the hook does not run in the calling thread, and that steps inside the pass need over 1,000,000 bytes less than an ordinary step, which keeps all gradients until the end.
+# %% [markdown] tags=["ru"] of="4a5106b5"
 # ## На GPU
 #
-# Правила на GPU те же, но обратный проход идёт там в отдельном потоке выполнения, и хук вместе с ним. Если на вашей машине есть GPU, из вывода ячейки вы узнаете, в каком потоке сработал хук и каков пиковый расход памяти при обычном шаге и при шагах внутри прохода.
+# Правила на GPU те же, но обратный проход идёт там в отдельном потоке выполнения, и хук вместе с ним. На машине с GPU из вывода ячейки видно, что хук сработал не в вызывающем потоке и что при шагах внутри прохода пик ниже больше чем на 1 000 000 байт: обычный шаг хранит все градиенты до самого конца.
 # %%
 import threading
 
@@ -1895,6 +1915,18 @@ def hooks_on_gpu():
 
 
 on_gpu(hooks_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    hooks_on_gpu,
+    lambda measured: {
+        "a hook runs in another thread": not measured["a hook runs in the calling thread"],
+        "steps in hooks need over 1,000,000 bytes less": measured["peak bytes, ordinary step"]
+        - measured["peak bytes, steps in hooks"]
+        > 1_000_000,
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

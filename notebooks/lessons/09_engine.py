@@ -1384,17 +1384,17 @@ torch.compiler.reset()
 # %% [markdown] tags=["en"]
 # ## Several devices, several processes
 #
-# With a GPU the picture changes in three places. (This list follows torch's documentation; no GPU has recorded it for this course yet.)
+# With a GPU the picture changes in three places; the cell below looks at the first and the third.
 #
 # * **Threads.** Each GPU has a thread of torch's own that runs the nodes of that device. The caller waits for it. Hooks on tensors of a GPU therefore run in another thread than the caller's, and what is local to a thread may differ there; torch carries grad mode over for you.
 # * **Streams.** Each node runs on the CUDA stream on which its forward operation ran, and the engine makes the streams wait for each other where gradients cross. If `backward()` is called under another stream than the one that later reads `.grad`, the same rules hold as for any operation: the reading stream has to wait.
 # * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in a random order. There `use_deterministic_algorithms(True)` takes an implementation that adds in a fixed order, or raises.
 #
 # `DataParallel` runs a copy of the model on each GPU, each in a thread of one process. On the CPU it does nothing of the kind: `device_ids` is empty, and it calls the module in the caller's thread. A published notebook “shows” with it on a CPU that hooks for saved tensors do not reach the threads; there were no threads. The documentation advises `DistributedDataParallel` instead: one process for each device, a copy of the model in each, and gradients averaged between the processes as soon as they are complete, while the backward pass goes on. No thread shares a `.grad` with another.
-# %% [markdown] tags=["ru"] of="237025f8"
+# %% [markdown] tags=["ru"] of="f3a14b14"
 # ## Несколько устройств и несколько процессов
 #
-# На GPU отличий три. (Этот список составлен по документации torch: вывода ячеек, полученного на GPU, в курсе пока нет.)
+# На GPU отличий три; первое и третье проверяет ячейка ниже.
 #
 # * **Потоки выполнения.** У каждого GPU есть собственный поток torch, который выполняет узлы этого устройства, а вызвавший поток ждёт. Поэтому хуки тензоров на GPU вызываются не в том потоке, который вызвал `backward()`, и все режимы, действующие в пределах потока, там могут быть другими; режим отслеживания вычислений torch передаёт сам.
 # * **Потоки CUDA (streams).** Каждый узел выполняется в том потоке CUDA, в котором шла его операция прямого прохода, и там, где градиент переходит из одного потока в другой, движок заставляет второй дождаться первого. Если `.grad` потом читают в другом потоке CUDA, правила те же, что для любой операции: читающий поток должен подождать.
@@ -1418,13 +1418,29 @@ def engine_on_gpu():
 
     y.register_hook(look)
     y.sum().backward()
-    return seen
+    numbers, at = torch.rand(10_000, device="cuda"), torch.randint(10, (10_000,), device="cuda")
+    torch.use_deterministic_algorithms(True)
+    try:
+        sums = [torch.zeros(10, device="cuda").index_add(0, at, numbers) for _ in range(2)]
+    finally:
+        torch.use_deterministic_algorithms(False)
+    return {**seen, "index_add gives the same bits in that mode": torch.equal(*sums)}
 
 
 if not torch.cuda.is_available():
     print("DataParallel without a GPU uses the devices", net.device_ids)
 on_gpu(engine_on_gpu)
 # %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    engine_on_gpu,
+    lambda measured: {
+        "a hook runs in another thread": not measured["the hook runs in the caller's thread"],
+        "grad mode is carried over": not measured["recording in a hook"],
+        "index_add is reproducible in that mode": measured["index_add gives the same bits in that mode"],
+    },
+)
 if not torch.cuda.is_available():
     called_in = []
     net.module.register_forward_hook(lambda *_: called_in.append(threading.current_thread()))

@@ -1715,11 +1715,11 @@ assert clipping == ("RuntimeError" if before else "accepted")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# What has a second derivative is a matter of kernels, and a GPU has others. If this machine has a GPU, the cell tries the attention kernels there: does the kernel run, and can its gradient be differentiated?
-# %% [markdown] tags=["ru"] of="11ca343a"
+# What has a second derivative is a matter of kernels, and a GPU has others. With a GPU the cell tries the attention kernels there. `MATH` runs, and its gradient can be differentiated; that of no other kernel can, whether the kernel runs on your GPU or not.
+# %% [markdown] tags=["ru"] of="aedf9535"
 # ## На GPU
 #
-# Есть ли вторая производная, зависит от ядра, а на GPU ядра другие. Если на вашей машине есть GPU, ячейка проверит на нём ядра внимания: выполняется ли каждое из них и можно ли дифференцировать его градиент.
+# Есть ли вторая производная, зависит от ядра, а на GPU ядра другие. На машине с GPU ячейка проверит там ядра внимания. Ядро `MATH` выполняется, и его градиент можно дифференцировать; градиент любого другого ядра — нельзя, даже если само ядро на вашем GPU выполняется.
 # %%
 from autograder import on_gpu
 
@@ -1744,6 +1744,19 @@ def attention_twice_on_gpu():
 
 
 on_gpu(attention_twice_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    attention_twice_on_gpu,
+    lambda measured: {
+        "MATH runs": measured["MATH runs"],
+        "MATH can be differentiated twice": measured["MATH twice"],
+        "no other kernel can": not any(
+            holds for name, holds in measured.items() if "twice" in name and "MATH" not in name
+        ),
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -1411,19 +1411,39 @@ out.float().sum().backward()
 assert linear.weight.dtype == linear.weight.grad.dtype == torch.float32
 
 
+class InHalf(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, wanted):
+        if wanted is not None and hasattr(ctx, "set_output_grad_dtype"):
+            ctx.set_output_grad_dtype(wanted)
+        return x.bfloat16()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        arrived.append(grad_output.dtype)
+        return grad_output.float(), None
+
+
+arrived = []
+for wanted in (None, torch.float32):
+    InHalf.apply(torch.ones(2, requires_grad=True), wanted).sum().backward()
+later = hasattr(torch.autograd.function.FunctionCtx, "set_output_grad_dtype")
+assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
+
+
 # %% [markdown] tags=["en"]
 # $10^{-8}$ is 0 in float16, multiplied by $2^{16}$ it is not, and divided again it is 0 once more. There is a second reason, and no scaler helps with it: $1 - 0.0001$ is 1 in float16. A weight in half precision does not notice small steps. (In bfloat16 it does not even notice $1 - 0.001$. There is no error there, because bfloat16 has the range of float32 and nothing has to be scaled; the weight stands still all the same.)
 #
-# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. On the CPU a `scaler` raises the same error as on a GPU.
+# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. A custom Function with a result in half precision gets its `grad_output` in half precision, too; from torch 2.14 on, `ctx.set_output_grad_dtype(torch.float32)` in `forward` asks for float32. On the CPU a `scaler` raises the same error as on a GPU.
 #
 # ### Extra exercise `step_in_half`: half in the middle
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
 # Mend the step. `model` is a `Sequential` with linear layers in float32, `x` and `y` are in float32, `scaler` is a `GradScaler("cpu")`, and something may be in `.grad` at the start. The linear layers compute in float16; the weights stay in float32 and are not rounded. `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. Return the loss without the scale, a Python number.
-# %% [markdown] tags=["ru"] of="9e7259fb"
+# %% [markdown] tags=["ru"] of="222f924d"
 # Число $10^{-8}$ в float16 обращается в 0; если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
 #
-# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
+# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. Пользовательская функция с результатом в половинной точности и `grad_output` получает в половинной точности; с torch 2.14 можно запросить float32, вызвав в `forward` метод `ctx.set_output_grad_dtype(torch.float32)`. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
 #
 # ### Дополнительное упражнение `step_in_half`: вычисления в половинной точности
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
@@ -1779,11 +1799,11 @@ check("cures")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The rules of this lesson are those of autograd; on a GPU only the measuring differs: the allocator itself counts. The scaler there is `GradScaler("cuda")`, and `autocast` is given "cuda". If this machine has a GPU, the cell shows three peaks of one backward pass over the cell above, and whether the scaler refuses weights in float16.
-# %% [markdown] tags=["ru"] of="691cd94c"
+# The rules of this lesson are those of autograd; on a GPU only the measuring differs: the allocator itself counts. The scaler there is `GradScaler("cuda")`, and `autocast` is given "cuda". With a GPU the next cell shows three peaks of passes over the recurrent cell above: with windows the peak is lower than with one graph, and lower still with fewer rows at a time and checkpoints. The scaler refuses weights in float16 there, too.
+# %% [markdown] tags=["ru"] of="c416fecc"
 # ## На GPU
 #
-# На GPU действуют те же правила autograd, по-другому измеряется только память: её расход сообщает сам аллокатор. Для масштабирования берут `GradScaler("cuda")`, а в `autocast` передают "cuda". Если на вашей машине есть GPU, следующий код выведет три пиковых значения расхода памяти для обратного прохода по рекуррентной ячейке, описанной выше, и покажет, появляется ли и там ошибка, если веса хранятся в float16.
+# На GPU действуют те же правила autograd, по-другому измеряется только память: её расход сообщает сам аллокатор. Для масштабирования берут `GradScaler("cuda")`, а в `autocast` передают "cuda". На машине с GPU следующий код выведет три пиковых значения расхода памяти для проходов по рекуррентной ячейке, описанной выше: с окнами пик ниже, чем с одним графом, а если брать меньше строк за раз и контрольные точки — ещё ниже. Веса в float16 при масштабировании и там вызывают ошибку.
 # %%
 from autograder import gpu_peak, on_gpu
 
@@ -1826,6 +1846,18 @@ def capped_step_on_gpu():
 
 
 on_gpu(capped_step_on_gpu)
+# %% tags=["fact"]
+from autograder.learner.gpu import check_claims
+
+check_claims(
+    capped_step_on_gpu,
+    lambda measured: {
+        "each peak is lower than the one before": measured["peak bytes, one graph"]
+        > measured["windows of 6"]
+        > measured["windows, 64 rows, checkpoints"],
+        "weights in float16 are refused": measured["float16 weights refused"],
+    },
+)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from autograder.grading.doctor import _LESSON, examine
 from autograder.grading.limits import Limits
+from autograder.lessons.collection import COURSE, Collection
 from support.forbidden import LANDLOCK, NAMESPACES, forbid
 from support.machine import machine
 
@@ -41,6 +46,7 @@ def test_a_machine_that_isolates() -> None:
     ):
         assert (said.returncode, said.stderr) == (0, "")
         assert said.stdout.startswith("✓ answers are isolated")
+        assert "✓ the course's own solutions of a lesson get all points: Python" in said.stdout
 
 
 @pytest.mark.usefixtures("ordinary")
@@ -51,6 +57,20 @@ def test_a_machine_that_forbids_namespaces() -> None:
     assert "✓ answers are isolated by the second wall (landlock)" in said.stdout
     assert "--isolation=auto" in said.stdout
     assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_a_torch_with_which_a_solution_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a torch that computes something else, the course's own solution does not get all points."""
+    (lesson,) = COURSE.read([_LESSON])
+    cells = [replace(cell, source=cell.source.replace("y) / len(batches)\n", "y)\n")) for cell in lesson.cells]
+    monkeypatch.setattr(Collection, "read", lambda *_: [replace(lesson, cells=cells)])
+    healthy, said = examine()
+    assert not healthy
+    assert "✓ answers are isolated" in said
+    assert "✗ the course's own solution of 03_gradient_accumulation does not get all points" in said
+    assert f"Python {platform.python_version()} with torch {torch.__version__}" in said
+    assert "install versions that it was tried on" in said
 
 
 @pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_forbids_namespaces")

@@ -3,15 +3,21 @@
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
+from unittest import mock
 
 import pytest
 import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.overrides import TorchFunctionMode
 
 import autograder
 from autograder import exercises, on_gpu, start
 from autograder.learner import gpu
+from autograder.learner.gpu import check_claims
 from autograder.lessons.execute import run
 from autograder.lessons.source import REPOSITORY, SOURCES, read
+from autograder.measure import live_bytes
 from support.pretended_cuda import pretended_cuda
 
 RECORD = REPOSITORY / "benchmarks" / "record_cuda.py"
@@ -28,7 +34,7 @@ def peaks():
 def test_a_recording_is_shown_with_its_device_and_torch_version(tmp_path, monkeypatch):
     monkeypatch.setattr(gpu, "RECORDINGS", tmp_path)
     start("saved_tensors", language="ru")
-    assert "никто не записал" in repr(on_gpu(peaks))
+    assert "сказано выше" in repr(on_gpu(peaks))
     recording = {
         "device": "Some GPU",
         "torch": "2.13.0+cu130",
@@ -62,21 +68,69 @@ def test_a_pretended_gpu_refuses_mixtures_and_sends_gradients_back():
 
 
 @without_gpu
-@pytest.mark.nightly(twin="tests/learner/test_gpu.py::test_a_pretended_gpu_refuses_mixtures_and_sends_gradients_back")
-def test_what_lessons_ask_of_a_gpu_runs_on_a_pretended_one(monkeypatch):
-    found = {}
+def test_statements_are_compared_with_the_recording(tmp_path, monkeypatch):
+    def claims(measured):
+        return {"it grows": measured["now"] > measured["before"], "it is a leaf": measured["leaf"]}
+
+    monkeypatch.setattr(gpu, "RECORDINGS", tmp_path)
+    check_claims(peaks, claims)
+    recording = {"device": "Some GPU", "torch": "2.13.0", "measured": {"before": 1, "now": 2, "leaf": True}}
+    (tmp_path / "peaks.json").write_text(json.dumps(recording), encoding="utf-8")
+    check_claims(peaks, claims)
+    recording["measured"]["leaf"] = False
+    (tmp_path / "peaks.json").write_text(json.dumps(recording), encoding="utf-8")
+    with pytest.raises(AssertionError, match=r"peaks shows that these are false: \['it is a leaf'\]"):
+        check_claims(peaks, claims)
+
+
+class OnTheCpu(TorchFunctionMode):
+    """A mode that puts on the CPU what is meant for a GPU. Copies are freed as they are on a GPU."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.cuda:
+            return args[0].clone()
+        return func(*args, **{**(kwargs or {}), **({"device": "cpu"} if "device" in (kwargs or {}) else {})})
+
+
+def peak_on_the_cpu(work):
+    work()
+    with live_bytes() as counted:
+        work()
+        return counted.peak
+
+
+@contextmanager
+def saved_outside_torch(pin_memory):
+    """Keep saved tensors where `live_bytes` does not count them, as `save_on_cpu` does on a machine with a GPU."""
+    with saved_tensors_hooks(lambda tensor: tensor.detach().numpy().copy(), lambda a: torch.from_numpy(a).clone()):
+        yield
+
+
+@without_gpu
+@pytest.mark.nightly(twin="tests/learner/test_gpu.py::test_statements_are_compared_with_the_recording")
+def test_what_lessons_say_of_a_gpu_is_tried_as_far_as_a_cpu_can(monkeypatch):
+    """Cells run on a pretended device, and their statements are compared with what the CPU's allocator counts."""
+    said = {}
 
     def pretend(measure):
         with pretended_cuda():
-            found[measure.__name__] = measure()
+            measure()
+
+    def compare(measure, claims):
+        cuda, save = "torch.cuda.is_available", "torch.autograd.graph.save_on_cpu"
+        with mock.patch(cuda, return_value=True), mock.patch(save, saved_outside_torch), OnTheCpu():
+            said.update({(measure.__name__, statement): holds for statement, holds in claims(measure()).items()})
 
     monkeypatch.setattr(autograder, "on_gpu", pretend)
+    monkeypatch.setattr(autograder, "gpu_peak", peak_on_the_cpu)
+    monkeypatch.setattr(gpu, "check_claims", compare)
     for path in sorted(SOURCES.glob("[0-9][0-9]_*.py")):
         lesson = read(path)
         if any("on_gpu(" in cell.source for cell in lesson.cells):
             run(lesson, exercises.load(lesson.name))
-    assert len(found) >= 11
-    assert found["leaf_on_gpu"]["is a leaf: .cuda() after the flag"] is False
+    assert len({measure for measure, _ in said}) >= 11
+    threads = {(measure, "a hook runs in another thread") for measure in ("hooks_on_gpu", "engine_on_gpu")}
+    assert {statement for statement, holds in said.items() if not holds} == threads  # a CPU has no thread of its own
 
 
 @needs_gpu

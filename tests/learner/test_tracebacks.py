@@ -1,4 +1,4 @@
-"""Explanations of torch errors under the traceback, in a live kernel."""
+"""Explanations of torch's errors and warnings below their text, in a live kernel."""
 
 import subprocess
 import sys
@@ -10,15 +10,21 @@ from nbclient import NotebookClient
 
 @pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize(
-    ("language", "sentence"), [("en", "The first backward() freed"), ("ru", "Первый backward() освободил")]
+    ("language", "sentence", "warned"),
+    [
+        ("en", "The first backward() freed", "stores gradients in leaves only"),
+        ("ru", "Первый backward() освободил", "записывает градиенты только в листовые тензоры"),
+    ],
 )
-def test_an_explanation_stands_under_the_traceback(language, sentence):
+def test_an_explanation_stands_below_an_error_and_a_warning(language, sentence, warned):
     cells = [
         f'from autograder import start\nstart("gradient_accumulation", language="{language}")\n'
         f'start("gradient_accumulation", language="{language}")',
         "import torch\ny = torch.rand(2, requires_grad=True).exp().sum()\ny.backward()\ny.backward()",
         "raise ValueError('something else')",
         "float('one')",
+        "assert (2 * torch.ones(1, requires_grad=True)).grad is None",
+        "import warnings\nwarnings.warn('something else')",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, allow_errors=True, timeout=120).execute()
@@ -27,7 +33,11 @@ def test_an_explanation_stands_under_the_traceback(language, sentence):
     assert "y.backward()" in "".join(error.traceback)
     assert sentence in explanation.data["text/plain"].replace("`", "")
     assert "<code>backward()</code>" in explanation.data["text/html"]
-    for cell in notebook.cells[2:]:
+    warning, explanation = notebook.cells[4].outputs
+    assert "not a leaf Tensor is being accessed" in warning.text
+    assert warned in explanation.data["text/plain"].replace("`", "")
+    assert [output.output_type for output in notebook.cells[5].outputs] == ["stream"]
+    for cell in notebook.cells[2:4]:
         assert [output.output_type for output in cell.outputs] == ["error"]
 
 

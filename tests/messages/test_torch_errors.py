@@ -1,4 +1,4 @@
-"""Explanations of torch errors, each beside the error itself, raised by real torch."""
+"""Explanations of torch's errors and warnings, each beside the error itself, raised by real torch."""
 
 import copy
 import warnings
@@ -41,6 +41,17 @@ def hooked(hook):
     x.sum().backward()
 
 
+def warned(program):
+    """Let a warning of torch end a program, as an error does."""
+    torch.set_warn_always(True)  # some are given once in a process
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            program()
+    finally:
+        torch.set_warn_always(False)
+
+
 # Errors of one expression, by lesson.
 EXPRESSIONS = {
     "01_leaf_tensors": {
@@ -53,6 +64,7 @@ EXPRESSIONS = {
         "tracked_tensor_to_numpy": lambda: leaf().numpy(),
         "array_times_tracked_tensor": lambda: np.ones(2) * leaf(),
         "deepcopy_of_a_non_leaf": lambda: copy.deepcopy(leaf() * 1),
+        "grad_of_a_non_leaf": lambda: warned(lambda: (leaf() * 2).grad),
         "old_constructor": lambda: torch.FloatTensor(3, 4, requires_grad=True),
     },
     "02_graph_and_backward": {
@@ -86,6 +98,9 @@ EXPRESSIONS = {
         "writing_into_out": lambda: torch.add(leaf(), leaf(), out=torch.empty(2)),
     },
     "06_saved_tensors": {
+        "checkpoint_without_a_graph": lambda: warned(
+            lambda: checkpoint(torch.nn.Linear(2, 2), torch.rand(2), use_reentrant=True)
+        ),
         "recomputing_fewer": lambda: recomputed(lambda x: x.exp().sin(), lambda x: x.sin()),
         "recomputing_another_shape": lambda: recomputed(lambda x: x * x, lambda x: x[:1] * x[:1]),
     },
@@ -112,7 +127,10 @@ EXPRESSIONS = {
         "post_accumulate_hook_on_a_non_leaf": lambda: (leaf() * 2).register_post_accumulate_grad_hook(print),
         "parameter_that_is_ready_twice": lambda: alone(SharedUnderCheckpoints(), passes=1),
     },
-    "10_higher_order": {"selection_under_vmap": lambda: torch.func.vmap(lambda x: x[x > 0].sum())(torch.rand(3, 2))},
+    "10_higher_order": {
+        "selection_under_vmap": lambda: torch.func.vmap(lambda x: x[x > 0].sum())(torch.rand(3, 2)),
+        "grad_that_holds_its_graph": lambda: warned(lambda: leaf().exp().sum().backward(create_graph=True)),
+    },
 }
 RAISERS = {name: (raiser, lesson) for lesson, each in EXPRESSIONS.items() for name, raiser in each.items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import nbformat
@@ -15,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from autograder import draw
 from autograder.authoring.lint import refused_stems
-from autograder.language import LANGUAGES
+from autograder.language import LANGUAGES, Note
 from autograder.messages.drawing import WORDS
 from autograder.pictures.draw import Picture
 from autograder.pictures.graph.fold import fold
@@ -103,7 +104,7 @@ NOT_GRAPHS = {
     "array": (np.ones(2), "got ndarray"),
     "module": (torch.nn.Linear(1, 1), "draw(model(x))"),
     "function": (torch.sin, "got builtin_function_or_method"),
-    "mixture": ([torch.ones(1), "x"], "got str"),
+    "mixture": ([torch.ones(1), "x"], "Left out, as it is no tensor: str."),
     "object": (SimpleNamespace(a=1), "got SimpleNamespace"),
 }
 
@@ -133,6 +134,33 @@ def test_several_outputs_may_be_given_one_by_one_or_in_a_container() -> None:
     graph = draw(one, two).graph
     assert [graph.tensors[index].name for index in graph.outputs] == ["one", "two"]
     assert draw([one, two]).graph == draw({"a": one, "b": two}).graph == graph
+
+
+@dataclass
+class ModelOutput:
+    logits: torch.Tensor
+    cache: tuple[torch.Tensor, None]
+
+
+def test_nested_outputs_of_a_model_are_drawn_and_named() -> None:
+    made = torch.nn.LSTM(2, 3)(torch.ones(1, 2))
+    graph = draw(made).graph
+    assert [graph.tensors[index].names for index in graph.outputs] == [("made[0]",), ("made[1][0]",), ("made[1][1]",)]
+    answer = ModelOutput(made[0], (made[1][0], None))
+    picture = draw({"answer": answer, "steps": 4})
+    assert [picture.graph.tensors[index].names[-1] for index in picture.graph.outputs] == [
+        "answer.logits",
+        "answer.cache[0]",
+    ]
+    assert [note for note in picture.graph.notes if note.id == "note.left_out"] == [
+        Note("note.left_out", {"types": "int"})
+    ]
+
+
+def test_a_container_that_holds_itself_gets_a_sentence() -> None:
+    held: list[object] = [torch.ones(1, requires_grad=True).exp()]
+    held.append(held)
+    assert "expects a tensor, or several, and got list" in str(draw(held))
 
 
 def test_inside_transforms_and_modes_of_torch() -> None:

@@ -17,7 +17,7 @@ import pytest
 import support
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
-from autograder.grading.gradebook.release import Released
+from autograder.grading.gradebook.release import Released, released_cells
 from autograder.grading.limits import Limits, Wall
 from autograder.grading.sandbox.grader import student_process
 from autograder.grading.sandbox.grader.engine import Engine
@@ -94,19 +94,6 @@ def points(outcome: Outcome) -> dict[str, float]:
 def blank_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> Any:
     """Return a lesson's notebook as a student gets it."""
     return student_notebook(source_notebook(lesson, exercises), "en")
-
-
-def released_cells(blank: Any) -> dict[str, Released]:
-    """Return the cells of a student's notebook that grading restores, by grade id."""
-    released = {}
-    for cell in blank.cells:
-        ours = cell.metadata.get("nbgrader")
-        if ours:
-            locked = ours.locked or (ours.grade and not ours.solution)
-            released[ours.grade_id] = Released(
-                cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
-            )
-    return released
 
 
 def _course(lesson: Lesson, exercises: dict[str, Exercise]) -> Path:

@@ -35,6 +35,20 @@ class Released:
 
 
 ReleasedCells = Mapping[str, Released]  # by grade id
+
+
+def released_cells(notebook: Any) -> ReleasedCells:
+    """Return the cells of a student's notebook that grading restores."""
+    found = {}
+    for cell in notebook.cells:
+        if ours := cell.metadata.get("nbgrader"):
+            locked = ours.locked or (ours.grade and not ours.solution)
+            found[ours.grade_id] = Released(
+                cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
+            )
+    return found
+
+
 CellOrder = tuple[tuple[str, str], ...]  # grade id and text of each cell; the text only where there is no grade id
 
 

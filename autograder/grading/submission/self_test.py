@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import re
 
+import torch
 from nbformat.notebooknode import NotebookNode
 
 from ... import exercises
@@ -16,8 +18,9 @@ from ...lessons.mistakes import helpers_of_mistakes, mistakes_of
 from ...lessons.notebooks import OneLanguage, settings, source_notebook, student_notebook
 from ...lessons.source import Lesson
 from ...messages.reasons import describe_reason
+from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
-from ..gradebook.release import ReleasedCells
+from ..gradebook.release import ReleasedCells, released_cells
 from ..sandbox.grader.engine import Engine
 from ..sandbox.wire.requests import ChildRequest
 from ..sandbox.wire.run_codec import Rehearsal
@@ -65,8 +68,22 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, 
         said = "\n".join([*wrong, *flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
         raise UserError(
             f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
-            f"nobody's answers were graded:\n{said}"
+            f"nobody's answers were graded. Python {platform.python_version()} with torch {torch.__version__}: if the "
+            f"course was not tried on them (benchmarks/versions.md), install versions that it was tried on, such as "
+            f"Python 3.11 with torch 2.13.\n{said}"
         )
+
+
+def grade_packaged_lesson(engine: Engine, lesson: Lesson, known: dict[str, Exercise]) -> None:
+    """Grade a packaged lesson's solutions on the public cases, which needs no course folder.
+
+    `known` maps exercise names to exercises.
+    Raises UserError if they do not get all points, and what `warm_up` raises.
+    """
+    warm_up(engine, lesson, known, {})
+    public = {name: exercises.key_of(each).expected for name, each in known.items()}
+    judge = LessonJudge(hidden.ExpectedResults(lesson, known, public))
+    grade_solution(engine, judge, released_cells(student_notebook(source_notebook(lesson, known), "en")), {})
 
 
 def _first_mistakes(known: dict[str, Exercise]) -> dict[str, str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,37 +20,54 @@ from .saved import saved_by, storages
 from .tensors import Registry
 from .torch_objects import dtype_of, is_number, safely, unnoticed, variable_of
 
-_ENTRIES = 1000  # entries looked at in a list, tuple or dict; a name like `grads[1001]` would help nobody
+_ENTRIES = 1000  # entries of one variable that are looked at; a name like `grads[1001]` would help nobody
 
 
 def named_tensors(namespace: Mapping[str, Any]) -> list[tuple[str, torch.Tensor]]:
     """Return name and tensor for each tensor that the variables in `namespace` hold, plain variables first.
 
-    Entries of lists, tuples, dicts and SimpleNamespaces have names like `grads[0]`. Also included are parameters and
-    buffers of modules. Left out are names that begin with `_`, and IPython's.
+    Entries of lists, tuples, dicts, SimpleNamespaces and dataclasses have names like `grads[0]`. A tensor without
+    another name has one like `out[1][0]`. Also included are parameters and buffers of modules. Left out are names that
+    begin with `_`, and IPython's.
     """
     mine = [(name, value) for name, value in namespace.items() if _is_learners(name)]
-    plain = [(name, value) for name, value in mine if isinstance(value, torch.Tensor)]
-    return plain + [pair for name, value in mine for pair in _inside(name, value)]
+    named = [(name, value) for name, value in mine if isinstance(value, torch.Tensor)]
+    entries = [entry for name, value in mine for entry in _inside(name, value)]
+    named += [(name, tensor) for name, tensor, nested in entries if not nested]
+    known = {id(tensor) for _, tensor in named}
+    return named + [(name, tensor) for name, tensor, nested in entries if nested and id(tensor) not in known]
 
 
 def _is_learners(name: str) -> bool:
     return name.isidentifier() and not name.startswith("_") and name not in ("In", "Out")
 
 
-def _inside(name: str, value: object) -> Iterator[tuple[str, torch.Tensor]]:
-    entries: list[tuple[str, Any]] = []
+def _inside(name: str, value: object) -> Iterator[tuple[str, torch.Tensor, bool]]:
+    """Yield name and tensor for each tensor in `value`, and whether it lies in a container inside of `value`."""
     if isinstance(value, torch.nn.Module):
-        entries = [(f".{path}", tensor) for path, tensor in _of_module(value)]
-    elif type(value) in (list, tuple):
-        entries = [(f"[{index}]", item) for index, item in enumerate(value[:_ENTRIES])]  # type: ignore[index]
-    elif type(value) is dict:
-        entries = [(f"[{key!r}]", value[key]) for key in [*value][:_ENTRIES] if type(key) in (str, int)]
-    elif type(value) is SimpleNamespace:
-        entries = [(f".{key}", item) for key, item in vars(value).items()]
-    for suffix, item in entries:
+        waiting = [(f"{name}.{path}", tensor) for path, tensor in _of_module(value)]
+    else:
+        waiting = [*islice(_entries(name, value), _ENTRIES)]
+    own = len(waiting)
+    for position, (path, item) in enumerate(waiting):
         if isinstance(item, torch.Tensor):
-            yield name + suffix, item
+            yield path, item, position >= own
+        elif len(waiting) < _ENTRIES:
+            waiting += islice(_entries(path, item), _ENTRIES - len(waiting))
+
+
+def _entries(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield path and value for each entry of a list, tuple, dict, SimpleNamespace or dataclass.
+
+    Runs no learner's code.
+    """
+    if type(value) is list or isinstance(value, tuple):
+        entries = tuple.__iter__(value) if isinstance(value, tuple) else value
+        yield from ((f"{name}[{index}]", item) for index, item in enumerate(entries))
+    elif type(value) is dict:
+        yield from ((f"{name}[{key!r}]", item) for key, item in value.items() if type(key) in (str, int))
+    elif type(value) is SimpleNamespace or (is_dataclass(value) and not isinstance(value, type)):
+        yield from ((f"{name}.{key}", item) for key, item in (safely(lambda: vars(value)) or {}).items())
 
 
 def _of_module(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:

@@ -6,15 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder import exercises
-from autograder.grading.course.hidden_cases import ExpectedResults
 from autograder.grading.limits import Limits, Wall
 from autograder.grading.sandbox.grader.engine import Engine
-from autograder.grading.submission.judgement import LessonJudge
-from autograder.grading.submission.self_test import grade_solution, warm_up
+from autograder.grading.submission.self_test import grade_packaged_lesson
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson
-from support.assignment import blank_notebook, released_cells
 
 pytestmark = pytest.mark.long(20)
 
@@ -32,8 +28,4 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 @pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
 def test_the_solutions_of_a_lesson_get_all_points(lesson: Lesson, engine: Engine) -> None:
-    known = COURSE.exercises(lesson)
-    public = {name: exercises.key_of(each).expected for name, each in known.items()}
-    warm_up(engine, lesson, known, {})
-    judge = LessonJudge(ExpectedResults(lesson, known, public))
-    grade_solution(engine, judge, released_cells(blank_notebook(lesson, known)), {})
+    grade_packaged_lesson(engine, lesson, COURSE.exercises(lesson))
