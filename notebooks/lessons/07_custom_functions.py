@@ -485,14 +485,14 @@ assert kink.grad.item() == 1
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
 #
-# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
-# %% [markdown] tags=["ru"] of="0c76faae"
+# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur. `x` may lie on any device, on a GPU as on the CPU; value and gradient lie there, too.
+# %% [markdown] tags=["ru"] of="e4108a1b"
 # Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
+# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет. `x` может лежать на любом устройстве, и на CPU, и на GPU; там же лежат значение и градиент.
 # %% answer="fix_relu"
 class ReLU(torch.autograd.Function):
     @staticmethod

@@ -329,8 +329,8 @@ check("fix_traces")
 # * then the traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$;
 # * after a `terminated` or `truncated` step all traces are 0 again.
 #
-# The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are.
-# %% [markdown] tags=["ru"] of="76ed51a6"
+# The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are. Model and states may lie on another device than the CPU, such as a GPU; the function works there, too.
+# %% [markdown] tags=["ru"] of="54f2325c"
 # ### Эпизоды подряд
 #
 # На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
@@ -346,7 +346,7 @@ check("fix_traces")
 # * затем следы затухают, к ним прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, изменяется на месте: к нему прибавляется $\alpha\, \delta\, z$;
 # * после шага с `terminated` или `truncated` все следы снова равны 0.
 #
-# Последний шаг может и не заканчивать эпизод. Верните список всех значений $\delta$ — обычных чисел Python. Замороженные веса, все поля `.grad` и все флаги параметров не меняются.
+# Последний шаг может и не заканчивать эпизод. Верните список всех значений $\delta$ — обычных чисел Python. Замороженные веса, все поля `.grad` и все флаги параметров не меняются. Модель и состояния могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
 # %% answer="td_lambda"
 def td_lambda(model, steps, gamma, lam, alpha):
     """Learn the values of `model` in place; return the TD error of each step."""
@@ -1233,8 +1233,8 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states. The check allows 4 times the bytes of the widest tensor in a call.
 #
-# Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are.
-# %% [markdown] tags=["ru"] of="9fe85545"
+# Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are. The cell and all tensors may lie on another device than the CPU, such as a GPU; the state that comes back lies there, too.
+# %% [markdown] tags=["ru"] of="9b1b93f4"
 # ### Всё вместе
 #
 # Теперь соберём шаг, ради которого понадобились контрольные точки, окна и микробатчи. У ячейки замороженная основа с широкими внутренними слоями, последовательности длинные, и батч целиком в память не помещается. Сколько памяти занято в худший момент?
@@ -1253,7 +1253,7 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: в памяти никогда не должны одновременно находиться промежуточные результаты двух вызовов ячейки (маленькие скрытые состояния не в счёт). При проверке общий размер промежуточных результатов в байтах может превышать размер самого широкого тензора вызова не более чем в 4 раза.
 #
-# Верните пару. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа; второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. Флаги и замороженные веса не меняются.
+# Верните пару. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа; второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. Флаги и замороженные веса не меняются. Ячейка и все тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; возвращённое состояние лежит там же.
 # %% answer="train_windows"
 def train_windows(cell, optimizer, x, y, h, steps, rows):
     """One optimizer step per window; return the last hidden state and the mean squared error."""
