@@ -1826,6 +1826,127 @@ def capped_step_on_gpu():
 
 
 on_gpu(capped_step_on_gpu)
+
+
+# %% [markdown] tags=["en"]
+# Code for a GPU fails at a tensor that stays behind. `module.to(device)` moves parameters and buffers; a tensor in any other attribute stays where it was made, and `state_dict()` does not hold it either. On the CPU nothing of that shows.
+# %% [markdown] tags=["ru"] of="aeb637ae"
+# Код для GPU часто останавливается на тензоре, который остался на прежнем месте. Вызов `module.to(device)` переносит параметры и буферы; тензор в любом другом атрибуте остаётся там, где создан, и в `state_dict()` он тоже не попадает. На CPU всего этого не видно.
+# %%
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.register_buffer("shift", torch.zeros(2))
+        self.scale = torch.ones(2)
+
+
+moved = Scaled().to("meta")  # a device that every machine has; its tensors hold no numbers
+print({name: str(getattr(moved, name).device) for name in ("weight", "shift", "scale")}, list(moved.state_dict()))
+# %% tags=["fact"]
+assert [getattr(moved, name).device.type for name in ("weight", "shift", "scale")] == ["meta", "meta", "cpu"]
+assert list(moved.state_dict()) == ["weight", "shift"]
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `fix_baseline`: a mean that stays behind
+# *find the bug · ●●○ · 10 minutes · 4 points · extra*
+#
+# Mend this module. `Baseline(features, rate)` holds a running mean, which begins at 0. A call `baseline(x)` returns `x` minus the mean as it was before the call; then the mean becomes `mean + rate * (x.mean(0) - mean)`.
+#
+# * Given are `x`, a float64 tensor of shape (rows, features), and `rate`, a number between 0 and 1.
+# * For autograd the mean is a constant: the gradient of a result reaches its own `x` alone.
+# * After `baseline.to(device)` the module works with an `x` on that device, such as a GPU. The result lies there, too.
+# * A new `Baseline` that loads the `state_dict()` goes on from the same mean.
+# * The module has no parameters, because an optimizer would train them.
+#
+# You need no GPU: the check pretends one.
+# %% [markdown] tags=["ru"] of="d378319f"
+# ### Дополнительное упражнение `fix_baseline`: среднее, которое остаётся на месте
+# *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
+#
+# Исправьте этот модуль. `Baseline(features, rate)` хранит скользящее среднее, вначале равное 0. Вызов `baseline(x)` возвращает `x` минус среднее, каким оно было до вызова; затем среднее становится равным `mean + rate * (x.mean(0) - mean)`.
+#
+# * Даны `x` — тензор float64 формы (строки, признаки) — и `rate`, число от 0 до 1.
+# * Для autograd среднее — константа: градиент результата доходит только до своего `x`.
+# * После `baseline.to(device)` модуль работает с `x`, который лежит на этом устройстве, например на GPU. Там же лежит и результат.
+# * Новый `Baseline`, загрузивший `state_dict()`, продолжает с того же среднего.
+# * Параметров у модуля нет: оптимизатор стал бы их обучать.
+#
+# GPU для этого не нужен: при проверке он воображаемый.
+# %% answer="fix_baseline"
+class Baseline(torch.nn.Module):
+    """The difference from a running mean."""
+
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate = rate
+        self.register_buffer("mean", torch.zeros(features, dtype=torch.float64))
+
+    def forward(self, x):
+        result = x - self.mean
+        self.mean = self.mean + self.rate * (x.detach().mean(0) - self.mean)
+        return result
+
+
+# %% given="fix_baseline"
+class Baseline(torch.nn.Module):
+    """The difference from a running mean."""
+
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate = rate
+        self.mean = torch.zeros(features, dtype=torch.float64)
+
+    def forward(self, x):
+        result = x - self.mean
+        self.mean = self.mean + self.rate * (x.detach().mean(0) - self.mean)
+        return result
+
+
+# %% alternative="fix_baseline"
+class Baseline(torch.nn.Module):
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate, self.mean = rate, torch.nn.Buffer(torch.zeros(features, dtype=torch.float64))
+
+    def forward(self, x):
+        result = x - self.mean
+        with torch.no_grad():
+            self.mean.lerp_(x.mean(dim=0), self.rate)
+        return result
+
+
+# %% alternative="fix_baseline"
+class Baseline(torch.nn.Module):
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate = rate
+        self.register_buffer("mean", torch.zeros(features).double())
+
+    def forward(self, x):
+        before = self.mean.clone()
+        with torch.no_grad():
+            self.mean.mul_(1 - self.rate).add_(self.rate * x.mean(0))
+        return x - before
+
+
+# %% alternative="fix_baseline"
+class Baseline(torch.nn.Module):
+    def __init__(self, features, rate):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(features, dtype=torch.float64))
+        self.register_buffer("rate", torch.tensor(rate, dtype=torch.float64))
+
+    def forward(self, x):
+        before, self.mean = self.mean, (1 - self.rate) * self.mean + self.rate * x.detach().mean(0)
+        return x - before
+
+
+# %% check="fix_baseline"
+from autograder import check
+
+check("fix_baseline")
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -34,24 +34,36 @@ class Devices:
     """The device of each storage, as far as it is known.
 
     It is the CPU, or `there`, the pretended one. What torch's own formulas make is on neither device, because they make
-    it where the real tensors are.
+    it where the real tensors are. What was made before lies on the CPU.
     """
 
     def __init__(self, there: torch.device) -> None:
         self.there = there
         # A weak reference keeps no bytes alive, and no other storage can get the same key before it is gone.
-        self._known: dict[int, tuple[torch.device, StorageWeakRef]] = {}
+        self._known: dict[int, tuple[torch.device | None, StorageWeakRef]] = {}
 
-    def put(self, tensor: Tensor, device: torch.device) -> None:
-        """Note that the numbers of `tensor` are on `device`. A sparse tensor stays unknown."""
+    def put(self, tensor: Tensor, device: torch.device | None) -> None:
+        """Note that the numbers of `tensor` are on `device`, or on neither if it is None."""
         storage = _storage(tensor)
         if storage is not None:
             self._known[storage._cdata] = device, StorageWeakRef(storage)
 
-    def of(self, tensor: Tensor) -> torch.device | None:
-        """Return the device of a tensor, or None if it is unknown."""
+    def put_new(self, tensor: Tensor, device: torch.device | None) -> None:
+        """Do as `put`, unless the device of these numbers is noted already."""
         storage = _storage(tensor)
-        return None if storage is None else self._known.get(storage._cdata, (None,))[0]
+        if storage is not None and storage._cdata not in self._known:
+            self._known[storage._cdata] = device, StorageWeakRef(storage)
+
+    def of(self, tensor: Tensor) -> torch.device | None:
+        """Return the device of a tensor, or None if it is on neither.
+
+        A single number that was not noted is on neither: torch makes tensors of Python's numbers.
+        """
+        storage = _storage(tensor)
+        if storage is None:
+            return None
+        known = self._known.get(storage._cdata)
+        return known[0] if known else CPU if tensor.dim() else None
 
     def error(self, operation: str, args: Any, inputs: list[Tensor]) -> str | None:
         """Return the text of the error with which a GPU refuses inputs on two devices, or None.

@@ -73,10 +73,8 @@ class _Operations(TorchDispatchMode):
             device = device or CPU
         with torch._C.DisableTorchFunction():  # else `_Calls` would see the operation as a call of the user
             result = func(*args, **named)
-        if device is not None:
-            for each in tensors_of(result):
-                if devices.of(each) is None:
-                    devices.put(each, device)
+        for each in tensors_of(result):
+            devices.put_new(each, device)
         return result
 
 
