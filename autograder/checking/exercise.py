@@ -168,9 +168,16 @@ class Exercise:
 
     def draw(self, seed: str) -> list[Case]:
         """Return new cases drawn from `seed`. The same seed gives the same values on every machine."""
+        return list(self._drawn(seed))
+
+    def draw_first(self, seed: str) -> Case:
+        """Return a new copy of the first case that `draw` returns, without drawing the others."""
+        return next(self._drawn(seed))
+
+    def _drawn(self, seed: str) -> Iterator[Case]:
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
         rng = torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))
-        return list(self.generate(rng, self.programs) if self.programs_text else self.generate(rng))
+        return iter(self.generate(rng, self.programs) if self.programs_text else self.generate(rng))
 
     def failing_case(self, seed: str, index: int, aspect: str) -> Case:
         """Return a new copy of case `index` of `seed`, on which `aspect` is wrong.

@@ -111,7 +111,7 @@ def _same(one: Any, other: Any) -> bool:
 
 @td_lambda.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
-    return {"errors": answer.td_lambda(case.model, case.steps, case.gamma, case.lam, case.alpha)}
+    return {"errors": answer.td_lambda(case.model, case.steps[:2], case.gamma, case.lam, case.alpha)}
 
 
 @td_lambda.cases

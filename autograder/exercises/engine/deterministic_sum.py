@@ -97,7 +97,7 @@ def _depends_on(orders: list[list[int]], bits: list[tuple[int, ...]]) -> str:
 
 @deterministic_sum.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
-    return {"sum": answer.deterministic_sum(case.gradients)}
+    return {"sum": answer.deterministic_sum(case.gradients[:3])}
 
 
 @deterministic_sum.cases

@@ -163,7 +163,7 @@ class Noise(Module):
 
 @evaluate.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
-    return {"predictions": answer.evaluate(case.model, case.batches)}
+    return {"predictions": answer.evaluate(case.model, case.batches[:2])}
 
 
 @evaluate.cases

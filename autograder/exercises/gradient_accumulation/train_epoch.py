@@ -119,7 +119,7 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
 
 @train_epoch.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
-    return {"loss": answer.train_epoch(case.model, case.optimizer, case.batches, case.accumulation_steps)}
+    return {"loss": answer.train_epoch(case.model, case.optimizer, case.batches[:1], case.accumulation_steps)}
 
 
 @train_epoch.cases

@@ -167,7 +167,7 @@ def _batches(rng: torch.Generator, *targets: float, features: int, scale: float 
 
 @mean_and_worst.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
-    return {"pair": answer.mean_and_worst(case.model, case.batches)}
+    return {"pair": answer.mean_and_worst(case.model, case.batches[:2])}
 
 
 @mean_and_worst.cases

@@ -103,7 +103,7 @@ def gradient_penalty(answer: Any, case: Case) -> dict[str, object]:
 
 @gradient_penalty.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
-    penalty = answer.gradient_penalty(case.critic, case.real, case.fake, case.mix)
+    penalty = answer.gradient_penalty(case.critic, case.real[:2], case.fake[:2], case.mix[:2])
     return {"gradients": gradients_there(penalty, [case.critic[0].weight])}
 
 

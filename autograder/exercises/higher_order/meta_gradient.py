@@ -123,7 +123,7 @@ def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
 @meta_gradient.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
     losses = case.train_loss, case.validation_loss
-    return {"derivatives": answer.meta_gradient(*losses, case.w, case.lr, case.momentum, case.steps)}
+    return {"derivatives": answer.meta_gradient(*losses, case.w, case.lr, case.momentum, 1)}
 
 
 @meta_gradient.cases
