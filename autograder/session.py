@@ -12,13 +12,14 @@ from .checking.verdict import Verdict
 class Session:
     """The state of one kernel, kept between commands.
 
-    `language` and `lesson` are the arguments of `start`. `last` is a dict from exercise name to the last verdict.
-    `hints` is a dict from exercise name to the number of the last hint shown. `told` holds ids of notes that are shown
-    once in a session.
+    `language`, `lesson` and `device` are the arguments of `start`. `last` is a dict from exercise name to the last
+    verdict on the CPU. `hints` is a dict from exercise name to the number of the last hint shown. `told` holds ids of
+    notes that are shown once in a session.
     """
 
     language: str | None = None
     lesson: str | None = None
+    device: str | None = None
     last: dict[str, Verdict] = field(default_factory=dict)
     hints: dict[str, int] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)

@@ -45,6 +45,7 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
         return Difference("differs.counted_run", {"what": _at(what)})
     if _is_error(got) and not isinstance(expected, str):
         wanted = "kind.tensor" if isinstance(expected, torch.Tensor) else describe(expected)
+        wanted = "kind.no_error" if expected is None else wanted
         return Difference("differs.raised", {"what": _at(what), "got": got, "expected": wanted})
     if isinstance(expected, torch.Tensor):
         if not isinstance(got, torch.Tensor):

@@ -110,7 +110,7 @@ class Exercise:
 
     The fields are the decorator's parameters. `asks_for` is "function", "class", or "dict" for a table of predictions.
     `programs_text` is the source of the programs that a learner's test is tried on, otherwise "". `generate` draws
-    cases.
+    cases. `device_probe` is called as `probe` is, with inputs on another device.
     """
 
     name: str
@@ -132,6 +132,7 @@ class Exercise:
     shows_graph: bool = False
     programs_text: str = ""
     generate: Callable[..., Iterator[Case]] = lambda rng: iter([Case()])
+    device_probe: Probe | None = None
 
     @cached_property
     def programs(self) -> Programs:
@@ -161,11 +162,22 @@ class Exercise:
         """
         self.generate = generate
 
+    def on_device(self, probe: Probe) -> None:
+        """Register a probe for the aspect of `works_on`, in place of a main one that measures; used as a decorator."""
+        self.device_probe = probe
+
     def draw(self, seed: str) -> list[Case]:
         """Return new cases drawn from `seed`. The same seed gives the same values on every machine."""
+        return list(self._drawn(seed))
+
+    def draw_first(self, seed: str) -> Case:
+        """Return a new copy of the first case that `draw` returns, without drawing the others."""
+        return next(self._drawn(seed))
+
+    def _drawn(self, seed: str) -> Iterator[Case]:
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
         rng = torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))
-        return list(self.generate(rng, self.programs) if self.programs_text else self.generate(rng))
+        return iter(self.generate(rng, self.programs) if self.programs_text else self.generate(rng))
 
     def failing_case(self, seed: str, index: int, aspect: str) -> Case:
         """Return a new copy of case `index` of `seed`, on which `aspect` is wrong.
@@ -183,7 +195,7 @@ class Exercise:
 
         The grader puts this copy in place of the exercise in a child, before student code runs there.
         """
-        return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), programs_text="")
+        return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), programs_text="", device_probe=None)
 
 
 def aspect(

@@ -13,7 +13,7 @@ import signal
 import textwrap
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from types import FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import Any
@@ -28,6 +28,8 @@ from .containment.switches import as_in_a_fresh_process
 from .containment.tensor_overrides import find_replaced
 from .containment.thread_starts import StartedThread
 from .containment.time_limit import TimeIsUp, limited
+from .devices.device_run import DEVICE, is_about_devices, observe_device
+from .devices.place import Place
 from .edits import copy_tensors, find_edited
 from .exercise import Case, Exercise
 from .run import Raised, Run
@@ -62,18 +64,21 @@ class ReplacedName(Exception):
     """
 
 
-def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
+def observe(exercise: Exercise, answer: object, seed: str, place: Place | None = None) -> list[Run]:
     """Run an exercise's probe on every case of `seed`, and return one observation per case.
 
-    `answer` is the object that the learner has named `exercise.asks`. Raises nothing except KeyboardInterrupt when the
+    `answer` is the object that the learner has named `exercise.asks`. The cases lie on the device `place`, or on the
+    CPU if it is None. Raises nothing except KeyboardInterrupt when the
     user presses Ctrl+C. After a case has exceeded the time limit, later cases are not run and get the observation of
     that case.
     """
     with as_in_a_fresh_process() as unusual:
-        return observe_in_order(exercise, answer, seed, unusual)
+        return observe_in_order(exercise, answer, seed, unusual, place)
 
 
-def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: list[Note]) -> list[Run]:
+def observe_in_order(
+    exercise: Exercise, answer: object, seed: str, unusual: list[Note], place: Place | None = None
+) -> list[Run]:
     """Do the work of `observe` inside a `with as_in_a_fresh_process()` block.
 
     `unusual` is the list of notes that this context manager yields.
@@ -82,12 +87,20 @@ def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: lis
     cases = exercise.draw(seed)
     for case, before in zip(cases, [copy_tensors(case) for case in cases]):
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
-        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, before, unusual))
+        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, before, unusual, place))
+    if is_about_devices(exercise) and not any(run.raised for run in runs):
+        found = canonical(observe_device(exercise, answer, exercise.draw_first(seed)))
+        runs = [replace(run, values={**run.values, DEVICE: found}) for run in runs]
     return runs
 
 
 def _observe_case(
-    exercise: Exercise, answer: object, case: Case, before: dict[str, list[torch.Tensor]], unusual: list[Note]
+    exercise: Exercise,
+    answer: object,
+    case: Case,
+    before: dict[str, list[torch.Tensor]],
+    unusual: list[Note],
+    place: Place | None,
 ) -> Run:
     """Observe the answer on one case.
 
@@ -102,7 +115,7 @@ def _observe_case(
     held = overlong.resident()
     with undisturbed(notes):
         try:
-            with limited(exercise.seconds):
+            with limited(exercise.seconds), place.holding(case) if place else nullcontext():
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer)}), case)
                 _refuse_replaced(found, case)
             values = {str(name): canonical(value) for name, value in found.items()}
@@ -111,7 +124,7 @@ def _observe_case(
                 raise  # the user pressed Ctrl+C
             raised = _explain(error, answer, exercise)
             held = overlong.resident() - held
-        edited = tuple(find_edited(case, before))
+        edited = () if place else tuple(find_edited(case, before))
     if raised and raised.id == "raised.arguments":
         call = ""  # it shows as many arguments as the answer takes
     if raised and raised.id == "raised.time":  # a setting may still be changed because the probe was interrupted

@@ -26,6 +26,7 @@ class Theme(StrEnum):
     DERIVATIVE = "derivative"  # the derivative itself is wrong
     AXES = "axes"  # shapes, transposes, broadcasting
     PRECISION = "precision"  # dtypes, rounding, NaN
+    DEVICE = "device"  # where a tensor lies
     ORDER = "order"  # right steps at a wrong time
     COST = "cost"  # a right result with more work or memory than allowed
     STATE = "state"  # a mode, hook or setting left behind

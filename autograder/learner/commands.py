@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import exercises
 from ..checking.containment.time_limit import has_timer
+from ..checking.devices.device_run import is_about_devices
+from ..checking.devices.place import Place, UnknownDevice, find_place
 from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
@@ -26,15 +28,21 @@ if TYPE_CHECKING:
     from .progress import Contents
 
 
-def start(lesson: str = "", *, language: str | None = None) -> Reply:
+def start(lesson: str = "", *, language: str | None = None, device: object = None) -> Reply:
     """Set the lesson and the language of this notebook, and return a greeting.
 
     `lesson` is a name such as "gradient_accumulation", or "" for a notebook without exercises. `language` is "en",
-    "ru", or None to show both.
+    "ru", or None to show both. On `device`, such as "cuda", every check of this notebook runs once more, as
+    `check(name, device=device)` does.
     """
     if language is not None and language not in LANGUAGES:
         return Reply((message("unknown.language", name=language),))
     SESSION.language = language
+    try:
+        place = find_place(device or "cpu")
+    except UnknownDevice as unknown:
+        return Reply((message("unknown.device", name=str(unknown)),))
+    SESSION.device = place.name if place else None
     if not lesson:
         return Reply((message("start.page"),))
     try:
@@ -48,7 +56,8 @@ def start(lesson: str = "", *, language: str | None = None) -> Reply:
     notebook = _saved_notebook(known)
     ready = message("start.ready", count=len(known), points=f"{notebook.total():g}")
     newer = [message("torch.newer", **parameters)] if (parameters := newer_torch()) else []
-    return Reply((ready, *notebook.describe_written(), *describe_due_date(notebook.metadata), *newer))
+    elsewhere = [message(f"start.device.{_kind_of(place)}", device=place.name)] if place else []
+    return Reply((ready, *elsewhere, *notebook.describe_written(), *describe_due_date(notebook.metadata), *newer))
 
 
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
@@ -70,16 +79,20 @@ def _attend() -> None:
     remember_cells()
 
 
-def check(name: str = "") -> Verdict | Reply:
+def check(name: str = "", *, device: object = None) -> Verdict | Reply:
     """Check the answer to exercise `name`.
+
+    `device` is a name such as "cuda", "mps" or "xpu". An answer that is right on the CPU then runs on that device as
+    well, if the exercise is about any device. One that this machine lacks is pretended. The result there is shown, and
+    neither recorded nor graded.
 
     The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Returns a `Reply` if no
     exercise has this name, or while nbgrader grades the notebook. Never raises.
     """
-    return _check(name, sys._getframe(1).f_globals)
+    return _check(name, sys._getframe(1).f_globals, device or SESSION.device)
 
 
-def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
+def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Verdict | Reply:
     _attend()
     try:
         exercise = exercises.find(name, SESSION.lesson)
@@ -87,6 +100,10 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
         return Reply((unknown.says,), value="0")
     if being_graded() == "autograde" and not exercises.key_path(exercise).is_file():
         return Reply((message("check.graded"),))  # the isolated process has no expected results
+    try:
+        place = None if being_graded() else find_place(device or "cpu")
+    except UnknownDevice as unknown:
+        return Reply((message("unknown.device", name=str(unknown)),), value="0")
     verdict = replace(_judged(exercise, namespace), language=SESSION.language)
     verdict = _with_worth(exercise, _with_first_table(exercise, verdict))
     SESSION.last[name] = verdict
@@ -97,10 +114,30 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
     if being_graded() == "validate" and verdict.state != VerdictState.PASSED:
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
-    return verdict
+    return _checked_at(place, exercise, namespace, verdict) if place else verdict
 
 
-def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
+def _checked_at(place: Place, exercise: Exercise, namespace: Mapping[str, Any], verdict: Verdict) -> Verdict:
+    """Return the verdict on an answer at `place`, with a note on the device.
+
+    It is `verdict`, that of the CPU, if the answer must be right there first or the exercise is about no device.
+    """
+    if not is_about_devices(exercise) or exercise.withdrawn:
+        note = Note("note.device.none", {})
+    elif verdict.state != VerdictState.PASSED:
+        note = Note("note.device.later", {"device": place.name})
+    else:
+        note = Note(f"note.device.{_kind_of(place)}", {"device": place.name})
+        verdict = replace(_judged(exercise, namespace, place), language=verdict.language)
+    return replace(verdict, notes=(note, *verdict.notes))
+
+
+def _kind_of(place: Place) -> str:
+    """Return the part of a sentence's id that tells a real device from a pretended one."""
+    return "pretended" if place.pretended else "real"
+
+
+def _judged(exercise: Exercise, namespace: Mapping[str, Any], place: Place | None = None) -> Verdict:
     screened = screen(exercise, namespace)
     if screened:
         return screened
@@ -110,7 +147,7 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
         fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
         return unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", fault))
     answer = namespace[exercise.asks]
-    return judge(exercise, observe(exercise, answer, expected.seed), expected, code_digest(answer))
+    return judge(exercise, observe(exercise, answer, expected.seed, place), expected, code_digest(answer))
 
 
 def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:

@@ -218,6 +218,22 @@ MESSAGES: dict[str, Text] = {
         "`{entry}` is no entry of this table: its letter `{letter}` is Cyrillic. Type `{meant}` in Latin letters.",
         "Записи `{entry}` в этой таблице нет: буква `{letter}` в ней русская. Наберите `{meant}` латинскими буквами.",
     ),
+    "note.device.real": Text("Checked on {device}, after the CPU.", "Проверено на {device}, сначала — на CPU."),
+    "note.device.pretended": Text(
+        "Checked on a pretended {device}, after the CPU: this machine cannot use {device} for the checks. Numbers are "
+        "computed on the CPU, and tensors of two devices do not mix. Speed and memory of a real device are not tried.",
+        "Проверено на имитации устройства {device}, сначала — на CPU: настоящее для проверок на этой машине "
+        "недоступно. Числа вычисляет CPU, а тензоры с разных устройств не смешиваются. Скорость и память настоящего "
+        "устройства так не проверить.",
+    ),
+    "note.device.later": Text(
+        "The answer has to be right on the CPU first; then it is checked on {device}.",
+        "Сначала ответ должен быть верным на CPU, тогда он будет проверен и на {device}.",
+    ),
+    "note.device.none": Text(
+        "This exercise asks for no other device than the CPU: the answer was checked there alone.",
+        "В этом упражнении другие устройства не нужны: ответ проверен только на CPU.",
+    ),
     "note.worth": Text(
         "In this course the exercise is worth {maximum} points. This answer earns {earned} of them.",
         "В этом курсе максимум за упражнение (в баллах): {maximum}. За этот ответ: {earned}.",
@@ -333,6 +349,18 @@ MESSAGES: dict[str, Text] = {
         "Exercises with a check: {count}; their points in the grade: {points}. Shift+Enter on a check shows a card.",
         "Упражнений с проверкой: {count}, баллов за них в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
+    "start.device.real": Text(
+        "Answers that are right run once more on {device}, in every exercise that is about devices.",
+        "Верный ответ запускается ещё и на {device} — в каждом упражнении, в котором речь идёт об устройствах.",
+    ),
+    "start.device.pretended": Text(
+        "Answers that are right run once more on {device}, in every exercise that is about devices. This machine cannot "
+        "use {device} for the checks, so it is pretended: numbers are computed on the CPU, and tensors of two devices do "
+        "not mix.",
+        "Верный ответ запускается ещё и на {device} — в каждом упражнении, в котором речь идёт об устройствах. Для "
+        "проверок на этой машине {device} недоступно, поэтому устройство имитируется: числа вычисляет CPU, а тензоры с "
+        "разных устройств не смешиваются.",
+    ),
     "torch.newer": Text(
         "This is torch {version}; the course was tried with torch up to {newest}. Should the two contradict each other, "
         "believe torch, and report it.",
@@ -358,6 +386,10 @@ MESSAGES: dict[str, Text] = {
     "unknown.nearest": Text(" Did you mean {names}?", " Может быть, {names}?"),
     "unknown.language": Text(
         'There is no language `{name}`: use "en" or "ru".', 'Языка `{name}` нет: выберите "en" или "ru".'
+    ),
+    "unknown.device": Text(
+        'There is no device `{name}` for checks: use "cpu", "cuda", "mps" or "xpu".',
+        'Устройства `{name}` для проверок нет: выберите "cpu", "cuda", "mps" или "xpu".',
     ),
     "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
     "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
@@ -532,6 +564,7 @@ MESSAGES: dict[str, Text] = {
     "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
+    "kind.no_error": Text("none", "без ошибки"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),

@@ -763,8 +763,8 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 #
 # `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor on which the caller can still call `backward()`, even if every loss is 0.
 #
-# However many batches there are, at no moment may more than three graphs be in memory: the worst one, that of the previous batch, to which a variable still refers, and the one being built. No backward pass is made inside the function, and the model, its mode, `.grad` and `batches` stay as they are.
-# %% [markdown] tags=["ru"] of="e1f0402b"
+# However many batches there are, at no moment may more than three graphs be in memory: the worst one, that of the previous batch, to which a variable still refers, and the one being built. No backward pass is made inside the function, and the model, its mode, `.grad` and `batches` stay as they are. Model and batches may lie on another device than the CPU, such as a GPU; the function works there, too.
+# %% [markdown] tags=["ru"] of="ce014c74"
 # В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
 #
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
@@ -774,7 +774,7 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 #
 # Здесь `batches` — список пар `(x, y)`, все батчи одного размера; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на худшем батче, то есть наибольшее: тензор, для которого и вне функции можно вызвать `backward()`, даже если все значения равны 0.
 #
-# Сколько бы ни было батчей, в памяти никогда не должно быть одновременно больше трёх графов: графа худшего батча, графа предыдущего (на него ещё ссылается переменная) и того, который строится. Не выполняйте внутри функции обратный проход и не меняйте ни модель, ни её режим, ни `.grad`, ни `batches`.
+# Сколько бы ни было батчей, в памяти никогда не должно быть одновременно больше трёх графов: графа худшего батча, графа предыдущего (на него ещё ссылается переменная) и того, который строится. Не выполняйте внутри функции обратный проход и не меняйте ни модель, ни её режим, ни `.grad`, ни `batches`. Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
 # %% answer="mean_and_worst"
 def mean_and_worst(model, batches):
     """The mean loss, a float, and the greatest loss, a tensor with its graph."""
@@ -953,12 +953,12 @@ assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 # ### Exercise `safe_sqrt`: a root that gives NaN
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`.
-# %% [markdown] tags=["ru"] of="acc7cea2"
+# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`. It works on the device of `x`, on a GPU as on the CPU. (The check pretends a GPU for this: you need none.)
+# %% [markdown] tags=["ru"] of="a591e437"
 # ### Упражнение `safe_sqrt`: корень, который даёт NaN
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Функция `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. Это касается и малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`: значение и производная должны быть верны с точностью до округления. Сам тензор `x` должен остаться прежним: менять его числа и добавлять хуки нельзя. Его dtype — `float32` или `float64`.
+# Функция `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. Это касается и малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`: значение и производная должны быть верны с точностью до округления. Сам тензор `x` должен остаться прежним: менять его числа и добавлять хуки нельзя. Его dtype — `float32` или `float64`. Функция работает на том устройстве, где лежит `x`: и на CPU, и на GPU. (GPU при проверке воображаемый: настоящий не нужен.)
 # %% answer="safe_sqrt"
 def safe_sqrt(x):
     inside = torch.where(x > 0, x, 1.0)

@@ -727,14 +727,14 @@ draw(total)
 #
 # Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*. As before, `y` may have several columns, the model several parameters, and the optimizer may be any.
 #
-# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may there be more in memory than the graph of one micro-batch. The gradients are `None` at the start; what `.grad` holds at the end does not matter.
-# %% [markdown] tags=["ru"] of="a925f1c5"
+# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may there be more in memory than the graph of one micro-batch. The gradients are `None` at the start; what `.grad` holds at the end does not matter. Model and batches may lie on another device than the CPU, such as a GPU; the function works there, too.
+# %% [markdown] tags=["ru"] of="b9c5e366"
 # ### Упражнение `train_epoch`: целая эпоха
 # *спроектировать · ●●● · 20 минут · 7 баллов*
 #
 # Проведите одну эпоху обучения, разбив батчи на окна по `accumulation_steps` микробатчей. Здесь `batches` — список пар `(x, y)` любых размеров; в последнем окне микробатчей может быть меньше. На каждое окно приходится один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*. Как и раньше, в `y` может быть несколько столбцов, у модели — несколько параметров, а оптимизатор может быть любым.
 #
-# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В любой момент в памяти может находиться граф не более чем одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно.
+# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В любой момент в памяти может находиться граф не более чем одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно. Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
 # %% answer="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     """One step per window of `accumulation_steps` micro-batches; return the mean loss over all samples."""

@@ -254,14 +254,14 @@ plot_jacobian(lambda inp: (inp + 1).pow(2), inp, left=v, right=v)
 #
 # Here is that code as a function. Mend it: it should return a pair of tensors of the shape of `inp`, first the product $v^TJ$ with a `v` of ones, then the one with the given `v`.
 #
-# `f` takes and returns a tensor, and the output may have another shape than `inp`; `v` has the output's shape. `inp` is a leaf that requires grad. Its `.grad` may hold something from before, or `None`: afterwards it holds the same. The tests are in float64, and both products are exact up to rounding: the error is at most $10^{-12}$ of the largest entry.
-# %% [markdown] tags=["ru"] of="29f600fa"
+# `f` takes and returns a tensor, and the output may have another shape than `inp`; `v` has the output's shape. `inp` is a leaf that requires grad. Its `.grad` may hold something from before, or `None`: afterwards it holds the same. The tests are in float64, and both products are exact up to rounding: the error is at most $10^{-12}$ of the largest entry. `inp` and `v` may lie on another device than the CPU, such as a GPU; the function works there, too.
+# %% [markdown] tags=["ru"] of="7d8c5dcd"
 # ### Упражнение `fix_two_products`: два произведения для одной функции
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
 # Вот тот же код в виде функции. Исправьте её: она должна вернуть пару тензоров той же формы, что и `inp`, — сначала произведение $v^TJ$, где `v` состоит из единиц, затем произведение с переданным `v`.
 #
-# Функция `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; форма `v` та же, что у выхода. Тензор `inp` — лист, который требует градиента. В его `.grad` может уже лежать градиент или `None`: после вызова там должно лежать то же самое. Проверка идёт в float64, и оба произведения должны быть верны с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента.
+# Функция `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; форма `v` та же, что у выхода. Тензор `inp` — лист, который требует градиента. В его `.grad` может уже лежать градиент или `None`: после вызова там должно лежать то же самое. Проверка идёт в float64, и оба произведения должны быть верны с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. `inp` и `v` могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
 # %% answer="fix_two_products"
 def fix_two_products(f, inp, v):
     out = f(inp)
@@ -823,12 +823,12 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 # ### Exercise `numerical_jacobian`: the Jacobian of a black box
 # *design · ●●○ · 15 minutes · 4 points*
 #
-# `f` takes a tensor of shape $(n,)$ and returns one of shape $(m,)$, computed without a graph: autograd cannot help. `x` has shape $(n,)$, dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape $(m, n)$, with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. Afterwards `x` holds what it held before, up to rounding.
-# %% [markdown] tags=["ru"] of="9a6cc78b"
+# `f` takes a tensor of shape $(n,)$ and returns one of shape $(m,)$, computed without a graph: autograd cannot help. `x` has shape $(n,)$, dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape $(m, n)$, with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. Afterwards `x` holds what it held before, up to rounding. `x` may lie on another device than the CPU, such as a GPU; the result lies there, too.
+# %% [markdown] tags=["ru"] of="3b6ff943"
 # ### Упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
 # *спроектировать · ●●○ · 15 минут · 4 балла*
 #
-# Функция `f` принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$, вычисленный без графа: autograd здесь не поможет. У `x` форма $(n,)$, dtype float64 и элементы от 0.5 до 2.5; функция `f` и её производные гладкие, а значения функции имеют порядок 10. Верните матрицу Якоби, тензор float64 формы $(m, n)$, с погрешностью не больше $10^{-9}$ от её наибольшего по модулю элемента. Вызывать `f` можно сколько угодно раз. После вызова в `x` должно лежать то же, что и раньше, с точностью до округления.
+# Функция `f` принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$, вычисленный без графа: autograd здесь не поможет. У `x` форма $(n,)$, dtype float64 и элементы от 0.5 до 2.5; функция `f` и её производные гладкие, а значения функции имеют порядок 10. Верните матрицу Якоби, тензор float64 формы $(m, n)$, с погрешностью не больше $10^{-9}$ от её наибольшего по модулю элемента. Вызывать `f` можно сколько угодно раз. После вызова в `x` должно лежать то же, что и раньше, с точностью до округления. `x` может лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат.
 # %% answer="numerical_jacobian"
 def numerical_jacobian(f, x):
     """The Jacobian of the black box `f` at `x`, by differences: a tensor of shape (m, n)."""
@@ -845,7 +845,7 @@ def numerical_jacobian(f, x):
 # %% alternative="numerical_jacobian"
 def numerical_jacobian(f, x):
     h = torch.finfo(x.dtype).eps ** (1 / 3)
-    steps = h * torch.eye(len(x), dtype=x.dtype)
+    steps = h * torch.eye(len(x), dtype=x.dtype, device=x.device)
     return torch.stack([(f(x + step) - f(x - step)) / (2 * h) for step in steps]).T
 
 
@@ -864,7 +864,7 @@ def numerical_jacobian(f, x):
 def numerical_jacobian(f, x):
     # Richardson: two central differences, combined so that the error in h^2 cancels
     def central(h):
-        return torch.stack([(f(x + e) - f(x - e)) / (2 * h) for e in h * torch.eye(len(x), dtype=x.dtype)], dim=1)
+        return torch.stack([(f(x + e) - f(x - e)) / (2 * h) for e in h * torch.eye(len(x)).to(x)], dim=1)
 
     return (4 * central(1e-4) - central(2e-4)) / 3
 

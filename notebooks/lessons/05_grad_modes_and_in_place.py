@@ -308,7 +308,8 @@ assert (w * 2).requires_grad
 # * The result is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor.
 # * Afterwards everything is as before. Each module is in the mode it was in, and modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode); flags, weights, gradients, statistics and hooks are the same, and so is the list; recording is on if it was on, and off if it was off.
 # * Besides the predictions, memory never holds more than 4 activations (outputs of layers) of a single batch, the largest one: not all batches at once, and no graph.
-# %% [markdown] tags=["ru"] of="4b7b21e1"
+# * Model and batches may lie on another device than the CPU, such as a GPU; the predictions lie there, too.
+# %% [markdown] tags=["ru"] of="127b3bd5"
 # ### Упражнение `evaluate`: предсказания без графа
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
@@ -317,6 +318,7 @@ assert (w * 2).requires_grad
 # * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не inference-тензор.
 # * После вызова всё остаётся прежним. Каждый модуль — в том режиме, в каком был; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты, статистики, хуки и сам список батчей те же; отслеживание включено, если было включено, и выключено, если было выключено.
 # * Не считая предсказаний, в памяти одновременно лежит не больше 4 активаций (выходов слоёв) одного, самого большого батча: ни активаций всех батчей сразу, ни графа там быть не должно.
+# * Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; предсказания лежат там же.
 # %% answer="evaluate"
 def evaluate(model, batches):
     """The predictions of `model` for all samples of `batches`, made in evaluation mode and without a graph."""
@@ -792,8 +794,8 @@ with torch.no_grad():
 # ### Exercise `smooth`: a recurrence written into one tensor
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`; `a` may be 0. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$.
-# %% [markdown] tags=["ru"] of="55c0f4e4"
+# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`; `a` may be 0. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$. `x` and `a` may lie on another device than the CPU, such as a GPU; `y` lies there, too.
+# %% [markdown] tags=["ru"] of="3dd95daa"
 # ## Тензор, который заполняют по строкам
 #
 # Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) этот код работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился; в чём же дело?
@@ -801,7 +803,7 @@ with torch.no_grad():
 # ### Упражнение `smooth`: рекуррентная формула в одном тензоре
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя; значение `a` может быть равно 0. Обратный проход от `y` должен давать верные градиенты по обоим тензорам (при $T = 1$ тензор `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`, сколько бы ни было строк: копия всех строк на каждом шаге — это слишком много, матрица размера $T \times T$ — тоже.
+# Функция `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя; значение `a` может быть равно 0. Обратный проход от `y` должен давать верные градиенты по обоим тензорам (при $T = 1$ тензор `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`, сколько бы ни было строк: копия всех строк на каждом шаге — это слишком много, матрица размера $T \times T$ — тоже. `x` и `a` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и `y`.
 # %% answer="smooth"
 def smooth(x, a):
     """The running averages of the rows of `x`, with the weight `a` for the average before."""

@@ -485,14 +485,14 @@ assert kink.grad.item() == 1
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
 #
-# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
-# %% [markdown] tags=["ru"] of="0c76faae"
+# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur. `x` may lie on any device, on a GPU as on the CPU; value and gradient lie there, too.
+# %% [markdown] tags=["ru"] of="e4108a1b"
 # Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
+# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет. `x` может лежать на любом устройстве, и на CPU, и на GPU; там же лежат значение и градиент.
 # %% answer="fix_relu"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -2147,6 +2147,141 @@ check_claims(
         >= 2 * 16_777_216,
     },
 )
+
+
+# %% [markdown] tags=["en"]
+# "The device of its tensors" holds for torch's operations. A tensor that the class makes itself lies where it was made. Without a device that is the CPU, and a GPU refuses to mix the two: `Expected all tensors to be on the same device`. The numbers are right on the CPU, and `gradcheck` passes.
+# %% [markdown] tags=["ru"] of="60458d2d"
+# Сказанное об устройстве верно для операций torch. Тензор, который класс создаёт сам, лежит там, где создан. Если устройство не указать, это CPU, а смешивать его с GPU torch отказывается: `Expected all tensors to be on the same device`. На CPU при этом все числа верны, и `gradcheck` ничего не замечает.
+# %%
+class PublishedGray(torch.autograd.Function):
+    weights = torch.tensor([0.299, 0.587, 0.114], dtype=torch.float64)
+
+    @staticmethod
+    def forward(ctx, x):
+        return (x * PublishedGray.weights).sum(-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_input = torch.zeros(*grad_output.shape, 3, dtype=torch.float64)
+        grad_input += grad_output.unsqueeze(-1) * PublishedGray.weights
+        return grad_input
+
+
+colours = torch.rand(2, 3, dtype=torch.float64, requires_grad=True)
+print(torch.autograd.gradcheck(PublishedGray.apply, (colours,)))
+# %% tags=["fact"]
+assert torch.autograd.gradcheck(PublishedGray.apply, (colours,))
+assert PublishedGray.weights.device.type == torch.zeros(2, 3).device.type == "cpu"
+from autograder.checking.devices.pretended_device import pretended_device
+
+with pretended_device("cuda") as devices:
+    devices.put(colours, devices.there)
+    try:
+        PublishedGray.apply(colours)
+        raise AssertionError
+    except RuntimeError as error:
+        assert "Expected all tensors to be on the same device" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `fix_gray`: right on the CPU alone
+# *find the bug · ●●○ · 8 minutes · 4 points · extra*
+#
+# Mend this class. `Gray.apply(x)` is the gray value of colours: the sum over the last dimension with the weights 0.299, 0.587, 0.114.
+#
+# * Given is `x`, a float64 tensor of shape $(\ldots, 3)$ on any device, such as a GPU.
+# * Leave `x` and `grad_output` as they are. Result and gradient lie on the device of `x`.
+# * Calls on several devices may take turns: a call on the CPU may come between the forward and the backward pass of a call on a GPU.
+#
+# You need no GPU: the check pretends one. So does `check("fix_gray", device="cuda")`, which runs all cases there.
+# %% [markdown] tags=["ru"] of="9c8304c5"
+# ### Дополнительное упражнение `fix_gray`: верно только на CPU
+# *найти ошибку · ●●○ · 8 минут · 4 балла · дополнительно*
+#
+# Исправьте этот класс. `Gray.apply(x)` вычисляет яркость цветов: сумму по последнему измерению с весами 0.299, 0.587, 0.114.
+#
+# * Дан `x` — тензор float64 формы $(\ldots, 3)$ на любом устройстве, например на GPU.
+# * Тензоры `x` и `grad_output` не меняются. Результат и градиент лежат на том же устройстве, что и `x`.
+# * Вызовы на разных устройствах могут чередоваться: вызов на CPU может прийтись между прямым и обратным проходами вызова на GPU.
+#
+# GPU для этого не нужен: проверка его имитирует. Так же работает `check("fix_gray", device="cuda")`: там запускаются все примеры.
+# %% answer="fix_gray"
+class Gray(torch.autograd.Function):
+    """The gray value of colours, a tensor of shape (..., 3)."""
+
+    @staticmethod
+    def forward(ctx, x):
+        weights = torch.tensor([0.299, 0.587, 0.114], dtype=x.dtype, device=x.device)
+        ctx.save_for_backward(weights)
+        return (x * weights).sum(-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (weights,) = ctx.saved_tensors
+        return grad_output.unsqueeze(-1) * weights
+
+
+# %% given="fix_gray"
+class Gray(torch.autograd.Function):
+    """The gray value of colours, a tensor of shape (..., 3)."""
+
+    weights = torch.tensor([0.299, 0.587, 0.114], dtype=torch.float64)
+
+    @staticmethod
+    def forward(ctx, x):
+        return (x * Gray.weights).sum(-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_input = torch.zeros(*grad_output.shape, 3, dtype=torch.float64)
+        grad_input += grad_output.unsqueeze(-1) * Gray.weights
+        return grad_input
+
+
+# %% alternative="fix_gray"
+class Gray(torch.autograd.Function):
+    weights = torch.tensor([0.299, 0.587, 0.114], dtype=torch.float64)
+
+    @staticmethod
+    def forward(ctx, x):
+        return x @ Gray.weights.to(x.device)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_input = torch.zeros(*grad_output.shape, 3, dtype=torch.float64, device=grad_output.device)
+        grad_input += grad_output.unsqueeze(-1) * Gray.weights.to(grad_output.device)
+        return grad_input
+
+
+# %% alternative="fix_gray"
+class Gray(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        red, green, blue = x.unbind(-1)
+        return 0.299 * red + 0.587 * green + 0.114 * blue
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.stack([0.299 * grad_output, 0.587 * grad_output, 0.114 * grad_output], dim=-1)
+
+
+# %% alternative="fix_gray"
+class Gray(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.weights = x.new_tensor([0.299, 0.587, 0.114])
+        return (x * ctx.weights).sum(dim=-1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output[..., None] * ctx.weights.expand(*grad_output.shape, 3)
+
+
+# %% check="fix_gray"
+from autograder import check
+
+check("fix_gray")
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -664,12 +664,12 @@ torch.use_deterministic_algorithms(False)
 # ### Exercise `deterministic_sum`: a sum with the same bits
 # *design · ●●○ · 10 minutes · 4 points*
 #
-# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one to ten float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers.
-# %% [markdown] tags=["ru"] of="9255bac3"
+# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one to ten float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers. The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too.
+# %% [markdown] tags=["ru"] of="5ef90968"
 # ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
 # *спроектировать · ●●○ · 10 минут · 4 балла*
 #
-# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из 1–10 тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз.
+# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из 1–10 тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз. Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же.
 # %% answer="deterministic_sum"
 def deterministic_sum(gradients):
     """The sum of float32 tensors, with the same bits for every order of the list."""
@@ -684,7 +684,7 @@ def deterministic_sum(gradients):
     import math
 
     columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
-    return torch.tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
+    return gradients[0].new_tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
 
 
 # %% alternative="deterministic_sum"
@@ -694,7 +694,7 @@ def deterministic_sum(gradients):
     total = [Fraction(0)] * gradients[0].numel()
     for gradient in gradients:
         total = [a + Fraction(b) for a, b in zip(total, gradient.flatten().tolist())]
-    return torch.tensor([float(each) for each in total]).view(gradients[0].shape)
+    return torch.tensor([float(each) for each in total], device=gradients[0].device).view(gradients[0].shape)
 
 
 # %% alternative="deterministic_sum"

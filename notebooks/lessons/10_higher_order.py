@@ -238,8 +238,8 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 #
 # `real` and `fake` are batches of $n$ samples of the same shape, $(n, \ldots)$ with at least two dimensions, `mix` has the shape $(n, 1, \ldots, 1)$ with as many dimensions; none of the three requires grad. `critic` is a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$; it treats each sample on its own.
 #
-# Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic that require grad is right (some may be frozen). Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="edf408eb"
+# Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic that require grad is right (some may be frozen). Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode. Critic and batches may lie on another device than the CPU, such as a GPU; the function works there, too.
+# %% [markdown] tags=["ru"] of="f41d82e7"
 # Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 #
 # ### Упражнение `gradient_penalty`: штраф за градиент
@@ -247,7 +247,7 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 #
 # Тензоры `real` и `fake` — батчи по $n$ примеров одинаковой формы $(n, \ldots)$, не меньше двух измерений; у тензора `mix` форма $(n, 1, \ldots, 1)$ с тем же числом измерений; ни один из трёх не требует градиента. Модуль `critic` возвращает по одному числу на пример, в форме $(n,)$ или $(n, 1)$, и обрабатывает каждый пример отдельно.
 #
-# Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам. Верните среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. Его градиент по весам критика, которые требуют градиента, должен быть верным (некоторые веса могут быть заморожены). Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. Модуль критика вызовите один раз; обратный проход тоже нужен один. Сам критик должен остаться прежним: веса, буферы, `.grad`, флаги и режим.
+# Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам. Верните среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. Его градиент по весам критика, которые требуют градиента, должен быть верным (некоторые веса могут быть заморожены). Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. Модуль критика вызовите один раз; обратный проход тоже нужен один. Сам критик должен остаться прежним: веса, буферы, `.grad`, флаги и режим. Критик и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
 # %% answer="gradient_penalty"
 def gradient_penalty(critic, real, fake, mix):
     """The mean of (length of the gradient - 1)² over points between `real` and `fake`."""
@@ -278,7 +278,7 @@ def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_()
     _, pull = torch.func.vjp(critic, mixed)
     (g,) = pull(torch.ones_like(_))
-    return mse_loss(g.reshape(len(g), -1).norm(2, dim=-1), torch.ones(len(g), dtype=g.dtype))
+    return mse_loss(g.reshape(len(g), -1).norm(2, dim=-1), torch.ones(len(g)).to(g))
 
 
 # %% check="gradient_penalty"
@@ -1000,8 +1000,8 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 #
 # `train_loss` and `validation_loss` map a vector of weights to a scalar. `w` has the shape $(n,)$, `lr` is a tensor without dimensions; neither requires grad, and both stay as they are. `momentum` is a number, the velocity starts at 0. Each of the `steps` steps (at least one) is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
 #
-# Return a pair of tensors: the derivatives of the validation loss at the last weights, with respect to `lr` and with respect to the initial weights, in that order. Calls of the two losses and backward passes together are at most $3 \cdot steps + 2$, and no new tensor has more than $4n$ elements.
-# %% [markdown] tags=["ru"] of="8f781009"
+# Return a pair of tensors: the derivatives of the validation loss at the last weights, with respect to `lr` and with respect to the initial weights, in that order. Calls of the two losses and backward passes together are at most $3 \cdot steps + 2$, and no new tensor has more than $4n$ elements. `w` and `lr` may lie on another device than the CPU, such as a GPU; the results lie there, too.
+# %% [markdown] tags=["ru"] of="24ec47ca"
 # Без импульса — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
 #
 # ### Упражнение `meta_gradient`: производная сквозь шаги оптимизатора
@@ -1009,7 +1009,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 #
 # Функции `train_loss` и `validation_loss` отображают вектор весов в скаляр. У `w` форма $(n,)$, `lr` — тензор без измерений; ни один из них не требует градиента, и оба остаются прежними. Аргумент `momentum` — число, накопленная скорость вначале равна 0. Каждый из `steps` шагов (их не меньше одного) такой же, как в `torch.optim.SGD`: скорость становится равной `momentum * velocity + gradient` (градиент функции потерь на обучении взят в текущей точке), а веса — равными `w - lr * velocity`.
 #
-# Верните пару тензоров: производные функции потерь на валидации при весах после последнего шага — по `lr` и по начальным весам, именно в этом порядке. Вызовов двух функций потерь и обратных проходов в сумме должно быть не больше $3 \cdot steps + 2$, и ни в одном новом тензоре не должно быть больше $4n$ элементов.
+# Верните пару тензоров: производные функции потерь на валидации при весах после последнего шага — по `lr` и по начальным весам, именно в этом порядке. Вызовов двух функций потерь и обратных проходов в сумме должно быть не больше $3 \cdot steps + 2$, и ни в одном новом тензоре не должно быть больше $4n$ элементов. `w` и `lr` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежат и результаты.
 # %% answer="meta_gradient"
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     """Derivatives of the validation loss after `steps` steps, with respect to `lr` and to the initial weights."""
@@ -1231,8 +1231,8 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 #
 # Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large. The mask is not changed.
 #
-# An ordinary row stays as it is. A row that sees nothing gives an output of 0 and adds nothing to any gradient. In the backward pass no node returns NaN (anomaly detection finds nothing), and the second derivative is right.
-# %% [markdown] tags=["ru"] of="545ef01c"
+# An ordinary row stays as it is. A row that sees nothing gives an output of 0 and adds nothing to any gradient. In the backward pass no node returns NaN (anomaly detection finds nothing), and the second derivative is right. All four may lie on another device than the CPU, such as a GPU; the output lies there, too.
+# %% [markdown] tags=["ru"] of="09219b2d"
 # Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
 # NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны; так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
@@ -1242,7 +1242,7 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 #
 # Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими. Маска не меняется.
 #
-# Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0 и не вносит вклада ни в один градиент. В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит), и вторая производная верна.
+# Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0 и не вносит вклада ни в один градиент. В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит), и вторая производная верна. Все четыре тензора могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат.
 # %% answer="fix_attention"
 def fix_attention(q, k, v, mask):
     seen = mask.any(dim=-1, keepdim=True)

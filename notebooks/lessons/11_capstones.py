@@ -329,8 +329,8 @@ check("fix_traces")
 # * then the traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$;
 # * after a `terminated` or `truncated` step all traces are 0 again.
 #
-# The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are.
-# %% [markdown] tags=["ru"] of="76ed51a6"
+# The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are. Model and states may lie on another device than the CPU, such as a GPU; the function works there, too.
+# %% [markdown] tags=["ru"] of="54f2325c"
 # ### Эпизоды подряд
 #
 # На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
@@ -346,7 +346,7 @@ check("fix_traces")
 # * затем следы затухают, к ним прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, изменяется на месте: к нему прибавляется $\alpha\, \delta\, z$;
 # * после шага с `terminated` или `truncated` все следы снова равны 0.
 #
-# Последний шаг может и не заканчивать эпизод. Верните список всех значений $\delta$ — обычных чисел Python. Замороженные веса, все поля `.grad` и все флаги параметров не меняются.
+# Последний шаг может и не заканчивать эпизод. Верните список всех значений $\delta$ — обычных чисел Python. Замороженные веса, все поля `.grad` и все флаги параметров не меняются. Модель и состояния могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
 # %% answer="td_lambda"
 def td_lambda(model, steps, gamma, lam, alpha):
     """Learn the values of `model` in place; return the TD error of each step."""
@@ -1233,8 +1233,8 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states. The check allows 4 times the bytes of the widest tensor in a call.
 #
-# Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are.
-# %% [markdown] tags=["ru"] of="9fe85545"
+# Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are. The cell and all tensors may lie on another device than the CPU, such as a GPU; the state that comes back lies there, too.
+# %% [markdown] tags=["ru"] of="9b1b93f4"
 # ### Всё вместе
 #
 # Теперь соберём шаг, ради которого понадобились контрольные точки, окна и микробатчи. У ячейки замороженная основа с широкими внутренними слоями, последовательности длинные, и батч целиком в память не помещается. Сколько памяти занято в худший момент?
@@ -1253,7 +1253,7 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 #
 # Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: в памяти никогда не должны одновременно находиться промежуточные результаты двух вызовов ячейки (маленькие скрытые состояния не в счёт). При проверке общий размер промежуточных результатов в байтах может превышать размер самого широкого тензора вызова не более чем в 4 раза.
 #
-# Верните пару. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа; второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. Флаги и замороженные веса не меняются.
+# Верните пару. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа; второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. Флаги и замороженные веса не меняются. Ячейка и все тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; возвращённое состояние лежит там же.
 # %% answer="train_windows"
 def train_windows(cell, optimizer, x, y, h, steps, rows):
     """One optimizer step per window; return the last hidden state and the mean squared error."""
@@ -1858,6 +1858,127 @@ check_claims(
         "weights in float16 are refused": measured["float16 weights refused"],
     },
 )
+
+
+# %% [markdown] tags=["en"]
+# Code for a GPU fails at a tensor that stays behind. `module.to(device)` moves parameters and buffers; a tensor in any other attribute stays where it was made, and `state_dict()` does not hold it either. On the CPU nothing of that shows.
+# %% [markdown] tags=["ru"] of="aeb637ae"
+# Код для GPU часто останавливается на тензоре, который остался на прежнем месте. Вызов `module.to(device)` переносит параметры и буферы; тензор в любом другом атрибуте остаётся там, где создан, и в `state_dict()` он тоже не попадает. На CPU всего этого не видно.
+# %%
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.register_buffer("shift", torch.zeros(2))
+        self.scale = torch.ones(2)
+
+
+moved = Scaled().to("meta")  # a device that every machine has; its tensors hold no numbers
+print({name: str(getattr(moved, name).device) for name in ("weight", "shift", "scale")}, list(moved.state_dict()))
+# %% tags=["fact"]
+assert [getattr(moved, name).device.type for name in ("weight", "shift", "scale")] == ["meta", "meta", "cpu"]
+assert list(moved.state_dict()) == ["weight", "shift"]
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `fix_baseline`: a mean that stays behind
+# *find the bug · ●●○ · 10 minutes · 4 points · extra*
+#
+# Mend this module. `Baseline(features, rate)` holds a running mean, which begins at 0. A call `baseline(x)` returns `x` minus the mean as it was before the call; then the mean becomes `mean + rate * (x.mean(0) - mean)`.
+#
+# * Given are `x`, a float64 tensor of shape (rows, features), and `rate`, a number between 0 and 1.
+# * For autograd the mean is a constant: the gradient of a result reaches its own `x` alone.
+# * After `baseline.to(device)` the module works with an `x` on that device, such as a GPU. The result lies there, too.
+# * A new `Baseline` that loads the `state_dict()` goes on from the same mean.
+# * The module has no parameters, because an optimizer would train them.
+#
+# You need no GPU: the check pretends one.
+# %% [markdown] tags=["ru"] of="d378319f"
+# ### Дополнительное упражнение `fix_baseline`: среднее, которое остаётся на месте
+# *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
+#
+# Исправьте этот модуль. `Baseline(features, rate)` хранит скользящее среднее, вначале равное 0. Вызов `baseline(x)` возвращает `x` минус среднее, каким оно было до вызова; затем среднее становится равным `mean + rate * (x.mean(0) - mean)`.
+#
+# * Даны `x` — тензор float64 формы (строки, признаки) — и `rate`, число от 0 до 1.
+# * Для autograd среднее — константа: градиент результата доходит только до своего `x`.
+# * После `baseline.to(device)` модуль работает с `x`, который лежит на этом устройстве, например на GPU. Там же лежит и результат.
+# * Новый `Baseline`, загрузивший `state_dict()`, продолжает с того же среднего.
+# * Параметров у модуля нет: оптимизатор стал бы их обучать.
+#
+# GPU для этого не нужен: проверка его имитирует.
+# %% answer="fix_baseline"
+class Baseline(torch.nn.Module):
+    """The difference from a running mean."""
+
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate = rate
+        self.register_buffer("mean", torch.zeros(features, dtype=torch.float64))
+
+    def forward(self, x):
+        result = x - self.mean
+        self.mean = self.mean + self.rate * (x.detach().mean(0) - self.mean)
+        return result
+
+
+# %% given="fix_baseline"
+class Baseline(torch.nn.Module):
+    """The difference from a running mean."""
+
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate = rate
+        self.mean = torch.zeros(features, dtype=torch.float64)
+
+    def forward(self, x):
+        result = x - self.mean
+        self.mean = self.mean + self.rate * (x.detach().mean(0) - self.mean)
+        return result
+
+
+# %% alternative="fix_baseline"
+class Baseline(torch.nn.Module):
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate, self.mean = rate, torch.nn.Buffer(torch.zeros(features, dtype=torch.float64))
+
+    def forward(self, x):
+        result = x - self.mean
+        with torch.no_grad():
+            self.mean.lerp_(x.mean(dim=0), self.rate)
+        return result
+
+
+# %% alternative="fix_baseline"
+class Baseline(torch.nn.Module):
+    def __init__(self, features, rate):
+        super().__init__()
+        self.rate = rate
+        self.register_buffer("mean", torch.zeros(features).double())
+
+    def forward(self, x):
+        before = self.mean.clone()
+        with torch.no_grad():
+            self.mean.mul_(1 - self.rate).add_(self.rate * x.mean(0))
+        return x - before
+
+
+# %% alternative="fix_baseline"
+class Baseline(torch.nn.Module):
+    def __init__(self, features, rate):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(features, dtype=torch.float64))
+        self.register_buffer("rate", torch.tensor(rate, dtype=torch.float64))
+
+    def forward(self, x):
+        before, self.mean = self.mean, (1 - self.rate) * self.mean + self.rate * x.detach().mean(0)
+        return x - before
+
+
+# %% check="fix_baseline"
+from autograder import check
+
+check("fix_baseline")
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -12,4 +12,5 @@ EXERCISES = (
     "train_windows",
     "step_in_half",
     "cures",
+    "fix_baseline",
 )

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.observe import using_answer
@@ -28,7 +29,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
     aspects=[
         aspect(
             "weights",
-            3,
+            2.5,
             en="At the end the trained weights are those of TD(λ).",
             ru="В конце обучаемые веса такие, как в TD(λ).",
         ),
@@ -45,6 +46,13 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             en="Frozen weights, every `.grad` and every flag `requires_grad` are as before.",
             ru="Замороженные веса, все поля `.grad` и все флаги `requires_grad` остались прежними.",
             after=(),
+        ),
+        works_on(
+            0.5,
+            after=(
+                "weights",
+                "errors",
+            ),
         ),
     ],
     hints=[
@@ -99,6 +107,11 @@ def _plain(error: object) -> object:
 
 def _same(one: Any, other: Any) -> bool:
     return all(a is b or (a is not None and b is not None and torch.equal(a, b)) for a, b in zip(one, other))
+
+
+@td_lambda.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {"errors": answer.td_lambda(case.model, case.steps[:2], case.gamma, case.lam, case.alpha)}
 
 
 @td_lambda.cases

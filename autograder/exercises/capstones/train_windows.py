@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.counted_run import condense, number_from
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import PEAK
@@ -34,7 +35,7 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
     aspects=[
         aspect(
             "weights",
-            3,
+            2.5,
             en="There is one optimizer step for each window, and after each of them the weights are right.",
             ru="На каждое окно приходится один шаг оптимизатора, и после каждого шага веса верны.",
         ),
@@ -67,6 +68,14 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
             en="Frozen weights and all flags are as before.",
             ru="Замороженные веса и все флаги остались прежними.",
             after=(),
+        ),
+        works_on(
+            0.5,
+            after=(
+                "weights",
+                "state",
+                "loss",
+            ),
         ),
     ],
     hints=[
@@ -153,6 +162,13 @@ def _measure(train: Callable[..., Any], start: float) -> dict[str, object]:
 
 def _sgd(cell: Cell, lr: float = 0.1) -> torch.optim.SGD:
     return torch.optim.SGD([p for p in cell.parameters() if p.requires_grad], lr=lr)
+
+
+@train_windows.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {
+        "pair": answer.train_windows(case.cell, case.optimizer, case.x[:1], case.y[:1], case.h, case.steps, case.rows)
+    }
 
 
 @train_windows.cases

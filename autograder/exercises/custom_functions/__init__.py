@@ -15,4 +15,5 @@ EXERCISES = (
     "clip_function",
     "cube_function",
     "is_right_function",
+    "fix_gray",
 )

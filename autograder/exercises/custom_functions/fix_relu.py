@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.language import Text
@@ -26,7 +27,7 @@ from .common import EACH_CALL, observe_first
         EACH_CALL,
         aspect(
             "derivative",
-            2,
+            1.5,
             en="Value and gradient agree with those of `torch.relu` for every number, 0 among them, and for every "
             "`grad_output`.",
             ru="Значение и градиент те же, что у `torch.relu`, при любых числах, в том числе в нуле, и при любом "
@@ -37,6 +38,13 @@ from .common import EACH_CALL, observe_first
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
             ru="Метод `backward` не меняет тензор `grad_output`.",
+        ),
+        works_on(
+            0.5,
+            after=(
+                "each_call",
+                "derivative",
+            ),
         ),
     ],
     hints=[
@@ -54,6 +62,12 @@ from .common import EACH_CALL, observe_first
 )
 def fix_relu(answer: Any, case: Case) -> dict[str, object]:
     return observe_first(answer.ReLU, case, "derivative")
+
+
+@fix_relu.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.ReLU.apply(x := case.x.requires_grad_())
+    return {"y": y, "gradient": gradients_there(y, [x], case.grad_output)}
 
 
 @fix_relu.cases

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
@@ -34,7 +35,7 @@ ORDERS = 12
         ),
         aspect(
             "same_bits",
-            3,
+            2.5,
             en="Every order of the list gives the same bits.",
             ru="При любом порядке элементов списка получаются одни и те же биты.",
             measured=Text("Different results", "Различных результатов"),
@@ -45,6 +46,13 @@ ORDERS = 12
             en="If large numbers cancel, the relative error of the sum is still at most $10^{-5}$.",
             ru="Если большие числа сокращаются, относительная погрешность суммы всё равно не больше $10^{-5}$.",
             measured=Text("Relative error", "Относительная погрешность"),
+        ),
+        works_on(
+            0.5,
+            after=(
+                "sum",
+                "same_bits",
+            ),
         ),
     ],
     hints=[
@@ -85,6 +93,11 @@ def _depends_on(orders: list[list[int]], bits: list[tuple[int, ...]]) -> str:
     for order, each in zip(orders, bits):
         found[order.index(0) < order.index(1)].add(each)
     return "pair" if all(len(each) == 1 for each in found.values()) else "order"
+
+
+@deterministic_sum.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {"sum": answer.deterministic_sum(case.gradients[:3])}
 
 
 @deterministic_sum.cases

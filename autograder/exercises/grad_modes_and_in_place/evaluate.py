@@ -11,6 +11,7 @@ from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
 
 from autograder.checking.comparison import compare
 from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import PEAK
@@ -72,7 +73,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
     aspects=[
         aspect(
             "predictions",
-            2,
+            1.5,
             en="One tensor comes back with the predictions for all samples in order, made in evaluation mode.",
             ru="Возвращается один тензор: предсказания для всех примеров по порядку, полученные в режиме оценки.",
         ),
@@ -98,6 +99,13 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
             ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; 4 скрытых "
             "слоя, 3 батча).",
             measured=PEAK,
+        ),
+        works_on(
+            0.5,
+            after=(
+                "predictions",
+                "kind",
+            ),
         ),
     ],
     rtol=1e-5,
@@ -151,6 +159,11 @@ class Noise(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return 2 * x if self.training else x
+
+
+@evaluate.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {"predictions": answer.evaluate(case.model, case.batches[:2])}
 
 
 @evaluate.cases

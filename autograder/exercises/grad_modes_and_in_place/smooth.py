@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.counted_run import condense, number_from
+from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import BYTES_KEPT
@@ -59,7 +60,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
         ),
         aspect(
             "gradients",
-            2,
+            1.5,
             en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and "
             "`smooth` itself puts nothing into `.grad`.",
             ru="Обратный проход от `y` выполняется, градиенты тензоров `x` и `a` верны для всей рекуррентности, а сама "
@@ -72,6 +73,13 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
             ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 64 строк по 4 числа).",
             after=("y", "gradients"),
             measured=BYTES_KEPT,
+        ),
+        works_on(
+            0.5,
+            after=(
+                "y",
+                "gradients",
+            ),
         ),
     ],
     rtol=1e-5,
@@ -101,7 +109,7 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
     left = {"x.grad": case.x.grad, "a.grad": case.a.grad}
     with using_answer():
         if isinstance(y, Tensor) and y.shape == case.x.shape:
-            direction = uniform(torch.Generator().manual_seed(2), *case.x.shape).to(case.x.dtype)
+            direction = uniform(torch.Generator().manual_seed(2), *case.x.shape).to(case.x)
             found: Sequence[Tensor | None] = (None, None)
             try:
                 if y.requires_grad:
@@ -113,6 +121,13 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
             if len(case.x) == 1:  # measured on a tensor of its own, so one case is enough
                 seen["saved"], seen["rows"] = _measure_saved(answer.smooth, start)
     return seen
+
+
+@smooth.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    x = case.x.detach()[:2].requires_grad_()
+    y = answer.smooth(x, case.a)
+    return {"y": y, "gradients": gradients_there(y, [x, case.a])}
 
 
 @smooth.cases

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.labels import PEAK
 from autograder.checking.values import AtMost
@@ -47,7 +48,7 @@ def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
     aspects=[
         aspect(
             "weights",
-            4,
+            3.5,
             en="After every step, the last window's included, the weights are those of training on the big batches.",
             ru="После каждого шага, включая последнее окно, веса такие же, как при обучении на больших батчах.",
         ),
@@ -63,6 +64,13 @@ def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
             1,
             en="What comes back is the mean loss over all samples of the epoch, as a float.",
             ru="Возвращается среднее значение функции потерь по всем примерам эпохи, число типа float.",
+        ),
+        works_on(
+            0.5,
+            after=(
+                "weights",
+                "mean_loss",
+            ),
         ),
     ],
     hints=[
@@ -107,6 +115,11 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
         "sizes": sizes,
         "live_bytes": peak,
     }
+
+
+@train_epoch.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {"loss": answer.train_epoch(case.model, case.optimizer, case.batches[:1], case.accumulation_steps)}
 
 
 @train_epoch.cases

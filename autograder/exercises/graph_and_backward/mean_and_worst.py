@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import PEAK
@@ -71,7 +72,7 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
         ),
         aspect(
             "worst",
-            1,
+            0.5,
             en="The second of the pair is the loss of the worst batch.",
             ru="Второе в паре — значение функции потерь на худшем батче.",
         ),
@@ -91,6 +92,14 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
             "по 64 строки.",
             after=("state", "mean", "worst", "gradient"),
             measured=PEAK,
+        ),
+        works_on(
+            0.5,
+            after=(
+                "state",
+                "mean",
+                "worst",
+            ),
         ),
     ],
     hints=[
@@ -154,6 +163,11 @@ def _linear(rng: torch.Generator, features: int, kind: type[torch.nn.Linear] = t
 def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0) -> Batches:
     """Return a batch of four samples for each of `targets`. A target further from 0 gives a greater loss."""
     return [(scale * signed(rng, 4, features), scale * t * uniform(rng, 4, 1)) for t in targets]
+
+
+@mean_and_worst.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {"pair": answer.mean_and_worst(case.model, case.batches[:2])}
 
 
 @mean_and_worst.cases

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
@@ -19,7 +20,7 @@ from .common import FLOAT64
 
 def _upstream(y: Tensor) -> Tensor:
     """Return the gradient from which the backward pass starts at `y`."""
-    return torch.linspace(1, 2, y.numel(), dtype=y.dtype).reshape(y.shape)
+    return torch.linspace(1, 2, y.numel(), dtype=y.dtype, device=y.device).reshape(y.shape)
 
 
 def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[str, str]:
@@ -70,10 +71,18 @@ def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[st
         ),
         aspect(
             "small",
-            1,
+            0.5,
             en="Both hold for small positive numbers as well.",
             ru="То и другое верно и для малых положительных чисел.",
             after=("untouched", "value", "gradient"),
+        ),
+        works_on(
+            0.5,
+            after=(
+                "untouched",
+                "value",
+                "gradient",
+            ),
         ),
     ],
     hints=[
@@ -109,6 +118,12 @@ def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:
         "about small numbers": about,
         "names": names,
     }
+
+
+@safe_sqrt.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.safe_sqrt(case.x)
+    return {"y": y, "gradient": gradients_there(y, [case.x])}
 
 
 @safe_sqrt.cases

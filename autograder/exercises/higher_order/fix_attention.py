@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
@@ -30,7 +31,7 @@ from autograder.measure import graph_nodes
         ),
         aspect(
             "gradients",
-            1,
+            0.5,
             en="The gradients for `q`, `k` and `v` are right and finite.",
             ru="Градиенты по `q`, `k` и `v` верны и конечны.",
         ),
@@ -49,6 +50,13 @@ from autograder.measure import graph_nodes
             after=("output", "gradients"),
         ),
         aspect("mask", 0.5, en="The mask is not changed.", ru="Маска не меняется.", after=("output",)),
+        works_on(
+            0.5,
+            after=(
+                "output",
+                "gradients",
+            ),
+        ),
     ],
     hints=[
         Text(
@@ -104,6 +112,13 @@ def _second(gradients: Any, inputs: list[Tensor]) -> dict[str, Tensor]:
     """Return the gradient of the sum of squares of all first derivatives, for each input."""
     total = torch.stack([(g**2).sum() for g in gradients]).sum()
     return dict(zip("qkv", torch.autograd.grad(total, inputs, materialize_grads=True)))
+
+
+@fix_attention.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    inputs = [each.requires_grad_() for each in (case.q, case.k, case.v)]
+    output = answer.fix_attention(*inputs, case.mask)
+    return {"output": output, "gradients": gradients_there(output, inputs, case.direction)}
 
 
 @fix_attention.cases

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES
@@ -43,7 +44,7 @@ from .common import (
         ),
         aspect(
             "gradients",
-            2,
+            1.5,
             en="The gradient of the penalty reaches every weight that requires grad and is right, also where $g_i = 0$.",
             ru="Градиент штрафа доходит до всех весов, которые требуют градиента, и верен, в том числе там, где $g_i = 0$.",
         ),
@@ -54,6 +55,13 @@ from .common import (
             en="There is one call of the critic and one backward pass.",
             ru="Критик вызван один раз, и обратный проход один.",
             measured=CALLS_AND_PASSES,
+        ),
+        works_on(
+            0.5,
+            after=(
+                "value",
+                "gradients",
+            ),
         ),
     ],
     hints=[
@@ -91,6 +99,12 @@ def gradient_penalty(answer: Any, case: Case) -> dict[str, object]:
             }
     finally:
         release(critic)
+
+
+@gradient_penalty.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    penalty = answer.gradient_penalty(case.critic, case.real[:2], case.fake[:2], case.mix[:2])
+    return {"gradients": gradients_there(penalty, [case.critic[0].weight])}
 
 
 @gradient_penalty.cases

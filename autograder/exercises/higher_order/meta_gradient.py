@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, LARGEST_TENSOR
@@ -34,7 +35,7 @@ Loss = Callable[[Tensor], Tensor]
         ),
         aspect(
             "weights",
-            1.5,
+            1,
             en="The gradient with respect to the initial weights is right, with the second derivatives of the training "
             "loss.",
             ru="Градиент по начальным весам верен, и в нём учтены вторые производные функции потерь на обучении.",
@@ -62,6 +63,13 @@ Loss = Callable[[Tensor], Tensor]
             en="`w` and `lr` stay as they are: numbers and `requires_grad`.",
             ru="Аргументы `w` и `lr` остаются прежними: числа и `requires_grad`.",
             after=("learning_rate", "weights"),
+        ),
+        works_on(
+            0.5,
+            after=(
+                "learning_rate",
+                "weights",
+            ),
         ),
     ],
     hints=[
@@ -110,6 +118,12 @@ def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
         "many_runs": runs.times > 2 * case.steps + 1,
         "matrix": ops.largest >= len(case.w) ** 2,
     }
+
+
+@meta_gradient.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    losses = case.train_loss, case.validation_loss
+    return {"derivatives": answer.meta_gradient(*losses, case.w, case.lr, case.momentum, 1)}
 
 
 @meta_gradient.cases

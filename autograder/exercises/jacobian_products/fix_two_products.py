@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed
 from autograder.checking.labels import ERROR
@@ -45,10 +46,17 @@ from .common import EXACT, EXACT_ROWS, tracked
         ),
         aspect(
             "grad",
-            1,
+            0.5,
             en="`inp.grad` holds what it held before: the same tensor, or still `None`.",
             ru="В `inp.grad` лежит то же, что и раньше: прежний тензор или по-прежнему `None`.",
             after=("ones", "v"),
+        ),
+        works_on(
+            0.5,
+            after=(
+                "ones",
+                "v",
+            ),
         ),
     ],
     hints=[
@@ -74,6 +82,11 @@ def fix_two_products(answer: Any, case: Case) -> dict[str, object]:
         exact = limited_error(EXACT, max(map(relative_error, truth, (first, second))))
     one_tensor = first is second or first is case.inp.grad
     return {"ones": first, "v": second, "exact": exact, "grad": {"inp.grad": case.inp.grad}, "one_tensor": one_tensor}
+
+
+@fix_two_products.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {"products": answer.fix_two_products(case.f, case.inp, case.v)}
 
 
 @fix_two_products.cases

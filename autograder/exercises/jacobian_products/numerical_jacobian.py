@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, uniform
 from autograder.checking.labels import ERROR
@@ -72,7 +73,7 @@ class BlackBox:
     aspects=[
         aspect(
             "jacobian",
-            2,
+            1.5,
             en="Column j tells how the outputs change with `x[j]`: a float64 tensor of shape (m, n), right to 1 %.",
             ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
         ),
@@ -89,6 +90,7 @@ class BlackBox:
             en="`x` holds what it held before, up to rounding.",
             ru="В `x` лежит то же, что и раньше, с точностью до округления.",
         ),
+        works_on(0.5, after=("jacobian",)),
     ],
     hints=[
         Text(
@@ -139,6 +141,11 @@ class Wave(Formula):
     def jacobian(self, x: Tensor) -> Tensor:
         slopes = self.a * (3 * x + x.roll(1)).cos()
         return 3 * slopes + slopes.roll(-1, 1)
+
+
+@numerical_jacobian.on_device
+def on_device(answer: Any, case: Case) -> dict[str, object]:
+    return {"jacobian": answer.numerical_jacobian(case.f, case.x)}
 
 
 @numerical_jacobian.cases

@@ -21,6 +21,7 @@ TITLES = {
     Theme.DERIVATIVE: Text("the derivative itself", "сама производная"),
     Theme.AXES: Text("shapes and axes", "формы и оси"),
     Theme.PRECISION: Text("rounding, types of numbers, NaN", "округление, типы чисел, NaN"),
+    Theme.DEVICE: Text("on which device a tensor lies", "на каком устройстве лежит тензор"),
     Theme.ORDER: Text("the order of the steps", "порядок действий"),
     Theme.COST: Text("more work or memory than needed", "лишняя работа или лишняя память"),
     Theme.STATE: Text("what code leaves behind", "что код оставляет после себя"),

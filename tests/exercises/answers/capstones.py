@@ -1195,7 +1195,7 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
         surrogate = sum((p * trace).sum() for p, trace in zip(model.parameters(), traces)) * -delta
         surrogate.backward()
         optimizer.step()
-# %% exercise="td_lambda" verdict="passed"
+# %% exercise="td_lambda" verdict="refused" mistake="traces_on_the_cpu"
 # flat vector of the traces
 def td_lambda(model, steps, gamma, lam, alpha):
     ps = [p for p in model.parameters() if p.requires_grad]

@@ -1294,7 +1294,7 @@ def fix_threads(model, batches):
         futures = [pool.submit(run, b) for b in batches[:-1]]
         last = run(batches[-1])
         return [f.result() for f in futures] + [last]
-# %% exercise="deterministic_sum" verdict="passed"
+# %% exercise="deterministic_sum" verdict="refused" mistake="total_on_the_cpu"
 # SUBTLE sorted, float64: with many large numbers the partial sums lose the sixth digit
 def deterministic_sum(gradients):
     total = torch.zeros(gradients[0].shape, dtype=torch.float64)

@@ -202,3 +202,13 @@ def td_lambda(model, steps, gamma, lam, alpha):
     errors = _learn(model, steps, gamma, lam, alpha, ends="terminated")
     model.requires_grad_(False)
     return errors
+
+# %% mistake="traces_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although the weights lie on a GPU, and torch refuses to mix the two.
+#     `torch.zeros_like(p)` follows its weight.
+# Какой-то тензор создан на CPU, хотя веса лежат на GPU, и torch отказывается их смешивать. `torch.zeros_like(p)`
+#     следует за своим весом.
+def td_lambda(model, steps, gamma, lam, alpha):
+    for p in model.parameters():
+        torch.zeros(p.shape, dtype=p.dtype).add_(p.detach())
+    return _learn(model, steps, gamma, lam, alpha, ends="terminated")

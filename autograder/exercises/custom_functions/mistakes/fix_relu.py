@@ -224,3 +224,14 @@ class ReLU(_ReLU):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.saved_tensors[0].sign()
+
+# %% mistake="zeros_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although `x` lies on a GPU, and torch refuses to mix the two.
+#     `torch.zeros_like(grad_output)` or the number 0 follow `x`.
+# Какой-то тензор создан на CPU, хотя `x` лежит на GPU, и torch отказывается их смешивать. За `x` следуют
+#     `torch.zeros_like(grad_output)` или число 0.
+class ReLU(_ReLU):
+    @staticmethod
+    def backward(ctx, grad_output):
+        zeros = torch.zeros(grad_output.shape, dtype=grad_output.dtype)
+        return torch.where(ctx.saved_tensors[0] > 0, grad_output, zeros)

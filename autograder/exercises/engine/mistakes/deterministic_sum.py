@@ -155,3 +155,21 @@ def deterministic_sum(gradients):
 def deterministic_sum(gradients):
     columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
     return [math.fsum(column) for column in columns]
+
+# %% mistake="sum_on_the_cpu" theme="device"
+# The sum that came back lies on the CPU, although the tensors of the list lie on a GPU.
+# Возвращённая сумма лежит на CPU, хотя тензоры из списка лежат на GPU.
+def deterministic_sum(gradients):
+    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
+    return torch.tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
+
+# %% mistake="total_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although the tensors of the list lie on a GPU, and torch refuses to mix the two.
+#     `torch.zeros_like(...)` and `torch.stack(...)` follow their tensors.
+# Какой-то тензор создан на CPU, хотя тензоры из списка лежат на GPU, и torch отказывается их смешивать.
+#     `torch.zeros_like(...)` и `torch.stack(...)` следуют за своими тензорами.
+def deterministic_sum(gradients):
+    total = torch.zeros(gradients[0].shape, dtype=torch.float64)
+    for row in torch.stack(gradients).double().sort(dim=0).values:
+        total = total + row
+    return total.float()

@@ -256,3 +256,14 @@ def evaluate(model, batches):
 # Предсказания соединены по последнему измерению. А примеры идут по первому.
 def evaluate(model, batches):
     return torch.cat(_predict(model, batches), dim=-1)
+
+# %% mistake="predictions_on_the_cpu" theme="device"
+# The predictions that came back lie on the CPU, although model and batches lie on a GPU.
+# Возвращённые предсказания лежат на CPU, хотя модель и батчи лежат на GPU.
+def evaluate(model, batches):
+    parts = _predict(model, batches)
+    found, start = torch.empty(sum(map(len, parts)), *parts[0].shape[1:], dtype=parts[0].dtype), 0
+    for part in parts:
+        found[start : start + len(part)] = part
+        start += len(part)
+    return found

@@ -279,3 +279,15 @@ def smooth(x, a):
         for t in range(1, len(x)):
             x[t] = a * x[t - 1] + (1 - a) * x[t]
     return x * 1
+
+# %% mistake="weights_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although `x` and `a` lie on a GPU, and torch refuses to mix the two.
+#     `x.new_zeros(...)` and `device=x.device` follow `x`.
+# Какой-то тензор создан на CPU, хотя `x` и `a` лежат на GPU, и torch отказывается их смешивать. За `x` следуют
+#     `x.new_zeros(...)` и `device=x.device`.
+def smooth(x, a):
+    previous, rows = torch.zeros(x.shape[1], dtype=x.dtype), [x[0]]
+    for row in x[1:]:
+        previous = previous * 0 + rows[-1]
+        rows.append(a * previous + (1 - a) * row)
+    return torch.stack(rows)

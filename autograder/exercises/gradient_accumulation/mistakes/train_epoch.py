@@ -258,3 +258,13 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         optimizer.zero_grad()
         optimizer.step()
     return _mean(recorded)
+
+# %% mistake="total_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although model and batches lie on a GPU, and torch refuses to mix the two. A total
+#     that begins as the number `0.0` needs no device.
+# Какой-то тензор создан на CPU, хотя модель и батчи лежат на GPU, и torch отказывается их смешивать. Сумме,
+#     которая начинается с числа `0.0`, устройство не нужно.
+def train_epoch(model, optimizer, batches, accumulation_steps):
+    losses = torch.tensor([loss for loss, _ in _train_and_record(model, optimizer, batches, accumulation_steps)])
+    counts = torch.stack([torch.ones_like(x[0, 0]) * len(x) for x, _ in batches])
+    return (losses.to(counts.dtype) * counts).sum().item() / counts.sum().item()

@@ -155,3 +155,17 @@ def mean_and_worst(model, batches):
     pair = _mean_and_extreme(model, batches, max)
     model.train(training)
     return pair
+
+# %% mistake="total_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although model and batches lie on a GPU, and torch refuses to mix the two. A total
+#     that begins as the number `0.0` needs no device.
+# Какой-то тензор создан на CPU, хотя модель и батчи лежат на GPU, и torch отказывается их смешивать. Сумме,
+#     которая начинается с числа `0.0`, устройство не нужно.
+def mean_and_worst(model, batches):
+    total, worst = torch.zeros(1, dtype=torch.float64), None
+    for x, y in batches:
+        loss = mse_loss(model(x), y)
+        total += loss.detach()
+        if worst is None or loss.item() > worst.item():
+            worst = loss
+    return total.item() / len(batches), worst

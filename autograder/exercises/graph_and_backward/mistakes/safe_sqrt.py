@@ -151,3 +151,12 @@ def safe_sqrt(x):
 def safe_sqrt(x):
     root = torch.where(x > 0, x, 1.0).sqrt().detach()
     return torch.where(x > 0, x / root, 0.0)
+
+# %% mistake="ones_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although `x` lies on a GPU, and torch refuses to mix the two.
+#     `torch.ones_like(x)`, `device=x.device` or a plain number follow `x`.
+# Какой-то тензор создан на CPU, хотя `x` лежит на GPU, и torch отказывается их смешивать. За `x` следуют
+#     `torch.ones_like(x)`, `device=x.device` или просто число.
+def safe_sqrt(x):
+    inside = torch.where(x > 0, x, torch.ones(x.shape, dtype=x.dtype))
+    return torch.where(x > 0, inside.sqrt(), 0.0)

@@ -208,3 +208,12 @@ def fix_attention(q, k, v, mask):
 # Оценки разделены на $d$, а не на корень из $d$.
 def fix_attention(q, k, v, mask):
     return _weights(q @ k.transpose(-2, -1) / q.shape[-1], mask) @ v
+
+# %% mistake="zeros_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although the inputs lie on a GPU, and torch refuses to mix the two. `masked_fill`
+#     with a number and `torch.zeros_like(...)` follow their tensor.
+# Какой-то тензор создан на CPU, хотя входы лежат на GPU, и torch отказывается их смешивать. `masked_fill` с
+#     числом и `torch.zeros_like(...)` следуют за своим тензором.
+def fix_attention(q, k, v, mask):
+    weights = _weights(_scores(q, k), mask)
+    return torch.where(mask, weights, torch.zeros(mask.shape, dtype=q.dtype)) @ v

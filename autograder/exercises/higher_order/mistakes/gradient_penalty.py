@@ -201,3 +201,14 @@ def gradient_penalty(critic, real, fake, mix):
 # Усреднён модуль разности с единицей, а нужен её квадрат.
 def gradient_penalty(critic, real, fake, mix):
     return (_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1).abs().mean()
+
+# %% mistake="ones_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although critic and batches lie on a GPU, and torch refuses to mix the two.
+#     `torch.ones_like(...)` follows its tensor; a sum needs no ones.
+# Какой-то тензор создан на CPU, хотя критик и батчи лежат на GPU, и torch отказывается их смешивать.
+#     `torch.ones_like(...)` следует за своим тензором, а для суммы единицы не нужны.
+def gradient_penalty(critic, real, fake, mix):
+    mixed = _mixed(real, fake, mix).requires_grad_()
+    y = critic(mixed)
+    (g,) = torch.autograd.grad(y, mixed, torch.ones(y.shape, dtype=y.dtype), create_graph=True)
+    return ((_lengths(g) - 1) ** 2).mean()

@@ -311,3 +311,11 @@ def meta_gradient(t, v, w, lr, momentum, steps):
 # Одного шага не хватает: при `steps` = 1 не сделано ни одного, и `lr` не попадает в граф.
 def meta_gradient(t, v, w, lr, momentum, steps):
     return _unroll(t, v, w, lr, momentum, steps - 1)
+
+# %% mistake="velocity_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although `w` lies on a GPU, and torch refuses to mix the two.
+#     `torch.zeros_like(w)` or the number 0 follow `w`.
+# Какой-то тензор создан на CPU, хотя `w` лежит на GPU, и torch отказывается их смешивать. За `w` следуют
+#     `torch.zeros_like(w)` или число 0.
+def meta_gradient(t, v, w, lr, momentum, steps):
+    return _unroll(t, v, w + torch.zeros(w.shape, dtype=w.dtype), lr, momentum, steps)

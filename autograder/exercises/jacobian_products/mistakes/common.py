@@ -12,7 +12,7 @@ def columns_by_differences(f, x, h, *, back=True, over=None):
     divided.
     """
     columns = []
-    for step in h * torch.eye(len(x), dtype=x.dtype):
+    for step in h * torch.eye(len(x), dtype=x.dtype, device=x.device):
         before = f(x - step) if back else f(x)
         columns.append((f(x + step) - before) / (over or (2 * h if back else h)))
     return torch.stack(columns, dim=1)

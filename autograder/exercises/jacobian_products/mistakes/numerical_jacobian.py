@@ -149,3 +149,22 @@ def numerical_jacobian(f, x):
 # Выходы сложены: получилась сумма всех строк, по одному числу на вход.
 def numerical_jacobian(f, x):
     return columns_by_differences(f, x, 1e-5).sum(0)
+
+# %% mistake="identity_on_the_cpu" theme="device"
+# A tensor was made on the CPU, although `x` lies on a GPU, and torch refuses to mix the two. `torch.eye(n,
+#     device=x.device)` and `torch.zeros_like(x)` follow `x`.
+# Какой-то тензор создан на CPU, хотя `x` лежит на GPU, и torch отказывается их смешивать. За `x` следуют
+#     `torch.eye(n, device=x.device)` и `torch.zeros_like(x)`.
+def numerical_jacobian(f, x):
+    steps = 5e-6 * torch.eye(len(x), dtype=x.dtype)
+    return torch.stack([(f(x + step) - f(x - step)) / 1e-5 for step in steps], dim=1)
+
+# %% mistake="matrix_on_the_cpu" theme="device"
+# The matrix that came back lies on the CPU, although `x` lies on a GPU.
+# Возвращённая матрица лежит на CPU, хотя `x` лежит на GPU.
+def numerical_jacobian(f, x):
+    columns = columns_by_differences(f, x, 5e-6)
+    found = torch.zeros(columns.shape, dtype=x.dtype)
+    for j in range(len(x)):
+        found[:, j] = columns[:, j]
+    return found

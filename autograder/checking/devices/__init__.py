@@ -1,0 +1,1 @@
+"""Runs of answers on another device, which may be pretended."""

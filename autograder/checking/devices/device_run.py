@@ -1,0 +1,122 @@
+"""A run on a pretended device, and the aspect that it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..containment.surroundings import undisturbed
+from ..containment.time_limit import limited
+from ..exercise import Aspect, Case, Exercise, aspect
+from .placement import CPU, INDEX, MIXTURE, NO_ARRAY, tensors_of
+from .pretended_device import pretended_device
+
+DEVICE = "device"  # the aspect's name
+_REFUSALS = tuple(text.partition("{}")[0].partition(",")[0] for text in (MIXTURE, NO_ARRAY, INDEX))
+
+
+def works_on(points: float, after: Sequence[str]) -> Aspect:
+    """Return the aspect that an answer works on the device of its inputs, worth `points`.
+
+    `after` names the aspects that must be right before this one is judged. `observe` makes a run for the aspect, with
+    the inputs of the first case on a pretended device.
+    """
+    return aspect(
+        DEVICE,
+        points,
+        en="It also works where its inputs lie on another device, such as a GPU: new tensors are made there, and the "
+        "results lie there.",
+        ru="Всё работает и тогда, когда входы лежат на другом устройстве, например на GPU: новые тензоры создаются "
+        "там же, и результаты лежат там же.",
+        after=after,
+    )
+
+
+def is_about_devices(exercise: Exercise) -> bool:
+    """Return whether the contract of an exercise is about any device."""
+    return any(each.name == DEVICE for each in exercise.aspects)
+
+
+def gradients_there(y: object, inputs: Sequence[Tensor], v: Tensor | None = None) -> object:
+    """Return the gradients of `y`, or of its sum if `v` is None, for a device's probe; None if there are none."""
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        return None
+    return torch.autograd.grad(y if v is not None else y.sum(), inputs, v, allow_unused=True)
+
+
+def tensors_in(value: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
+    """Yield the tensors that an input consists of, with their gradients.
+
+    They are those of a list, a module, an optimizer, or a function with its constants. Each comes once.
+    """
+    seen = set() if seen is None else seen
+    if id(value) in seen or value is None or isinstance(value, (str, int, float, type)):
+        return
+    seen.add(id(value))
+    if isinstance(value, Tensor):
+        yield value
+        parts: Any = [value.grad] if value.is_leaf else []
+    elif isinstance(value, Mapping):
+        parts = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    elif isinstance(value, FunctionType):
+        parts = [cell.cell_contents for cell in value.__closure__ or ()] + list(value.__defaults__ or ())
+    else:
+        parts = vars(value).values() if hasattr(value, "__dict__") else ()
+    for part in parts:
+        yield from tensors_in(part, seen)
+
+
+def observe_device(exercise: Exercise, answer: object, case: Case) -> dict[str, object]:
+    """Run the device's probe with the tensors of `case` on a pretended one, and return the value of the aspect.
+
+    Only what a GPU refuses counts: a mixture of devices, whether it ended the probe or the probe caught it. Another
+    exception says nothing, because the pretended device lacks much of a real one.
+    """
+    refused, there, idle = None, True, [False]
+    with undisturbed([]):
+        try:
+            with limited(exercise.seconds), pretended_device("cuda") as devices:
+                for tensor in tensors_in(case):
+                    devices.put(tensor, devices.there)
+                noting = SimpleNamespace(**{exercise.asks: _noting_idle(answer, idle)})
+                found = (exercise.device_probe or exercise.probe)(noting, case)
+            there = not any(devices.of(each) == CPU and each.dim() for each in tensors_of(found))
+            refused = next(filter(None, map(_refusal, _texts(found))), None)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            cause = error.__cause__ or error
+            refused = _refusal(f"{type(cause).__name__}: {cause}")
+    return {"on a GPU": refused, "results there": there, "nothing returned": any(idle)}
+
+
+def _noting_idle(answer: object, idle: list[bool]) -> object:
+    """Return a wrapper of a learner's function that notes in `idle` whether a call has returned None."""
+    if not callable(answer) or isinstance(answer, type):
+        return answer
+
+    def call(*args: object, **named: object) -> object:
+        returned = answer(*args, **named)
+        idle.append(returned is None)
+        return returned
+
+    return call
+
+
+def _refusal(text: str) -> str | None:
+    """Return an error's text if it is that of a GPU, else None."""
+    return text if any(start in text for start in _REFUSALS) else None
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, (dict, list, tuple)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _texts(item)
