@@ -1,4 +1,4 @@
-"""Released cells of a submission that need not be run, and their outputs.
+"""Released cells of a submission that need not be run.
 
 Such a cell shares no object with a cell of the student's, reads nothing that depends on one, and changes no setting.
 Its outputs are those of the rehearsal. In lesson 03 these are 13 of 41 cells, and a quarter of the processor time.
@@ -40,9 +40,10 @@ class RehearsedCell:
 
 @dataclass
 class _Cell:
-    """A cell of a submission, and the places of the cells that it is linked with.
+    """A cell of a submission, with links to other cells.
 
-    `shared` are cells with objects that both use. `used` are cells whose functions and modules this one uses.
+    `shared` are the places of cells with objects that both use. `used` are the places of cells whose functions and
+    modules this one uses.
     """
 
     names: CellNames

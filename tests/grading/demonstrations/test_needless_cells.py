@@ -54,7 +54,7 @@ def test_a_run_without_needless_cells_shows_the_same(part: int) -> None:
         instead = needless(released, handed)
         left_out += len(instead)
         assert run(handed, instead) == run(handed), (handed, instead)
-    assert left_out > 100  # the test would pass with none
+    assert left_out > 50  # the test would pass with none
 
 
 def test_a_demonstration_of_its_own_names_is_not_run() -> None:
