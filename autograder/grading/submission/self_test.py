@@ -41,10 +41,10 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: E
     if path:
         modules = {name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(path).items()}
         answers, helpers = _first_mistakes(known), {"mistakes": "", "mistakes.common": helpers_of_mistakes(path)}
-        engine.rehearse(Rehearsal(lesson.name, modules, _plain_cells(source), answers=answers, helpers=helpers))
+        engine.rehearse(Rehearsal(lesson.name, modules, plain_cells(source), answers=answers, helpers=helpers))
     else:  # a private lesson's exercises may change while an engine runs: only load the modules that they import
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
-        plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
+        plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in plain_cells(source)]
         imports = _imported(engine, lesson, _solved(source), files)
         engine.rehearse(Rehearsal("", notebooks=plain, imports=imports))
 
@@ -123,7 +123,7 @@ def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: Encod
     return [name for name in after if name not in before and not name.startswith("private_exercises")]
 
 
-def _plain_cells(source: NotebookNode) -> list[list[str]]:
+def plain_cells(source: NotebookNode) -> list[list[str]]:
     """Return a list per language with the sources of a lesson's released code cells.
 
     Checks are left out.
