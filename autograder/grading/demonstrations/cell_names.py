@@ -22,8 +22,9 @@ class CellNames:
 
     `early` are read when the cell runs, before the cell itself has bound them. `late` are used inside functions, at a
     time that is unknown. `always` are bound in any case, `perhaps` in some. `fixed` are those of the bound names that
-    stand for modules, functions and classes. `changed` are names of objects that get attributes or entries, or a
-    second name. `dynamic` tells whether the cell may use other names, too.
+    stand for modules, functions and classes, and `imported` maps imported names to what they
+    stand for. `changed` are names of objects that get attributes or entries, or a second name. `dynamic` tells whether
+    the cell may use other names, too.
     """
 
     early: set[str] = field(default_factory=set)
@@ -31,6 +32,7 @@ class CellNames:
     always: set[str] = field(default_factory=set)
     perhaps: set[str] = field(default_factory=set)
     fixed: set[str] = field(default_factory=set)
+    imported: dict[str, str] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
     dynamic: bool = False
 
@@ -78,6 +80,7 @@ class CellNames:
                 case _:
                     self._read(each, bound)
                     self.fixed |= _bound_by(each) if _is_fixed(each) else set()
+                    self.imported |= _imports(each)
 
     def _read(self, node: ast.AST, bound: set[str]) -> None:
         """Record what a statement or expression reads outside of functions. What it binds is added to `bound`."""
@@ -94,6 +97,7 @@ class CellNames:
             waiting += _outside_functions(each)
         self.early |= read - bound
         self.fixed -= new
+        self.imported = {name: path for name, path in self.imported.items() if name not in new}
         bound |= new
 
 
@@ -109,6 +113,19 @@ def _bound_by(node: ast.AST) -> set[str]:
         case ast.MatchMapping(rest=str(name)):
             return {name}
     return set()
+
+
+def _imports(statement: ast.stmt) -> dict[str, str]:
+    """Return a dict from the names that a statement imports to what they stand for, such as "torch:nn"."""
+    match statement:
+        case ast.Import(names=names):
+            return {
+                each.asname or each.name.partition(".")[0]: each.name if each.asname else each.name.partition(".")[0]
+                for each in names
+            }
+        case ast.ImportFrom(module=str(module), names=names, level=0):
+            return {each.asname or each.name: f"{module}:{each.name}" for each in names}
+    return {}
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:

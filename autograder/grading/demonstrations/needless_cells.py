@@ -23,6 +23,7 @@ from .cell_names import CellNames
 _SETS = re.compile(r"(set_|register_|enable|disable|reset|use|seed|manual_seed|simplefilter|filterwarnings|start$)\w*")
 
 
+_MOST_CELLS = 500  # of a submission: the work can grow with their square
 Outputs = list[dict[str, Any]]  # of a cell, in nbformat's form
 
 
@@ -70,12 +71,12 @@ class Demonstrations:
         """Return the outputs of the cells that need not be run, by source.
 
         `sources` are a submission's code cells, `locked` the places of its checks and tests, and `asked` the names
-        that a student defines. The result is empty if any cell may use names that its source does not tell, or if
-        released cells were moved.
+        that a student defines. The result is empty if any cell may use names that its source does not tell, if
+        released cells were moved, or if there are more than `_MOST_CELLS`.
         """
         cells = self._cells_of(sources)
         left = [source for place, source in enumerate(sources) if place not in locked and source in cells]
-        if not cells or left != [source for source in cells if source in set(left)]:
+        if not cells or len(sources) > _MOST_CELLS or left != [source for source in cells if source in set(left)]:
             return {}
         gone = {source for source in cells if source not in set(left)}
         changed = self._needed([*cells], gone, set(), asked)  # what would show something else than in the rehearsal
@@ -90,7 +91,7 @@ class Demonstrations:
             return {*sources}
         mine = {place for place, source in enumerate(sources) if source in own or names[place].bound & asked}
         loud = {place for place, source in enumerate(sources) if source not in self._quiet or source in others}
-        return {sources[place] for place in _reached_from(_linked(names), mine, loud)}
+        return {sources[place] for place in _must_run(names, mine, loud)}
 
     def _cells_of(self, sources: Sequence[str]) -> Mapping[str, RehearsedCell]:
         """Return the rehearsed cells of the notebook that a submission was made from.
@@ -115,8 +116,11 @@ def _sets(source: str, bindings: Bindings, transform: Transform) -> bool:
     return tree is None or any(path and _SETS.fullmatch(path.rpartition(".")[2]) for path in paths)
 
 
-def _linked(names: Sequence[CellNames]) -> list[_Cell]:
-    """Link each cell with the cells from which it has names."""
+def _linked(names: Sequence[CellNames], uncertain: Set[int]) -> list[_Cell]:
+    """Link each cell with the cells from which it has names.
+
+    An error may end the cells `uncertain` before they have bound their names.
+    """
     cells = [_Cell(each) for each in names]
     binding: dict[str, set[int]] = {}
     for place, each in enumerate(names):
@@ -130,12 +134,17 @@ def _linked(names: Sequence[CellNames]) -> list[_Cell]:
         for name in each.late:
             _link(cells, place, name, binding.get(name, set()), name in changed)
         for name in each.bound:
-            reaching[name] = {place} | (set() if name in each.always else reaching.get(name, set()))
+            before = reaching.get(name, set())
+            again = _import_the_same(name, [each, *(names[source] for source in before)])
+            surely = name in each.always and place not in uncertain and not again
+            reaching[name] = {place} | (set() if surely else before)
     return cells
 
 
 def _link(cells: list[_Cell], place: int, name: str, sources: Set[int], changed: bool) -> None:
     fixed = not changed and all(name in cells[each].names.fixed for each in sources)
+    if fixed and _import_the_same(name, [cells[each].names for each in sources]):
+        sources = {min(sources, default=place)}  # students import again what a released cell has imported
     for source in sources - {place}:
         if fixed:
             cells[place].used.add(source)
@@ -144,18 +153,27 @@ def _link(cells: list[_Cell], place: int, name: str, sources: Set[int], changed:
             cells[source].shared.add(place)
 
 
-def _reached_from(cells: Sequence[_Cell], own: Set[int], loud: Set[int]) -> set[int]:
+def _import_the_same(name: str, cells: Sequence[CellNames]) -> bool:
+    return len({each.imported.get(name) for each in cells}) == 1 and cells[0].imported.get(name) is not None
+
+
+def _must_run(names: Sequence[CellNames], own: Set[int], loud: Set[int]) -> set[int]:
     """Return the places of the cells that must be run.
 
     `own` are the student's cells: what shares an object with them, or uses their functions, depends on them. `loud`
     are cells with effects outside of the names.
     """
-    users: dict[int, set[int]] = {}
-    for place, cell in enumerate(cells):
-        for each in cell.used:
-            users.setdefault(each, set()).add(place)
-    dependent = _reached(own, lambda place: cells[place].shared | users.get(place, set()))
-    return _reached(dependent | loud, lambda place: cells[place].shared | cells[place].used)
+    uncertain, dependent = own | loud, set[int]()
+    while True:
+        cells = _linked(names, uncertain | dependent)
+        users: dict[int, set[int]] = {}
+        for place, cell in enumerate(cells):
+            for each in cell.used:
+                users.setdefault(each, set()).add(place)
+        found = _reached(own, lambda place: cells[place].shared | users.get(place, set()))  # noqa: B023
+        if found <= dependent:
+            return _reached(found | loud, lambda place: cells[place].shared | cells[place].used)  # noqa: B023
+        dependent |= found
 
 
 def _reached(places: Set[int], following: Any) -> set[int]:
