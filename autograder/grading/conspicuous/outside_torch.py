@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from ...checking.exercise import Exercise
 from ...checking.labels import BYTES_IN_FILES, COUNTED_IN_TORCH
@@ -158,20 +158,55 @@ def _is_foreign(path: str) -> bool:
     return path != UNKNOWN and path.partition(".")[0] not in _KEEP_NONE
 
 
-def _entries(nodes: Iterable[ast.AST]) -> set[str]:
+def _entries(nodes: Sequence[ast.AST]) -> set[str]:
     """Return the names that stand for one entry of a tensor after another, as in `for v in tensor`."""
     found: set[str] = set()
-    plain: list[tuple[ast.Name, ast.AST]] = []
+    before = None
+    while before != found:
+        before = set(found)
+        lists = _own_lists(nodes, found)
+        for node in nodes:
+            match node:
+                case ast.For(target=target, iter=of) | ast.comprehension(target=target, iter=of):
+                    found |= set() if _has_no_entries(of, lists) else _names_in(target)
+                case ast.NamedExpr(target=target):
+                    found |= _names_in(target)
+                case ast.Assign(targets=[ast.Name(id=name)], value=given) if _is_entry(given, found):
+                    found.add(name)
+    return found
+
+
+def _names_in(target: ast.expr) -> set[str]:
+    return {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
+
+
+def _own_lists(nodes: Sequence[ast.AST], entries: Set[str]) -> set[str]:
+    """Return the names of lists that hold no entries of a tensor: of losses, to which `append` adds one at a time."""
+    lists, others = set[str](), set[str]()
     for node in nodes:
         match node:
-            case ast.For(target=target) | ast.comprehension(target=target) | ast.NamedExpr(target=target):
-                found |= {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
-            case ast.Assign(targets=[ast.Name() as target], value=ast.Name() | ast.Subscript() | ast.Call() as value):
-                plain.append((target, value))
-    for target, given in plain * 2:
-        if _is_entry(given, found):
-            found.add(target.id)
-    return found
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[])):
+                lists.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="append"), args=[given]) if not _is_entry(
+                given, entries
+            ):
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) | ast.AugAssign(target=ast.Name(id=name)):
+                others.add(name)
+            case ast.Assign(targets=[ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name))]):
+                others.add(name)
+    return lists - others
+
+
+def _has_no_entries(iterable: ast.expr, lists: Set[str]) -> bool:
+    match iterable:
+        case ast.Name(id=name):
+            return name in lists
+        case ast.Call(func=ast.Name("range")):
+            return True
+        case ast.Call(func=ast.Name("enumerate" | "zip" | "reversed"), args=parts):
+            return all(_has_no_entries(part, lists) for part in parts)
+    return False
 
 
 def _is_entry(node: ast.AST, entries: Set[str]) -> bool:

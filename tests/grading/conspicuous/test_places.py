@@ -61,7 +61,11 @@ def test_no_program_of_the_grammar_that_keeps_entries_outside_of_torch_is_missed
 def test_what_an_answer_does_not_need_may_leave_torch() -> None:
     demo = "import numpy as np\nx = torch.ones(3)\nlosses = [float(v) for v in x]\nprint(np.sum(answer(x).numpy()))"
     answer = "def helper(x):\n    return 2 * x\ndef answer(x):\n    loss = helper(x).sum()\n    return loss.item()"
-    assert places(demo, answer, demo, counted={"answer"}) == []
+    losses = (
+        "def answer(xs):\n    losses = []\n    for x in xs:\n        losses.append(x.sum())\n"
+        "    return sum(float(k) * loss.item() for k, loss in enumerate(losses) for j in range(2))"
+    )
+    assert places(demo, answer, demo, losses, counted={"answer"}) == []
 
 
 def test_honest_answers_and_habits_are_left_alone() -> None:
