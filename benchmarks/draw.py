@@ -1,4 +1,4 @@
-"""Time and size of a picture beside torchviz, on the same graphs of 10, 100 and 1000 nodes.
+"""Time and size of a picture beside torchviz, on the same graphs of 10 to 1000 nodes.
 
 Three things are timed, each the median of several runs: reading the graph and writing DOT; the same up to an SVG; and
 for `draw` all that a notebook stores (SVG, PNG and text). torchviz is asked for saved tensors, too, as `draw` shows
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import random
 import shutil
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -44,6 +46,24 @@ def thicket(nodes: int) -> Graph:
     return loss, {"x": x, "loss": loss}
 
 
+def random_graph(nodes: int) -> Graph:
+    """Each operation takes the last value and one of fifty before: patterns repeat by chance, hundreds of them."""
+    rng = random.Random(0)
+    x = torch.ones(3, requires_grad=True)
+    values = [x]
+    for _ in range(nodes * 2 // 3):
+        one, other = values[-1], rng.choice(values[-50:])
+        values.append(rng.choice([one * other, one + other, one.tanh() * other, one.sin() + other]))
+    loss = values[-1].sum()
+    return loss, {"x": x, "loss": loss}
+
+
+def leaves(nodes: int) -> Graph:
+    """One operation with almost as many leaves."""
+    loss = torch.stack([torch.ones(2, requires_grad=True) for _ in range(nodes - 2)]).sum()
+    return loss, {"loss": loss}
+
+
 def median(work: Callable[[], object], repeat: int) -> float:
     """Milliseconds, after one run that is not counted."""
     work()
@@ -58,6 +78,7 @@ def median(work: Callable[[], object], repeat: int) -> float:
 def torchviz_source(loss: torch.Tensor, names: dict[str, Any]) -> Any:
     import torchviz
 
+    sys.setrecursionlimit(100_000)  # torchviz calls itself for each node on a path
     parameters = {name: value for name, value in names.items() if isinstance(value, torch.Tensor)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # distutils
@@ -82,8 +103,8 @@ def main() -> None:
     elif not shutil.which("dot"):
         print("no dot program: torchviz's DOT is laid out as ours is")
     print(f"{'graph':<16}{'':>10}{'DOT, ms':>10}{'SVG, ms':>10}{'all, ms':>10}{'SVG, kB':>10}{'PNG, kB':>10}")
-    for make in (layers, thicket):
-        for nodes in (10, 100, 1000):
+    for make in (layers, thicket, random_graph, leaves):
+        for nodes in (10, 100, 500, 1000):
             loss, names = make(nodes)
             size = picture((loss,), names).graph.size
             bundle = picture((loss,), names)._repr_mimebundle_()[0]
@@ -94,8 +115,8 @@ def main() -> None:
             ]
             row = [*ours, len(bundle["image/svg+xml"]) / 1000, len(bundle["image/png"]) / 1000]
             print(f"{make.__name__} {size:<8}{'draw':>10}" + "".join(f"{value:10.1f}" for value in row))
-            if peer and make is thicket and nodes == 1000:
-                print(f"{'':<16}{'torchviz':>10}  not laid out: more than two minutes")
+            if peer and make in (thicket, random_graph) and nodes > 100:
+                print(f"{'':<16}{'torchviz':>10}  not laid out: half a minute and more")
             elif peer:
                 theirs = [
                     median(lambda: torchviz_source(loss, names).source, repeat),  # noqa: B023
