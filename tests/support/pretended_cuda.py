@@ -21,5 +21,7 @@ _CUDA_FUNCTIONS: dict[str, Any] = {
 @contextmanager
 def pretended_cuda() -> Iterator[None]:
     """Let the `with` block use a device "cuda" that this machine lacks."""
-    with mock.patch.multiple("torch.cuda", **_CUDA_FUNCTIONS), pretended_device("cuda"):
+    # Optimizers of torch 2.15 ask an accelerator that is available for its stream.
+    no_accelerator = mock.patch("torch.accelerator.current_accelerator", return_value=None)
+    with mock.patch.multiple("torch.cuda", **_CUDA_FUNCTIONS), no_accelerator, pretended_device("cuda"):
         yield
