@@ -163,7 +163,10 @@ class Exercise:
         self.generate = generate
 
     def on_device(self, probe: Probe) -> None:
-        """Register a probe for the aspect of `works_on`, in place of a main one that measures; used as a decorator."""
+        """Register a probe for the aspect of `works_on`; used as a decorator.
+
+        It serves where the main probe measures what a pretended device changes.
+        """
         self.device_probe = probe
 
     def draw(self, seed: str) -> list[Case]:

@@ -68,9 +68,8 @@ def observe(exercise: Exercise, answer: object, seed: str, place: Place | None =
     """Run an exercise's probe on every case of `seed`, and return one observation per case.
 
     `answer` is the object that the learner has named `exercise.asks`. The cases lie on the device `place`, or on the
-    CPU if it is None. Raises nothing except KeyboardInterrupt when the
-    user presses Ctrl+C. After a case has exceeded the time limit, later cases are not run and get the observation of
-    that case.
+    CPU if it is None. Raises nothing except KeyboardInterrupt when the user presses Ctrl+C. After a case has exceeded
+    the time limit, later cases are not run and get the observation of that case.
     """
     with as_in_a_fresh_process() as unusual:
         return observe_in_order(exercise, answer, seed, unusual, place)

@@ -34,9 +34,8 @@ def lines_run(work: Callable[[], object]) -> int:
 def growth(work: Callable[[Any], Callable[[], object]], sizes: Sequence[int]) -> float:
     """Return the exponent with which work grows between the last two of `sizes`: 1 is linear, 2 quadratic.
 
-    A smaller size comes first, with what only a first run does.
-
-    `work(size)` prepares an input and returns a function without parameters, whose lines are counted.
+    A smaller size comes first, with what only a first run does. `work(size)` prepares an input and returns a function
+    without parameters, whose lines are counted.
     """
     *_, (small, few), (large, many) = [(size, lines_run(work(size))) for size in sizes]
     return math.log(many / few) / math.log(large / small)

@@ -26,7 +26,10 @@ def waited(process: int) -> float:
 
 
 def busy(process: int) -> float:
-    """Return the seconds of processor time that all threads of a process have used, or 0 if they are unknown."""
+    """Return the processor time of all threads of a process, in seconds.
+
+    Returns 0 if it is unknown.
+    """
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
         return sum(map(int, stat.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")

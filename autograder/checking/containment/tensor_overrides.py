@@ -25,9 +25,10 @@ _DEEPEST = 8
 
 
 def find_replaced(*values: object) -> str | None:
-    """Return the name of the first attribute of `torch.Tensor` that a tensor in `values` overrides, or None.
+    """Return the first attribute of `torch.Tensor` that a tensor in `values` overrides.
 
-    Searches lists, tuples, dicts, namespaces, modules, optimizers and gradients. Runs no code of the tensors.
+    Returns the attribute's name, or None. Searches lists, tuples, dicts, namespaces, modules, optimizers and gradients.
+    Runs no code of the tensors.
     """
     with torch._C.DisableTorchFunctionSubclass():
         return next((name for tensor in _tensors(values, 0) for name in _replaced(tensor)), None)

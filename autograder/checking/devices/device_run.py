@@ -42,7 +42,10 @@ def is_about_devices(exercise: Exercise) -> bool:
 
 
 def gradients_there(y: object, inputs: Sequence[Tensor], v: Tensor | None = None) -> object:
-    """Return the gradients of `y`, or of its sum if `v` is None, for a device's probe; None if there are none."""
+    """Return the gradients of `y` for a device's probe, or None if there are none.
+
+    If `v` is None, they are those of the sum of `y`.
+    """
     if not isinstance(y, Tensor) or not y.requires_grad:
         return None
     return torch.autograd.grad(y if v is not None else y.sum(), inputs, v, allow_unused=True)
@@ -73,10 +76,10 @@ def tensors_in(value: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
 
 
 def observe_device(exercise: Exercise, answer: object, case: Case) -> dict[str, object]:
-    """Run the device's probe with the tensors of `case` on a pretended one, and return the value of the aspect.
+    """Run the probe for devices on a pretended one, and return the aspect's value.
 
-    Only what a GPU refuses counts: a mixture of devices, whether it ended the probe or the probe caught it. Another
-    exception says nothing, because the pretended device lacks much of a real one.
+    The tensors of `case` lie there. Only what a GPU refuses counts: a mixture of devices, whether it ended the probe
+    or the probe caught it. Another exception says nothing, because the pretended device lacks much of a real one.
     """
     refused, there, idle = None, True, [False]
     with undisturbed([]):

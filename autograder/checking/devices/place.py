@@ -48,9 +48,9 @@ class Place:
 
 
 def find_place(name: object) -> Place | None:
-    """Return the place that `name` stands for: "cpu", "cuda", "mps" or "xpu", or a `torch.device`; None for the CPU.
+    """Return the place for the name of a device, or None for the CPU.
 
-    A device that this machine lacks is pretended.
+    `name` is "cpu", "cuda", "mps" or "xpu", or a `torch.device`. A device that this machine lacks is pretended.
     Raises UnknownDevice if there is no such device.
     """
     try:

@@ -139,7 +139,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _stream(rng: torch.Generator, features: int, ends: list[str]) -> list[Step]:
-    """Return random steps. A step's next state is the state of the following one, unless an episode ends there."""
+    """Return random steps.
+
+    A step's next state is the state of the following one, unless an episode ends there.
+    """
     states = signed(rng, len(ends) + 1, features)
     return [
         (

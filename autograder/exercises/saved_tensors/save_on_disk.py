@@ -165,7 +165,10 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _summed(gradients: object) -> object:
-    """Return sums over each axis in place of the gradients. They have 8,000 entries, and all digits were compared."""
+    """Return sums over each axis in place of the gradients.
+
+    The gradients have 8,000 entries, and all digits would be compared.
+    """
     if not isinstance(gradients, dict):
         return gradients
     found: dict[str, object] = {}

@@ -208,7 +208,7 @@ class Collection:
                 print(lacks)
 
     def report_tables(self) -> None:
-        """Print the participants who handed in something by the tables, but have no submission in the archives.
+        """Print the participants without a submission who handed in by the tables.
 
         Participants whose files could not be assigned are left out: each of these files was named.
         """

@@ -26,11 +26,12 @@ from .feedback import make_feedback
 
 
 def return_course(root: Path, assignment: str | None, *, tables: Sequence[Path], overwrite: bool) -> int:
-    """Write files with grades and feedback that an LMS can import, for one assignment or for all graded ones.
+    """Write files with grades and feedback that an LMS can import.
 
-    Without an assignment the total of the course is written, too. `tables` are tables of grades as the LMS exports
-    them. Without one of Moodle's, the collected worksheet is used. What a person has written into them stays, unless
-    `overwrite` is True. Returns the exit status: 1 if somebody who handed in gets nothing.
+    They are for one assignment, or for all graded ones. Without an assignment the total of the course is written, too.
+    `tables` are tables of grades as the LMS exports them. Without one of Moodle's, the collected worksheet is used.
+    What a person has written into them stays, unless `overwrite` is True. Returns the exit status: 1 if somebody who
+    handed in gets nothing.
     Raises UserError with the remedy if nothing can be returned.
     """
     course = open_course(root)
