@@ -789,7 +789,7 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
 # %% alternative="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     parameters = list(model.parameters())
-    total, count = torch.zeros((), dtype=torch.float64), 0
+    total, count = 0.0, 0
     for first in range(0, len(batches), accumulation_steps):
         window = batches[first : first + accumulation_steps]
         entries = sum(y.numel() for _, y in window)
@@ -798,12 +798,12 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
             loss = mse_loss(model(x), y, reduction="sum")
             for s, gradient in zip(sums, torch.autograd.grad(loss, parameters)):
                 s += gradient / entries
-            total += loss.detach()
+            total += loss.item()
             count += y.numel()
         for parameter, s in zip(parameters, sums):
             parameter.grad = s
         optimizer.step()
-    return (total / count).item()
+    return total / count
 
 
 # %% check="train_epoch"

@@ -1384,17 +1384,17 @@ torch.compiler.reset()
 # %% [markdown] tags=["en"]
 # ## Several devices, several processes
 #
-# With a GPU the picture changes in three places; the cell below looks at the first and the third.
+# With a GPU the picture changes in three places; the cell below looks at all of them.
 #
 # * **Threads.** Each GPU has a thread of torch's own that runs the nodes of that device. The caller waits for it. Hooks on tensors of a GPU therefore run in another thread than the caller's, and what is local to a thread may differ there; torch carries grad mode over for you.
 # * **Streams.** Each node runs on the CUDA stream on which its forward operation ran, and the engine makes the streams wait for each other where gradients cross. If `backward()` is called under another stream than the one that later reads `.grad`, the same rules hold as for any operation: the reading stream has to wait.
 # * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in a random order. There `use_deterministic_algorithms(True)` takes an implementation that adds in a fixed order, or raises.
 #
 # `DataParallel` runs a copy of the model on each GPU, each in a thread of one process. On the CPU it does nothing of the kind: `device_ids` is empty, and it calls the module in the caller's thread. A published notebook “shows” with it on a CPU that hooks for saved tensors do not reach the threads; there were no threads. The documentation advises `DistributedDataParallel` instead: one process for each device, a copy of the model in each, and gradients averaged between the processes as soon as they are complete, while the backward pass goes on. No thread shares a `.grad` with another.
-# %% [markdown] tags=["ru"] of="f3a14b14"
+# %% [markdown] tags=["ru"] of="74a1b34e"
 # ## Несколько устройств и несколько процессов
 #
-# На GPU отличий три; первое и третье проверяет ячейка ниже.
+# На GPU отличий три; все их проверяет ячейка ниже.
 #
 # * **Потоки выполнения.** У каждого GPU есть собственный поток torch, который выполняет узлы этого устройства, а вызвавший поток ждёт. Поэтому хуки тензоров на GPU вызываются не в том потоке, который вызвал `backward()`, и все режимы, действующие в пределах потока, там могут быть другими; режим отслеживания вычислений torch передаёт сам.
 # * **Потоки CUDA (streams).** Каждый узел выполняется в том потоке CUDA, в котором шла его операция прямого прохода, и там, где градиент переходит из одного потока в другой, движок заставляет второй дождаться первого. Если `.grad` потом читают в другом потоке CUDA, правила те же, что для любой операции: читающий поток должен подождать.
@@ -1409,15 +1409,19 @@ net = torch.nn.DataParallel(torch.nn.Linear(2, 1))
 
 def engine_on_gpu():
     x = torch.ones(3, device="cuda", requires_grad=True)
-    y = 2 * x
-    seen = {"recording in a hook": None, "the hook runs in the caller's thread": None}
+    stream, seen = torch.cuda.Stream(), {}
+    stream.wait_stream(torch.cuda.current_stream())  # until x is there
 
     def look(_):
         seen["recording in a hook"] = torch.is_grad_enabled()
         seen["the hook runs in the caller's thread"] = threading.current_thread() is threading.main_thread()
+        seen["it runs on the stream of the forward pass"] = torch.cuda.current_stream() == stream
 
-    y.register_hook(look)
-    y.sum().backward()
+    with torch.cuda.stream(stream):
+        y = 2 * x
+        y.register_hook(look)
+        loss = y.sum()
+    loss.backward()  # called under another stream
     numbers, at = torch.rand(10_000, device="cuda"), torch.randint(10, (10_000,), device="cuda")
     torch.use_deterministic_algorithms(True)
     try:
@@ -1438,6 +1442,7 @@ check_claims(
     lambda measured: {
         "a hook runs in another thread": not measured["the hook runs in the caller's thread"],
         "grad mode is carried over": not measured["recording in a hook"],
+        "a node runs on the stream of its operation": measured["it runs on the stream of the forward pass"],
         "index_add is reproducible in that mode": measured["index_add gives the same bits in that mode"],
     },
 )

@@ -18,7 +18,7 @@ from autograder.learner.gpu import check_claims
 from autograder.lessons.execute import run
 from autograder.lessons.source import REPOSITORY, SOURCES, read
 from autograder.measure import live_bytes
-from support.pretended_cuda import pretended_cuda
+from support.pretended_cuda import CUDA_FUNCTIONS, pretended_cuda
 
 RECORD = REPOSITORY / "benchmarks" / "record_cuda.py"
 
@@ -57,7 +57,7 @@ def test_without_a_gpu_nothing_is_recorded():
 def test_a_pretended_gpu_refuses_mixtures_and_sends_gradients_back():
     with pretended_cuda():
         there, layer = torch.ones(2, device="cuda"), torch.nn.Linear(2, 3).cuda()
-        with pytest.raises(RuntimeError, match="found at least two devices, cpu and cuda:0"):
+        with pytest.raises(RuntimeError, match="found at least two devices, cuda:0 and cpu"):
             there + torch.ones(2)
         assert {(there * torch.tensor(2.0)).device, torch.zeros(2, device=there.device).device} == {there.device}
         here = torch.ones(2, requires_grad=True)
@@ -117,8 +117,8 @@ def test_what_lessons_say_of_a_gpu_is_tried_as_far_as_a_cpu_can(monkeypatch):
             measure()
 
     def compare(measure, claims):
-        cuda, save = "torch.cuda.is_available", "torch.autograd.graph.save_on_cpu"
-        with mock.patch(cuda, return_value=True), mock.patch(save, saved_outside_torch), OnTheCpu():
+        cuda = mock.patch.multiple("torch.cuda", **CUDA_FUNCTIONS)
+        with cuda, mock.patch("torch.autograd.graph.save_on_cpu", saved_outside_torch), OnTheCpu():
             said.update({(measure.__name__, statement): holds for statement, holds in claims(measure()).items()})
 
     monkeypatch.setattr(autograder, "on_gpu", pretend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -12,11 +13,12 @@ from torch import Tensor
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
 from ..exercise import Aspect, Case, Exercise, aspect
-from .placement import CPU, INDEX, MIXTURE, NO_ARRAY, tensors_of
+from .mixtures import REFUSALS
+from .placement import CPU, tensors_of
 from .pretended_device import pretended_device
 
 DEVICE = "device"  # the aspect's name
-_REFUSALS = tuple(text.partition("{}")[0].partition(",")[0] for text in (MIXTURE, NO_ARRAY, INDEX))
+_REFUSAL = re.compile("|".join(re.escape(text).replace(r"\{\}", ".+?") for text in REFUSALS))
 
 
 def works_on(points: float, after: Sequence[str]) -> Aspect:
@@ -114,7 +116,7 @@ def _noting_idle(answer: object, idle: list[bool]) -> object:
 
 def _refusal(text: str) -> str | None:
     """Return an error's text if it is that of a GPU, else None."""
-    return text if any(start in text for start in _REFUSALS) else None
+    return text if _REFUSAL.search(text) else None
 
 
 def _texts(tree: Any) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Devices of storages while one is pretended, and a GPU's errors."""
+"""Devices of storages while one is pretended."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from torch._C._functorch import get_unwrapped, is_functorch_wrapped_tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 CPU = torch.device("cpu")
-MIXTURE = "Expected all tensors to be on the same device, but found at least two devices, cpu and {}!"
-NO_ARRAY = "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
-INDEX = "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
-_INDEXING = {"aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_"}
 
 
 def tensors_of(tree: Any) -> list[Tensor]:
@@ -64,20 +60,6 @@ class Devices:
             return None
         known = self._known.get(storage._cdata)
         return known[0] if known else CPU if tensor.dim() else None
-
-    def error(self, operation: str, args: Any, inputs: list[Tensor]) -> str | None:
-        """Return the text of the error with which a GPU refuses inputs on two devices, or None.
-
-        It takes single numbers of the CPU, copies from the CPU, and indices on the CPU.
-        """
-        if operation == "aten::copy_":
-            return None
-        if operation in _INDEXING:
-            if self.of(inputs[0]) == CPU:
-                return INDEX
-            inputs = [args[0], *tensors_of(args[2:3])]
-        mixed = any(self.of(each) == CPU and each.dim() for each in inputs)
-        return MIXTURE.format(self.there) if mixed else None
 
 
 def _storage(tensor: Tensor) -> Any:

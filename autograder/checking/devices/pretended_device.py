@@ -23,8 +23,10 @@ from torch._C import (
 from torch.autograd.graph import saved_tensors_hooks
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
-from .placement import CPU, NO_ARRAY, Devices, tensors_of
+from .mixtures import NO_ARRAY, WRONG_GRAD, WRONG_VECTOR, copies, find_mixture
+from .placement import CPU, Devices, tensors_of
 
 _WRAPS_DATA = (torch.as_tensor, torch.asarray)
 # Methods that make their result on the device of their tensor, although they read only its settings.
@@ -68,9 +70,9 @@ class _Operations(TorchDispatchMode):
         places = [devices.of(each) for each in inputs]
         device = devices.there if devices.there in places else None
         if CPU in places or self.asked:
-            if device and (error := devices.error(func._schema.name, args, inputs)):
+            if device and (error := find_mixture(func, args, inputs, devices)):
                 raise RuntimeError(error)
-            device = device or CPU
+            device = places[0] if copies(func) else device or CPU
         with torch._C.DisableTorchFunction():  # else `_Calls` would see the operation as a call of the user
             result = func(*args, **named)
         for each in tensors_of(result):
@@ -94,6 +96,8 @@ class _Calls(TorchFunctionMode):
             Tensor.type_as: lambda tensor, other: self._to(tensor, other),
             Tensor.numpy: self._numpy,
             Tensor.__array__: self._array,
+            Tensor.__setitem__: self._set_item,
+            Tensor.grad.__set__: self._set_grad,  # type: ignore[union-attr]
         }
         if hasattr(Tensor, self.devices.there.type):
             self.answers[getattr(Tensor, self.devices.there.type)] = lambda tensor, *_, **__: self._move(
@@ -150,9 +154,19 @@ class _Calls(TorchFunctionMode):
         self._refuse_array(tensor)
         return Tensor.numpy(tensor, *args, **named)
 
-    def _array(self, tensor: Tensor, *args: Any) -> Any:
+    def _array(self, tensor: Tensor, *args: Any, **named: Any) -> Any:
         self._refuse_array(tensor)
-        return Tensor.__array__(tensor, *args)  # type: ignore[no-untyped-call]
+        return Tensor.__array__(tensor, *args, **named)  # type: ignore[no-untyped-call]
+
+    def _set_item(self, tensor: Tensor, key: Any, value: Any) -> None:
+        """Write with indices of any device, which torch moves to that of `tensor`."""
+        moved = tree_map_only(Tensor, lambda index: self._move(index, self._of(tensor)), key)
+        Tensor.__setitem__(tensor, moved, value)
+
+    def _set_grad(self, tensor: Tensor, gradient: Tensor | None) -> None:
+        if gradient is not None and self._of(gradient) != self._of(tensor):
+            raise RuntimeError(WRONG_GRAD.format(self._of(gradient).type, self._of(tensor).type))
+        tensor.grad = gradient
 
     def _refuse_array(self, tensor: Tensor) -> None:
         if self._of(tensor) == self.devices.there:
@@ -226,8 +240,17 @@ def pretended_device(name: str) -> Iterator[Devices]:
 
         return wrapped
 
+    def with_vectors(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(outputs: Any, vectors: Any, *args: Any, **named: Any) -> Any:
+            for index, (output, vector) in enumerate(zip(outputs, vectors)):
+                if isinstance(vector, Tensor) and vector.dim() and devices.of(vector) != devices.of(output):
+                    raise RuntimeError(WRONG_VECTOR.format(index, devices.of(output), devices.of(vector)))
+            return with_calls(function)(outputs, vectors, *args, **named)
+
+        return call
+
     with (
-        _replaced(torch.autograd, "_engine_run_backward", with_calls),
+        _replaced(torch.autograd, "_engine_run_backward", with_vectors),
         _replaced(saved_tensors_hooks, "__init__", hooking),
         _on_dispatch_stack(operations),
         _on_function_stack(calls),

@@ -297,8 +297,8 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
             states[i] = state.detach()
         optimizer.step()
     return torch.cat(states), total / y.numel()
-# %% exercise="train_windows" verdict="passed"
-# a clear after each step, states in a dict, sum then mean
+# %% exercise="train_windows" verdict="refused"
+# a clear after each step, states in a dict, sum then mean; a GPU refuses the sum on the CPU
 def train_windows(cell, optimizer, x, y, h, steps, rows):
     optimizer.zero_grad()
     squares = torch.zeros((), dtype=y.dtype)
