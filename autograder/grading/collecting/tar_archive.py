@@ -37,12 +37,10 @@ class _Header(tarfile.TarInfo):
     `tarfile` reads them all at once.
     """
 
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        made = super().frombuf(buf, encoding, errors)
-        if made.type not in _FILES and made.size > _CUT:
+    def _proc_member(self, archive: tarfile.TarFile) -> Self:  # newer versions of Python no longer call `frombuf`
+        if self.type not in _FILES and self.size > _CUT:
             raise _TooLarge("it has names that are too long")
-        return made
+        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]
 
 
 def is_tar(path: Path) -> bool:
