@@ -38,7 +38,8 @@ _GUARDED = re.compile(
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
     r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default|torch\.(load|save|Tensor\.ndim)|.*\.cuda"
-    r"|warnings\.showwarning"
+    r"|warnings\.(showwarning|formatwarning)"
+    r"|torch\.(compile|select|index_select)"  # which lightning and torch_geometric replace as soon as they are imported
 )  # irrelevant for observations: display methods, files, attributes that a reload rewrites, the registry of warnings
 LessonModules = Mapping[str, Mapping[str, ModuleType]]  # exercises' modules by lesson and name
 _LAZY = {"__annotations__"}  # Python 3.11 adds it to a class when somebody reads it, as `help` does
