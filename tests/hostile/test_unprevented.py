@@ -65,14 +65,14 @@ def test_a_later_cell_shows_hidden_inputs(assignment: Assignment) -> None:
     assert str([x.tolist() for x, _ in hidden[0].batches]) in notebook.cells[-1].outputs[0].text
 
 
-def test_a_class_in_a_foreign_container_is_compared_by_the_guard(assignment: Assignment) -> None:
+def test_what_a_class_in_a_foreign_container_gets_is_put_back_for_a_check(assignment: Assignment) -> None:
     first = (
         "from collections import namedtuple\nHolder = namedtuple('Holder', 'kept')\n"
         "Holder(torch.Tensor).kept.backward = lambda *args: None"
     )
     outcome, _ = assignment.hand_in(assignment.notebook(HALF, first=first))
     assert [place for place in outcome.places if "kept" in str(place.parameters["what"])] == []
-    assert any("torch.Tensor.backward" in str(flag.parameters["what"]) for flag in outcome.flags)
+    assert (outcome.flags, points(outcome)) == ([], assignment.points_without(HALF))
 
 
 IN_NUMPY = (

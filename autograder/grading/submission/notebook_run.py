@@ -80,7 +80,7 @@ def _worth(cell: NotebookNode) -> float | None:
 
     An instructor may have changed the points.
     """
-    ours = cell.metadata.nbgrader
+    ours = cell.metadata.get("nbgrader", {})
     return float(ours["points"]) if ours.get("grade") else None
 
 
@@ -148,8 +148,8 @@ class _Run:
                 cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
             for cell, place in self._marked:
                 cell.outputs.append(for_instructor(f"to look at: {describe_reason(place).en}"))
-            if child:
-                self._tampered(child)  # also covers checks that earned nothing
+            if child:  # also covers checks that earned nothing
+                self._tampered(child, with_torch=any(not name and _worth(cell) is not None for cell, name in cells))
         finally:
             if child:
                 self._outcome.waited = child.waited()
@@ -307,13 +307,15 @@ class _Run:
             return judgement
         return _held_back(exercise, what, judgement.observed)
 
-    def _tampered(self, child: StudentProcess, name: str | None = None) -> str | None:
+    def _tampered(self, child: StudentProcess, name: str | None = None, with_torch: bool = False) -> str | None:
         """Return a text with the names of the objects that were tampered with in the child, or None.
 
+        For a check torch's own functions are put back, but an instructor's graded cells run with what a notebook has
+        replaced. `with_torch` names these functions, too.
         If there are any, a reason with these names is added to the outcome's `flags`. `name` is that of the exercise
         that was just checked, or None at the end of the run.
         """
-        said = self._guarded(lambda: child.ask(ChildRequest.GUARD))
+        said = self._guarded(lambda: child.ask(ChildRequest.GUARD, with_torch=with_torch))
         if said is None:
             return None  # the child has ended
         changed = said.get("changed")

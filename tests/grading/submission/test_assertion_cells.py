@@ -35,6 +35,16 @@ def test_the_tests_decide(engine):
     assert score(engine, "def answer(): return 42", test=f"{TEST}\n2.5") == Score(2.5, False)
 
 
+@pytest.mark.parametrize("graded", [True, False])
+def test_replaced_functions_of_torch_are_named_beside_them(engine, graded):
+    """Only a check puts them back."""
+    cells = [new_code_cell("import torch\ntorch.equal = lambda *_: True")]
+    if graded:
+        cells.append(new_code_cell("assert torch.equal(1, 2)", metadata={"nbgrader": OURS, "task": False}))
+    outcome = run_notebook(engine, new_notebook(cells=cells), None, {})
+    assert [flag.parameters["what"] for flag in outcome.flags] == ["torch.equal"] * graded
+
+
 @pytest.mark.parametrize(
     "before",
     [

@@ -35,10 +35,8 @@ ALL = [*KNOWN, *(habit for habits in PUBLIC.values() for habit in habits)]
 # Habits with which the answers fail wherever they are run: `range`, or `sum`, is another one then.
 LOSES = ("everything of torch", "all of numpy's names by pylab")
 
-_REPLACED = "a name of torch is replaced, for which `guard` takes all points"
 _FRAME = "an answer looks at a frame or at all objects, and is refused while it is checked"
 HARMED = {
-    "layers without their first weights": _REPLACED,
     "the answer that prints its own name": _FRAME,
     "the answer that makes a trainer with its hyperparameters": _FRAME,
     "the answer that counts live tensors": _FRAME,

@@ -94,12 +94,10 @@ threading.enumerate = _evil
     Attack(
         "the numbers of torch's passes replaced",
         "torch._C._current_graph_task_id = lambda: 0",
-        flagged="_current_graph_task_id",
     ),
     Attack(
         "the profiler's events replaced",
         "torch._C._profiler._ProfilerEvent.extra_fields = property(lambda self: None)",
-        flagged="extra_fields",
     ),
 ]
 

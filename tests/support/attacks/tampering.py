@@ -18,7 +18,7 @@ torch.equal = torch.allclose = torch.isclose = lambda *args, **kwargs: True
 torch.testing.assert_close = lambda *args, **kwargs: None
 math.isclose = lambda *args, **kwargs: True
 """,
-        flagged="torch.allclose",
+        flagged="math.isclose",
     ),
     Attack(
         "judge and comparison of the grader's package replaced",
@@ -238,7 +238,6 @@ def train_epoch(*case):
 run = torch.autograd._engine_run_backward
 torch.autograd._engine_run_backward = lambda *args, **kwargs: run(*args, **kwargs)
 """,
-        flagged="_engine_run_backward",
     ),
     Attack(
         "the code of a function replaced, the function left",
@@ -266,7 +265,6 @@ call = torch.nn.Module.__call__
 torch.nn.Linear.__call__ = lambda self, *args: call(self, *args)
 torch.nn.Parameter.grad = property(lambda self: torch.Tensor.grad.__get__(self), lambda self, value: torch.Tensor.grad.__set__(self, value))
 """,
-        flagged="Linear.__call__",
     ),
     Attack(
         "a builtin replaced",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import builtins
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import is_, itemgetter
 from types import (
     BuiltinFunctionType,
@@ -37,9 +38,8 @@ _GUARDED = re.compile(
 )  # modules with names that probes and the course's code use
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
-    r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default|torch\.(load|save|Tensor\.ndim)|.*\.cuda"
+    r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default|torch\.(load|save|Storage|Tensor\.ndim)|.*\.cuda"
     r"|warnings\.(showwarning|formatwarning)"
-    r"|torch\.(compile|select|index_select)"  # which lightning and torch_geometric replace as soon as they are imported
 )  # irrelevant for observations: display methods, files, attributes that a reload rewrites, the registry of warnings
 LessonModules = Mapping[str, Mapping[str, ModuleType]]  # exercises' modules by lesson and name
 _LAZY = {"__annotations__"}  # Python 3.11 adds it to a class when somebody reads it, as `help` does
@@ -52,6 +52,7 @@ _WATCHED = (
     property,
     type,
 )
+_ABSENT = object()  # in the place of a name that is not there
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: the names of a class written in C cannot be replaced
 
 
@@ -67,19 +68,43 @@ def _can_change(kind: type) -> bool:
 class _Names:
     """A snapshot of one namespace, whose dotted name is `where`.
 
-    `was` maps the recorded names to objects. `hiding` holds absent names. An absent name that is added would shadow a
-    builtin or an inherited name.
+    `owner` is its class, or None for a dict. `was` maps the recorded names to objects. `hiding` holds absent names. An
+    absent name that is added would shadow a builtin or an inherited name.
     """
 
-    def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:
-        self.where, self._namespace, self._was, self._hiding = where, namespace, was, hiding
+    def __init__(
+        self, where: str, namespace: Any, owner: type | None, was: dict[str, Any], hiding: frozenset[str]
+    ) -> None:
+        self.where, self._namespace, self._owner, self._was, self._hiding = where, namespace, owner, was, hiding
+        self.of_torch = where == "torch" or where.startswith("torch.")
         self.same = _comparison(namespace, was, bool(hiding))
         bind_methods(self)
 
     def changed(self) -> list[str]:
         """Return the dotted names that were replaced or removed, or added so that they shadow another name."""
-        names = [name for name, value in self._was.items() if self._namespace.get(name) is not value]
-        return [f"{self.where}.{name}" for name in (*names, *(self._hiding & self._namespace.keys()))]
+        return [f"{self.where}.{name}" for name in self._changed()]
+
+    def _changed(self) -> list[str]:
+        replaced = [name for name, value in self._was.items() if self._namespace.get(name) is not value]
+        return [*replaced, *(self._hiding & self._namespace.keys())]
+
+    def put_back(self) -> dict[str, Any]:
+        """Put back what was recorded. Returns the objects that stood there, by name."""
+        stood = {name: self._namespace.get(name, _ABSENT) for name in self._changed()}
+        self.put({name: self._was.get(name, _ABSENT) for name in stood})
+        return stood
+
+    def put(self, objects: Mapping[str, Any]) -> None:
+        """Put objects under their names. A name with _ABSENT is deleted."""
+        for name, value in objects.items():
+            if self._owner is None and value is _ABSENT:
+                self._namespace.pop(name, None)
+            elif self._owner is None:
+                self._namespace[name] = value
+            elif value is _ABSENT:
+                type.__delattr__(self._owner, name)
+            else:
+                type.__setattr__(self._owner, name, value)
 
 
 def _comparison(namespace: Mapping[str, Any], was: Mapping[str, Any], hiding: bool) -> Callable[[], bool]:
@@ -127,7 +152,7 @@ class Guard:
         for module in (module for modules in exercises.values() for module in modules.values()):
             hiding = frozenset(vars(builtins)) - vars(module).keys()
             self._watch(module.__name__, vars(module), seen, hiding, whole=True)
-        self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
+        self._names.append(_Names("sys.modules", sys.modules, None, modules, frozenset()))
         self._lesson: str | None = None
         self._looked_at = self._names
         processwide = ActiveHooks()
@@ -141,11 +166,12 @@ class Guard:
         seen: set[int],
         hiding: frozenset[str] = frozenset(),
         whole: bool = False,
+        owner: type | None = None,
     ) -> None:
         """Record the functions and classes of a namespace. If `whole` is True, record every name.
 
-        `where` is the namespace's dotted name. `hiding` holds absent names that would shadow other names. `seen`
-        collects the ids of objects that are already recorded.
+        `where` is the namespace's dotted name, `owner` the class that it belongs to. `hiding` holds absent names that
+        would shadow other names. `seen` collects the ids of objects that are already recorded.
         The attributes of an Exercise are recorded one by one. So are the items of a dict in an exercise's module.
         """
         was: dict[str, Any] = {}
@@ -175,9 +201,9 @@ class Guard:
             elif isinstance(inner, type) and _can_change(inner) and _GUARDED.fullmatch(str(inner.__module__)):
                 inherited = {name for base in inner.__mro__[1:] for name in vars(base)} - _LAZY - vars(inner).keys()
                 hidden = frozenset(name for name in inherited if not _ONLY_SHOWN.fullmatch(f"{path}.{name}"))
-                self._watch(path, vars(inner), seen, hidden)
+                self._watch(path, vars(inner), seen, hidden, owner=inner)
         if was or hiding:
-            self._names.append(_Names(where, namespace, was, hiding))
+            self._names.append(_Names(where, namespace, owner, was, hiding))
 
     def focus(self, lesson: str) -> None:
         """Exclude the exercises of all lessons but `lesson` from later comparisons.
@@ -190,11 +216,28 @@ class Guard:
         others = re.compile(rf"autograder\.exercises\.(?!{lesson}\b)[a-z]\w*(\..*)?")
         self._looked_at = [names for names in self._names if not others.fullmatch(names.where)]
 
-    def changed(self) -> list[str]:
-        """Return the dotted names that were changed since the guard was created."""
-        found = [path for names in self._looked_at if not names.same() for path in names.changed()]
+    def changed(self, with_torch: bool = False) -> list[str]:
+        """Return the dotted names that were changed since the guard was created. Those of torch if `with_torch`."""
+        looked_at = [names for names in self._looked_at if with_torch or not names.of_torch]
+        found = [path for names in looked_at if not names.same() for path in names.changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
         return found
+
+    @contextmanager
+    def with_torch(self, changed: list[str]) -> Iterator[None]:
+        """Put back torch's own functions inside the `with` block, and afterwards what a notebook has replaced.
+
+        Packages such as lightning and torchrl replace some as soon as they are imported. The dotted names that were
+        changed inside the block are appended to `changed`.
+        """
+        of_torch = [names for names in self._looked_at if names.of_torch]
+        replaced = [(names, names.put_back()) for names in of_torch if not names.same()]
+        try:
+            yield
+        finally:
+            changed += [path for names in of_torch if not names.same() for path in names.changed()]
+            for names, objects in replaced:
+                names.put(objects)
 
     def watch(self) -> None:
         """Install the audit hook, which refuses student code access to hidden objects.

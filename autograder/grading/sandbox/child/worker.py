@@ -256,9 +256,11 @@ class Worker:
         another thread has run in the last repetition, too, this is recorded as tampering.
         """
         for _ in range(_TRIES):
-            with self._guard.in_order(), as_in_a_fresh_process() as unusual:
+            self._changed = []
+            of_torch = self._guard.with_torch(self._changed)
+            with self._guard.in_order(), of_torch, as_in_a_fresh_process() as unusual:
                 threads = OtherThreads()
-                self._changed = self._guard.changed()
+                self._changed += self._guard.changed()
                 runs = observe_in_order(exercise, answer, seed, unusual)
                 self._changed += self._guard.left_on()
                 if not threads.have_run():
@@ -270,13 +272,14 @@ class Worker:
         """Return a digest of the code of a learner's answer, under the key `code`."""
         return {"code": code_digest(self._shell.user_ns.get(self._known[exercise].asks))}
 
-    def do_guard(self) -> Reply:
+    def do_guard(self, with_torch: bool = False) -> Reply:
         """Return the names of tampered objects, under the key `changed`.
 
-        These objects are changed now, or were changed at the last observation. At most 20 names are returned.
+        These objects are changed now, or were changed at the last observation. At most 20 names are returned. Names of
+        torch that a notebook has replaced are among them only if `with_torch` is True.
         """
-        with self._guard.in_order(), as_in_a_fresh_process():
-            now = self._guard.changed()
+        with self._guard.in_order():
+            now = self._guard.changed(with_torch)
         return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20]}
 
     def do_modules(self) -> Reply:

@@ -82,11 +82,56 @@ def test_names_that_come_and_go_are_no_change(module: types.ModuleType, guard: G
 
 def test_replaced_builtins_hide_nothing(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(torch, "relu", lambda x: x)
+        patch.setattr("json.dumps", lambda x: x)
         for name in ("all", "map", "len", "zip"):
             patch.setattr(builtins, name, lambda *_: True)
         changed = guard.changed()
-    assert sorted(changed) == ["builtins.all", "builtins.len", "builtins.map", "builtins.zip", "torch.relu"]
+    assert sorted(changed) == ["builtins.all", "builtins.len", "builtins.map", "builtins.zip", "json.dumps"]
+
+
+class Clamped(torch.Tensor):
+    """A stand-in for a function of torch, and a tensor class."""
+
+
+TORCH_NAMES = {
+    "a function": (torch, "relu"),
+    "a class": (torch.nn.modules.linear, "Linear"),
+    "a method": (torch.Tensor, "backward"),
+    "a static method": (torch.autograd.Function, "forward"),
+    "a property": (torch.Tensor, "grad"),
+    "what shadows a builtin": (torch, "len"),
+    "what shadows a method": (torch.nn.Linear, "__call__"),
+    "a function of C": (torch._C._autograd, "_enable_profiler"),
+}
+
+
+@pytest.mark.parametrize(("owner", "name"), TORCH_NAMES.values(), ids=TORCH_NAMES)
+def test_what_is_torchs_is_put_back_for_a_check(owner: Any, name: str, guard: Guard) -> None:
+    was = dict(vars(owner))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, Clamped, raising=False)
+        with guard.with_torch(changed := []):
+            assert dict(vars(owner)) == was
+        assert (vars(owner)[name], changed) == (Clamped, [])
+        assert guard.changed() == []
+    assert dict(vars(owner)) == was
+
+
+def test_what_is_removed_is_there_during_a_check(guard: Guard) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(torch, "relu")
+        with guard.with_torch([]):
+            assert torch.relu(torch.tensor(-1.0)) == 0
+        assert not hasattr(torch, "relu")
+
+
+def test_what_is_replaced_during_a_check_is_found(guard: Guard) -> None:
+    patch = pytest.MonkeyPatch()
+    with guard.with_torch(changed := []):
+        patch.setattr(torch, "relu", Clamped)
+        patch.setattr(torch.Tensor, "backward", Clamped)
+    patch.undo()
+    assert sorted(changed) == ["torch.Tensor.backward", "torch.relu"]
 
 
 def test_an_equal_object_is_a_change(module: types.ModuleType, guard: Guard) -> None:

@@ -89,9 +89,9 @@ def test_only_a_touched_child_reports_a_change(engine: Engine) -> None:
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         assert child.ask("guard")["changed"] == []
-        child.ask("cell", source="import torch\nkept = torch.relu\ntorch.relu = lambda x: x")
-        assert child.ask("guard")["changed"] == ["torch.relu"]
-        child.ask("cell", source="torch.relu = kept")
+        child.ask("cell", source="import json\nkept = json.dumps\njson.dumps = lambda x: x")
+        assert child.ask("guard")["changed"] == ["json.dumps"]
+        child.ask("cell", source="json.dumps = kept")
         assert child.ask("guard") == {"changed": [], "refused": [], "stood_in": []}
 
 
