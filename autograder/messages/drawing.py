@@ -256,6 +256,12 @@ WORDS: dict[str, Text] = {
         "This is the picture as text. To draw it, install what is missing: {command}",
         "Это рисунок в виде текста. Чтобы увидеть его нарисованным, установите недостающее: {command}",
     ),
+    "note.no_libraries": Text(
+        "The picture could not be made here ({error}); this is the same as text. The Graphviz of the system has what is "
+        "missing: apt-get install graphviz, or brew install graphviz.",
+        "Нарисовать здесь не удалось ({error}); вот то же самое текстом. Недостающее есть в системном пакете Graphviz: "
+        "apt-get install graphviz или brew install graphviz.",
+    ),
     "note.no_layout": Text(
         "The picture could not be made here ({error}); this is the same as text.",
         "Нарисовать здесь не удалось ({error}); вот то же самое текстом.",

@@ -64,7 +64,7 @@ class Picture:
             image, width, height = png(source)
             drawn = svg(source, " ".join(tell.caption()))
         except CannotLayOut as error:
-            return {"text/plain": text(self._telling(Note("note.no_layout", {"error": str(error)})))}
+            return {"text/plain": text(self._telling(error.note))}
         size = {"image/png": {"width": width, "height": height}}
         return {"image/svg+xml": drawn, "image/png": image, "text/plain": text(tell)}, size
 

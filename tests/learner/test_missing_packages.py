@@ -46,7 +46,8 @@ def test_pictures_are_text_that_names_what_to_install(tmp_path, language, said):
     assert all(found["texts"])
 
 
-def test_the_program_dot_takes_the_place_of_pygraphviz(tmp_path):
+@pytest.mark.parametrize("lacking", ["the package", "its libraries"])
+def test_the_program_dot_takes_the_place_of_pygraphviz(lacking, tmp_path):
     program = tmp_path / "bin" / "dot"
     program.parent.mkdir()
     program.write_text(DOT.format(python=sys.executable))
@@ -60,7 +61,14 @@ def test_the_program_dot_takes_the_place_of_pygraphviz(tmp_path):
     environment = {**os.environ, "PATH": str(program.parent)}
     # The program itself may import pygraphviz: it is started without the block.
     program.write_text(program.read_text().replace(f"#!{sys.executable}", f"#!{sys.executable} -I"))
-    done = run_without({"pygraphviz"}, tmp_path, code, environment)
+    if lacking == "the package":
+        done = run_without({"pygraphviz"}, tmp_path, code, environment)
+    else:  # as in a slim container
+        (tmp_path / "pygraphviz.py").write_text(
+            "raise ImportError('libgobject-2.0.so.0: cannot open shared object file')"
+        )
+        environment["PYTHONPATH"] = str(tmp_path)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.stdout.startswith("1 b'\\x89PNG' {'image/png': {'width':"), done.stderr
 
 

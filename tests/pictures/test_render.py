@@ -40,12 +40,13 @@ def test_where_nothing_can_be_laid_out_the_text_is_shown(tmp_path: Path) -> None
         "import torch, autograder; x = torch.ones(2, requires_grad=True)\n"
         "print(autograder.draw(x.sum())._repr_mimebundle_())\nprint(autograder.steps(x.sum())._repr_mimebundle_())"
     )
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PATH": str(tmp_path)}  # where no `dot` is
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
     drawn, stepped = (ast.literal_eval(line) for line in ran.stdout.splitlines())
     assert list(drawn) == ["text/plain"]
     assert "Backward graph" in drawn["text/plain"]
     assert "could not be made here (ImportError: not for this machine)" in drawn["text/plain"]
+    assert "apt-get install graphviz" in drawn["text/plain"]
     assert "<img" not in stepped["text/html"]
     assert "1. SumBackward0" in stepped["text/html"]
 

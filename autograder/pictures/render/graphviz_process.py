@@ -33,8 +33,15 @@ _PROGRAM = Path(__file__).with_name("graphviz_worker.py")
 class CannotLayOut(Exception):
     """An error for a picture that Graphviz cannot draw.
 
-    Graphviz is missing, rejects the graph or crashes, or the process cannot be started.
+    Graphviz is missing, rejects the graph or crashes, or the process cannot be started. The argument is the text of the
+    error.
     """
+
+    @property
+    def note(self) -> Note:
+        """The sentence about it for a learner."""
+        lacks = str(self).startswith("ImportError")  # libraries of the system, which slim containers do not have
+        return Note("note.no_libraries" if lacks else "note.no_layout", {"error": str(self)})
 
 
 def missing_graphviz() -> Note | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -17,12 +18,14 @@ def draw(source: str, format: str, args: str) -> bytes:
     """Draw DOT source and return the file's bytes.
 
     `format` is "svg" or "png", `args` are options of Graphviz. Uses the libraries in pygraphviz's wheel. If pygraphviz
-    is not installed, the program `dot` is used.
-    Raises OSError or CalledProcessError if there is no such program, or if it fails.
+    is not installed, or the system lacks libraries that the wheel needs, the program `dot` is used.
+    Raises ImportError if there is no such program, OSError or CalledProcessError if it fails.
     """
     try:
         import pygraphviz  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
+    except ImportError:
+        if not shutil.which("dot"):
+            raise
         command = ["dot", f"-T{format}", *shlex.split(args)]
         return subprocess.run(command, input=source.encode(), capture_output=True, check=True).stdout
     graph = pygraphviz.AGraph(string=source)
