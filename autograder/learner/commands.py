@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from .. import exercises
 from ..checking.containment.time_limit import has_timer
-from ..checking.devices.device_run import is_about_devices
+from ..checking.devices.device_run import DEVICE, is_about_devices
 from ..checking.devices.place import Place, UnknownDevice, find_place
 from ..checking.exercise import PUBLIC_SEED, Case, Exercise
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
-from ..checking.verdict import Finding, Verdict, VerdictState
+from ..checking.verdict import AspectState, Finding, Verdict, VerdictState
 from ..history import folder, record, standings, verdicts
 from ..language import LANGUAGES, Note
 from ..messages.cards import message
@@ -83,8 +83,8 @@ def check(name: str = "", *, device: object = None) -> Verdict | Reply:
     """Check the answer to exercise `name`.
 
     `device` is a name such as "cuda", "mps" or "xpu". An answer that is right on the CPU then runs on that device as
-    well, if the exercise is about any device. One that this machine lacks is pretended. The result there is shown, and
-    neither recorded nor graded.
+    well, if the exercise is about any device. One that this machine lacks is pretended. The result there is shown with
+    its errors, and neither recorded nor graded.
 
     The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Returns a `Reply` if no
     exercise has this name, or while nbgrader grades the notebook. Never raises.
@@ -114,7 +114,11 @@ def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Ve
     if being_graded() == "validate" and verdict.state != VerdictState.PASSED:
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
-    return _checked_at(place, exercise, namespace, verdict) if place else verdict
+    if place:
+        return _checked_at(place, exercise, namespace, verdict)
+    if _wrong_elsewhere_alone(verdict):
+        return replace(verdict, notes=(*verdict.notes, Note("note.device.try", {"name": exercise.name})))
+    return verdict
 
 
 def _checked_at(place: Place, exercise: Exercise, namespace: Mapping[str, Any], verdict: Verdict) -> Verdict:
@@ -124,12 +128,17 @@ def _checked_at(place: Place, exercise: Exercise, namespace: Mapping[str, Any], 
     """
     if not is_about_devices(exercise) or exercise.withdrawn:
         note = Note("note.device.none", {})
-    elif verdict.state != VerdictState.PASSED:
+    elif verdict.state != VerdictState.PASSED and not _wrong_elsewhere_alone(verdict):
         note = Note("note.device.later", {"device": place.name})
     else:
         note = Note(f"note.device.{_kind_of(place)}", {"device": place.name})
         verdict = replace(_judged(exercise, namespace, place), language=verdict.language)
     return replace(verdict, notes=(note, *verdict.notes))
+
+
+def _wrong_elsewhere_alone(verdict: Verdict) -> bool:
+    """Return whether an answer is right on the CPU and wrong on another device."""
+    return {each.name for each in verdict.aspects if each.state != AspectState.RIGHT} == {DEVICE}
 
 
 def _kind_of(place: Place) -> str:

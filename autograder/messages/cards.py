@@ -230,6 +230,10 @@ MESSAGES: dict[str, Text] = {
         "The answer has to be right on the CPU first; then it is checked on {device}.",
         "Сначала ответ должен быть верным на CPU, тогда он будет проверен и на {device}.",
     ),
+    "note.device.try": Text(
+        'To see the error with its line: check("{name}", device="cuda"). That needs no GPU.',
+        'Увидеть ошибку вместе со строкой: check("{name}", device="cuda"). GPU для этого не нужен.',
+    ),
     "note.device.none": Text(
         "This exercise asks for no other device than the CPU: the answer was checked there alone.",
         "В этом упражнении другие устройства не нужны: ответ проверен только на CPU.",

@@ -54,6 +54,19 @@ def test_the_answer_must_be_right_on_the_cpu_first(lesson):
     assert message("note.device.later", device="cuda").read(lesson) in verdict.text(lesson)
 
 
+ON_THE_CPU = RIGHT.replace("return torch.stack(rows)", "return torch.stack(rows) + torch.zeros(len(rows), 1)")
+
+
+@without_gpu
+def test_an_answer_that_fails_on_a_device_alone_is_run_there(lesson):
+    """The card without a device says how; the one with it has the error."""
+    verdict = checked(ON_THE_CPU)
+    assert message("note.device.try", name="smooth").read(lesson) in verdict.text(lesson)
+    there = checked(ON_THE_CPU, "cuda").text(lesson)
+    assert "Expected all tensors to be on the same device" in there
+    assert message("note.device.pretended", device="cuda").read(lesson) in there
+
+
 def test_an_exercise_about_no_device_says_so(lesson):
     verdict = checked("predict_modes = {}", "cuda", "predict_modes")
     assert message("note.device.none").read(lesson) in verdict.text(lesson)
