@@ -18,7 +18,7 @@ from ...measure import graph_nodes
 from .model import Edge, Graph, Node, Output, Saved
 from .saved import saved_by, storages
 from .tensors import Registry
-from .torch_objects import dtype_of, is_number, safely, unnoticed, variable_of
+from .torch_objects import dtype_of, is_number, safely, shape_of, unnoticed, variable_of
 
 _ENTRIES = 1000  # entries of one variable that are looked at; a name like `grads[1001]` would help nobody
 
@@ -140,8 +140,7 @@ def _bytes_of(nodes: list[Any], kept: Mapping[Any, Mapping[int, int]]) -> int:
 
 def _node(node: Any, index: int, lane: int | None, registry: Registry) -> Node:
     made = tuple(
-        Output(tuple(int(size) for size in one.shape), dtype_of(one), str(one.device))
-        for one in safely(lambda: node._input_metadata) or ()
+        Output(shape_of(one), dtype_of(one), str(one.device)) for one in safely(lambda: node._input_metadata) or ()
     )
     variable = variable_of(node)
     leaf = None if variable is None else registry.record(variable)

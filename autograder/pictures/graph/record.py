@@ -20,6 +20,7 @@ from .torch_objects import (
     edge_of,
     hooks_beside,
     hooks_on_tensors,
+    is_hollow,
     name_of,
     safely,
     shape_of,
@@ -50,12 +51,12 @@ def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 
     After the `with` block, each tensor has its original `.grad` again: the same object, unchanged.
     """
-    before = []
     with unnoticed():
-        for tensor in tensors:
-            before.append((tensor, tensor.grad))
-            if tensor.grad is not None:
-                tensor.grad = tensor.grad.detach().clone()
+        before = [(tensor, tensor.grad) for tensor in tensors]
+    for tensor, grad in before:
+        if grad is not None:
+            with torch.no_grad() if is_hollow(grad) else unnoticed():  # only its class can copy a hollow tensor
+                tensor.grad = grad.detach().clone()
     try:
         yield
     finally:
@@ -171,7 +172,8 @@ class _Recorder:
                 if variable is not None and arrived[0] is not None:
                     # Read now: `.grad` may become the very tensor that arrived, and a hook may change it in place.
                     before = None if variable.grad is None else _gradient_of(variable.grad)
-                    self.landing[index] = before, _sum(variable.grad, arrived[0]).clone()
+                    after = _sum(variable.grad, arrived[0])
+                    self.landing[index] = before, after if is_hollow(after) else after.clone()
 
         return note
 
@@ -237,13 +239,15 @@ def _gradient_of(tensor: torch.Tensor) -> Gradient:
 
 def _sum(before: torch.Tensor | None, increment: torch.Tensor) -> torch.Tensor:
     """Return the sum in the order that torch's engine uses: waiting gradient + new one, but dense before sparse."""
-    if before is None:
+    if before is None or is_hollow(before) or is_hollow(increment):
         return increment
     return increment + before if before.is_sparse else before + increment
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors are equal, with NaN equal to NaN. Tensors that torch cannot compare count as equal."""
+    if is_hollow(one) or is_hollow(other):
+        return True
     if one is other or one.layout != other.layout or one.shape != other.shape:
         return one.shape == other.shape
     return safely(lambda: bool(((one == other) | ((one != one) & (other != other))).all())) is not False

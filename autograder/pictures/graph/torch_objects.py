@@ -37,11 +37,8 @@ def variable_of(node: Any) -> torch.Tensor | None:
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Return the shape of a tensor. Returns () for a nested tensor, whose parts have different shapes."""
-    try:
-        return tuple(int(size) for size in tensor.shape)
-    except RuntimeError:
-        return ()
+    """Return the shape of a tensor, or of an output as a node describes it. Returns () for nested tensors."""
+    return safely(lambda: tuple(int(size) for size in tensor.shape)) or ()
 
 
 def dtype_of(tensor: Any) -> str:
@@ -61,6 +58,19 @@ def name_of(function: Any) -> str:
         return "?"
 
 
+def is_hollow(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor has no numbers of its own: on meta, nested, or a FakeTensor, DTensor or MaskedTensor.
+
+    torch would crash if it read them while the tensor's class is switched off.
+    """
+    if tensor.is_meta or tensor.is_nested or tensor.layout != torch.strided:
+        return tensor.is_meta or tensor.is_nested
+    try:
+        return tensor.untyped_storage().data_ptr() == 0 and tensor.numel() != 0
+    except RuntimeError:  # torch refuses to give the address
+        return True
+
+
 def is_number(tensor: torch.Tensor) -> bool:
     """Return whether torch made this tensor from a Python number.
 
@@ -77,13 +87,13 @@ def is_number(tensor: torch.Tensor) -> bool:
 def brief(tensor: torch.Tensor) -> str | None:
     """Return a tensor as text: up to three numbers, or else the norm.
 
-    Returns None if the values cannot be read, as on meta.
+    Returns None if the values cannot be read, as on meta and in wrappers of other tensors.
     """
     return safely(lambda: _brief(tensor.detach()))
 
 
 def _brief(tensor: torch.Tensor) -> str | None:
-    if tensor.is_meta:
+    if is_hollow(tensor):
         return None
     if tensor.layout != torch.strided or tensor.is_quantized:
         tensor = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()

@@ -189,7 +189,8 @@ def _said(gradient: Gradient | None) -> str:
     """Return a gradient as text: its numbers, or its shape and norm. Returns "–" for None."""
     if gradient is None:
         return "–"
-    return f"{shape(gradient.shape)} {gradient.said}" if _is_norm(gradient) else gradient.said
+    shaped = _is_norm(gradient) or gradient.said == "?"  # numbers that cannot be read, as on meta
+    return f"{shape(gradient.shape)} {gradient.said}" if shaped else gradient.said
 
 
 def _is_norm(gradient: Gradient) -> bool:
