@@ -124,7 +124,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _lab(chosen: argparse.Namespace) -> int:
     from .errors import UserError
     from .learner.lab import CONTENTS, open_lab, show_contents
-    from .learner.working_copy import prepare
+    from .learner.notebooks.working_copy import prepare
 
     try:
         prepare(chosen.work, chosen.language)

@@ -8,13 +8,26 @@ from dataclasses import dataclass, field
 from .checking.verdict import Verdict
 
 
+@dataclass(frozen=True)
+class CellRun:
+    """The last run of a cell.
+
+    `error` is the type of the error that ended it, such as "NameError", and `line` the error's line.
+    """
+
+    source: str
+    error: str | None = None
+    line: int | None = None
+
+
 @dataclass
 class Session:
     """The state of one kernel, kept between commands.
 
     `language`, `lesson` and `device` are the arguments of `start`. `last` is a dict from exercise name to the last
-    verdict on the CPU. `hints` is a dict from exercise name to the number of the last hint shown. `told` holds ids of
-    notes that are shown once in a session.
+    verdict on the CPU, the latest last. `hints` is a dict from exercise name to the number of the last hint shown.
+    `told` holds ids of notes that are shown once in a session. `cells` is a dict from cell id to the cell's last run,
+    the latest last.
     """
 
     language: str | None = None
@@ -23,6 +36,7 @@ class Session:
     last: dict[str, Verdict] = field(default_factory=dict)
     hints: dict[str, int] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
+    cells: dict[str, CellRun] = field(default_factory=dict)
 
     @property
     def speaks(self) -> str:

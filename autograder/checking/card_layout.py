@@ -178,8 +178,10 @@ class Card:
 
         The HTML is readable on light and dark backgrounds, and works in notebooks that Jupyter does not trust.
         """
-        colour = _LOOKS[self.verdict.state][1]
-        head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'
+        sign, colour = _LOOKS[self.verdict.state]
+        # The word has the page's own colour: in the tone of its state it had too little contrast.
+        words = html.escape(self.state.removeprefix(sign))
+        head = f'<strong><span style="color:rgb({colour})">{sign}</span>{words}</strong> · {inline(self.title)}'
         parts = [_div(f"{head} · {html.escape(self.points)}")]
         for state, says, points, explained in self.aspects:
             parts.append(_aspect(state, says, points))
@@ -214,11 +216,12 @@ def aside(inside: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return `text` as escaped HTML, with text between backticks in `<code>`.
+    """Return `text` as escaped HTML, with text between backticks in `<code>`, and links to notebooks beside this one.
 
     Because all else is escaped, text from an answer cannot become markup.
     """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    linked = re.sub(r"\[([^\]`]+)\]\((\w+\.ipynb)\)", r'<a href="\2">\1</a>', html.escape(text))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", linked)
 
 
 def _div(inside: str, style: str = "", lang: str = "") -> str:
@@ -231,7 +234,7 @@ def _aspect(state: AspectState, says: str, points: str) -> str:
     hanging = "padding-left:1.6em;text-indent:-1.2em"
     return _div(
         f"{_ASPECT_SIGNS[state]}&nbsp;{inline(says)}{end}",
-        hanging + (";opacity:.6" if state == AspectState.WAITING else ""),
+        hanging + (";opacity:.7" if state == AspectState.WAITING else ""),
     )
 
 

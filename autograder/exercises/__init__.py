@@ -42,9 +42,13 @@ class Unknown(UserError):
         names = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:6]
         quoted = ", ".join(f"`{n}`" for n in names)
         nearest = message("unknown.nearest", names=quoted) if names else Text.same("")
-        self.says = Text(
-            message(f"unknown.{what}", name=name, nearest=nearest.en).en,
-            message(f"unknown.{what}", name=name, nearest=nearest.ru).ru,
+        self.says = (
+            message("unknown.which", names=quoted)
+            if not name
+            else Text(
+                message(f"unknown.{what}", name=name, nearest=nearest.en).en,
+                message(f"unknown.{what}", name=name, nearest=nearest.ru).ru,
+            )
         )
         super().__init__(self.says.en)
 

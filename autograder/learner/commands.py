@@ -17,11 +17,13 @@ from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import AspectState, Finding, Verdict, VerdictState
 from ..history import folder, record, standings, verdicts
-from ..language import LANGUAGES, Note
+from ..language import LANGUAGES, Note, Text
 from ..messages.cards import message
 from ..session import SESSION, being_graded
 from ..torch_versions import newer_torch
-from .replies import Reply, Table
+from .cells_run import remember_cells, unfinished
+from .replies import Programs, Reply, Table
+from .verdict_notes import with_cell_above, with_first_table, with_note_once, with_worth
 
 if TYPE_CHECKING:
     from .points import LessonNotebook
@@ -71,16 +73,19 @@ def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
 
 
 def _attend() -> None:
-    """Make IPython explain torch's errors and record the source of each cell that is run."""
-    from .ready import remember_cells
+    """Make IPython explain torch's errors and record each cell that is run. Speak the notebook's language."""
     from .tracebacks import explain_torch_errors
 
     explain_torch_errors()
     remember_cells()
+    if SESSION.lesson is None:  # a new kernel in which nobody has run `start` yet
+        notebook = _saved_notebook({}).metadata.get("autograder", {})
+        language = notebook.get("language")
+        SESSION.language = SESSION.language or (language if language in LANGUAGES else None)
 
 
 def check(name: str = "", *, device: object = None) -> Verdict | Reply:
-    """Check the answer to exercise `name`.
+    """Check the answer to exercise `name`, or to the exercise that was checked last.
 
     `device` is a name such as "cuda", "mps" or "xpu". An answer that is right on the CPU then runs on that device as
     well, if the exercise is about any device. One that this machine lacks is pretended. The result there is shown with
@@ -95,7 +100,7 @@ def check(name: str = "", *, device: object = None) -> Verdict | Reply:
 def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Verdict | Reply:
     _attend()
     try:
-        exercise = exercises.find(name, SESSION.lesson)
+        exercise = _exercise(name)
     except exercises.Unknown as unknown:
         return Reply((unknown.says,), value="0")
     if being_graded() == "autograde" and not exercises.key_path(exercise).is_file():
@@ -105,12 +110,13 @@ def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Ve
     except UnknownDevice as unknown:
         return Reply((message("unknown.device", name=str(unknown)),), value="0")
     verdict = replace(_judged(exercise, namespace), language=SESSION.language)
-    verdict = _with_worth(exercise, _with_first_table(exercise, verdict))
-    SESSION.last[name] = verdict
+    verdict = with_worth(exercise, with_first_table(exercise, with_cell_above(verdict, namespace)))
+    SESSION.last.pop(exercise.name, None)
+    SESSION.last[exercise.name] = verdict
     if not record(verdict):
-        verdict = _with_note_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
+        verdict = with_note_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
     if not has_timer():
-        verdict = _with_note_once(verdict, Note("note.no_time_limit", {}))
+        verdict = with_note_once(verdict, Note("note.no_time_limit", {}))
     if being_graded() == "validate" and verdict.state != VerdictState.PASSED:
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
@@ -147,6 +153,8 @@ def _kind_of(place: Place) -> str:
 
 
 def _judged(exercise: Exercise, namespace: Mapping[str, Any], place: Place | None = None) -> Verdict:
+    if not exercise.withdrawn and (ended := unfinished(exercise.asks)):
+        return unobserved(exercise, VerdictState.NOT_ATTEMPTED, ended)
     screened = screen(exercise, namespace)
     if screened:
         return screened
@@ -159,71 +167,47 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any], place: Place | Non
     return judge(exercise, observe(exercise, answer, expected.seed, place), expected, code_digest(answer))
 
 
-def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note to a verdict on a table of predictions: how many entries were right at first.
+def _exercise(name: str) -> Exercise:
+    """Return the exercise called `name`. An empty name stands for the exercise that was checked last.
 
-    The learner's first complete table shows what the learner knew before any check.
+    Raises Unknown if there is no such exercise, or nothing was checked yet.
     """
-    known = standings(verdicts(exercise.name)) if exercise.kind == "predict" else {}
-    standing = known.get(exercise.name)
-    if standing is None or standing.first.finding is None:
-        return verdict
-    table = next((n.parameters for n in standing.first.finding.got if n.id == "differs.table"), None)
-    if table is None:
-        return verdict
-    total = int(str(table["total"]))
-    first = Note("card.first_table", {"right": total - int(str(table["wrong"])), "total": total})
-    return replace(verdict, notes=(*verdict.notes, first))
-
-
-def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note with rescaled points to a verdict, if this notebook gives other points than the exercise's module."""
-    worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
-    if worth == exercise.points:
-        return verdict
-    note = Note("note.worth", {"earned": f"{verdict.points_out_of(worth):g}", "maximum": f"{worth:g}"})
-    return replace(verdict, notes=(*verdict.notes, note))
-
-
-def _with_note_once(verdict: Verdict, note: Note) -> Verdict:
-    """Add a note about this machine to a verdict, unless an earlier verdict of this session has the note."""
-    if note.id in SESSION.told:
-        return verdict
-    SESSION.told.add(note.id)
-    return replace(verdict, notes=(*verdict.notes, note))
+    return exercises.find(name or next(reversed(SESSION.last), ""), SESSION.lesson)
 
 
 def hint(name: str = "", number: int | None = None) -> Reply:
-    """Return hint number `number` for exercise `name`, or the next hint if `number` is None.
+    """Return the hints for exercise `name` up to number `number`, or up to the next one if `number` is None.
 
-    An exercise has three hints, which cost no points.
+    Without a name, the exercise is the one that was checked last. An exercise has three hints, which cost no points.
     """
     try:
-        exercise = exercises.find(name, SESSION.lesson)
+        exercise = _exercise(name)
     except exercises.Unknown as unknown:
         return Reply((unknown.says,))
     total = len(exercise.hints)
-    number = min(max(number or SESSION.hints.get(name, 0) + 1, 1), total)
-    SESSION.hints[name] = number
-    title = message("hint.title", number=number, total=total)
-    after = message("hint.next", exercise=name) if number < total else message("hint.last")
-    says = exercise.hints[number - 1]
-    if "\n" in says.read("en"):
-        return Reply((title, says.read(SESSION.speaks), after))
-    return Reply((title, says, after))
+    number = min(max(number or SESSION.hints.get(exercise.name, 0) + 1, 1), total)
+    SESSION.hints[exercise.name] = number
+    parts: list[Text | str] = []
+    for shown, says in enumerate(exercise.hints[:number], 1):
+        is_code = "\n" in says.read("en")
+        parts += [message("hint.title", number=shown, total=total), says.read(SESSION.speaks) if is_code else says]
+    after = "hint.next" if number < total else "hint.last"
+    return Reply((*parts, message(after, exercise=exercise.name)))
 
 
-def solution(name: str = "", *, give_up: bool = False) -> Reply:
+def solution(name: str = "", *, give_up: bool = False) -> Programs | Reply:
     """Return the course's solution of exercise `name` and alternatives to it.
 
-    If the learner has not passed the check and `give_up` is False, the reply only says so.
+    Without a name, the exercise is the one that was checked last. If the learner has not passed the check and `give_up`
+    is False, the reply only says so.
     """
     from ..lessons.source import solutions
 
     try:
-        exercise = exercises.find(name, SESSION.lesson)
+        exercise = _exercise(name)
     except exercises.Unknown as unknown:
         return Reply((unknown.says,))
+    name = exercise.name
     last, standing = SESSION.last.get(name), standings(verdicts(name)).get(name)
     passed = (last and last.state == VerdictState.PASSED) or (standing and standing.best.state == VerdictState.PASSED)
     if not passed and not give_up:
@@ -231,31 +215,31 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
     found = solutions(exercise)
     if not found:
         return Reply((message("solution.absent"),))
-    return Reply((message("solution.ours"), *found))
+    return Programs(message("solution.ours", total=len(found)), tuple(found))
 
 
-def reproduce(name: str) -> Case | Reply:
+def reproduce(name: str = "") -> Case | Reply:
     """Return a new copy of the public case with which the last check of exercise `name` failed.
 
-    If no check failed, return the first public case. Returns a `Reply` if the case has no inputs, or while nbgrader
-    grades the notebook.
+    Without a name, the exercise is the one that was checked last. If no check failed, return the first public case.
+    Returns a `Reply` if the case has no inputs, or while nbgrader grades the notebook.
     Raises Unknown if no exercise has this name.
     """
-    exercise = exercises.find(name, SESSION.lesson)
+    exercise = _exercise(name)
     if being_graded() == "autograde":
         return Reply((message("check.graded"),))
-    last = SESSION.last.get(name)
+    last = SESSION.last.get(exercise.name)
     failed = last.finding if last and last.finding and last.finding.seed == PUBLIC_SEED else Finding()
     case = exercise.failing_case(PUBLIC_SEED, failed.case, failed.aspect)
-    return case if vars(case) else Reply((message("reproduce.nothing", name=name),))
+    return case if vars(case) else Reply((message("reproduce.nothing", name=exercise.name),))
 
 
 def progress() -> Table | Reply:
-    """Return a table of all exercises checked so far.
+    """Return a table of the exercises checked so far.
 
-    Each row shows an exercise's state, its points and the number of checks. The history of checks is stored in a file
-    and survives a restart of the kernel. Returns a `Reply` if nothing was checked yet, or while nbgrader runs the
-    notebook.
+    A row shows the state, points and number of checks of an exercise of this lesson, or of another lesson as a whole.
+    The history of checks is stored in a file and survives a restart of the kernel. Returns a `Reply` if nothing was
+    checked yet, or while nbgrader runs the notebook.
     """
     from .progress import progress_table
 

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..messages.cards import message
-from .notebook_file import Unreadable, read_notebook
+from .notebooks.notebook_file import Unreadable, read_notebook
+from .notebooks.working_copy import write_atomically
 from .progress import Contents
 from .servers.settings import environment
-from .working_copy import write_atomically
 
 _NBGRADER = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # panels of a class
 # SIGTERM, and the end of the terminal. Windows has only the first.

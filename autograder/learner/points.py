@@ -19,8 +19,8 @@ from ..language import Text, with_offset
 from ..late_steps import LateStep, credit_after
 from ..messages.cards import message
 from ..session import being_graded
-from .notebook_file import Unreadable, read_notebook
-from .own_notebook import colab_notebook, own_path
+from .notebooks.notebook_file import Unreadable, read_notebook
+from .notebooks.own_notebook import colab_notebook, own_path
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from .. import exercises
+from ..checking.exercise import Exercise
 from ..checking.verdict import VerdictState
 from ..grade_ids import CellKind, GradeId
 from ..history import Standing, begun_tables, filled_entries, standings, verdicts
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
-from .notebook_file import read_notebook
+from .notebooks.notebook_file import read_notebook
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
 
 
 def progress_table() -> Table | Reply:
-    """Return a table of all exercises checked so far.
+    """Return a table of the exercises checked so far.
 
-    Points of the present lesson are those of this notebook, because an instructor can change them. Returns a `Reply` if
-    nothing was checked yet, or while nbgrader runs the notebook.
+    Another lesson than the present one has one row. Points of the present lesson are those of this notebook, because an
+    instructor can change them. Without a present lesson all exercises are shown. Returns a `Reply` if nothing was
+    checked yet, or while nbgrader runs the notebook.
     """
     if being_graded():
         return Reply((message("run.checking", name="progress"),))
@@ -41,6 +43,9 @@ def progress_table() -> Table | Reply:
     shown = [*(standing.best for standing in done.values()), *begun.values()]
     for lesson in dict.fromkeys(verdict.lesson for verdict in shown if verdict.lesson in here):
         known, title = exercises.load(lesson), _title_of(lesson, language)
+        if SESSION.lesson not in (None, lesson):
+            rows.append(_summed(title, known, done, language))
+            continue
         notebook = saved_notebook(known) if lesson == SESSION.lesson else LessonNotebook([], {}, known)
         for name in known:
             if standing := done.get(name):
@@ -53,6 +58,18 @@ def progress_table() -> Table | Reply:
             rows.append((title, notebook.label(name, language), state.read(language), points, str(checks)))
     head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "best", "points", "attempts"))
     return Table(say("progress.title"), head, tuple(rows))
+
+
+def _summed(
+    title: str, known: dict[str, Exercise], done: dict[str, Standing], language: str
+) -> tuple[str, str, str, str, str]:
+    """Return a lesson's row: how many of its exercises have passed, its points and the number of checks."""
+    standing = {name: done[name] for name in known if name in done}
+    passed = sum(each.best.state == VerdictState.PASSED for each in standing.values())
+    earned = sum(each.best.points_out_of(known[name].points) for name, each in standing.items())
+    worth = sum(each.points for each in known.values())
+    state = message("progress.passed", count=passed, total=len(known)).read(language)
+    return title, "", state, f"{earned:g}/{worth:g}", str(sum(each.checks for each in standing.values()))
 
 
 @dataclass(frozen=True)
@@ -83,7 +100,7 @@ class Contents:
         for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
             notebook = read_notebook(path)
             ours = notebook["metadata"]["autograder"]
-            title = _read_title(notebook)
+            title = read_title(notebook)
             checks = [nbgrader_of(cell) for cell in notebook["cells"]]
             named = [(GradeId(each.get("grade_id", "")), each) for each in checks]
             graded = {id.exercise: each["grade"] for id, each in named if id.kind is CellKind.CHECK}
@@ -108,10 +125,10 @@ def _title_of(lesson: str, language: str) -> str:
     If the lesson is not one of the course's, return its name.
     """
     for path in (NOTEBOOKS / language).glob(f"[0-9][0-9]_{lesson}.ipynb"):
-        return f"{path.stem[:2]} {_read_title(read_notebook(path))}"
+        return f"{path.stem[:2]} {read_title(read_notebook(path))}"
     return lesson
 
 
-def _read_title(notebook: dict[str, Any]) -> str:
+def read_title(notebook: dict[str, Any]) -> str:
     """Return the heading of a notebook."""
     return "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,34 +25,13 @@ from ..language import Text
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
-from .notebook_file import Unreadable, read_notebook, restore_metadata, untouched
-from .own_notebook import colab_notebook, own_path
+from .notebooks.notebook_file import Unreadable, read_notebook, restore_metadata, untouched
+from .notebooks.own_notebook import colab_notebook, own_path
 from .points import LessonNotebook, describe_assignment, describe_due_date, describe_state, nbgrader_of
+from .progress import read_title
 from .replies import Reply, Table
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell
-
-_ran: dict[str, str] = {}  # source of the last run of each cell in this kernel, by cell id
-
-
-def remember_cells() -> None:
-    """Record in IPython the source of each cell when it is run.
-
-    `ready` compares this record with the saved notebook and thereby finds unsaved cells.
-    """
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return
-    shell = get_ipython()
-    if shell is not None and _remember not in shell.events.callbacks["pre_run_cell"]:
-        shell.events.register("pre_run_cell", _remember)
-
-
-def _remember(info: Any) -> None:
-    cell_id = getattr(info, "cell_id", None)  # IPython 7 tells none
-    if cell_id and not info.silent:
-        _ran[cell_id] = info.raw_cell
 
 
 def rehearse(path: str | None) -> Table | Reply:
@@ -69,7 +48,7 @@ def rehearse(path: str | None) -> Table | Reply:
         file = Path(found).expanduser().resolve()
         if not file.is_file():
             return Reply((message("ready.no_file", path=file),))
-        return _rehearse(file, file.parent, message("ready.file", path=file))
+        return _with_next_lesson(_rehearse(file, file.parent, message("ready.file", path=file)), file)
     notebook = colab_notebook()
     if notebook is None:
         return Reply((message("ready.unknown_file"),))
@@ -78,6 +57,19 @@ def rehearse(path: str | None) -> Table | Reply:
         file = Path(folder) / Path(name).name
         file.write_text(json.dumps(notebook), encoding="utf-8")
         return _rehearse(file, Path.cwd(), message("ready.file_in_colab", name=name))
+
+
+def _with_next_lesson(tried: Table | Reply, file: Path) -> Table | Reply:
+    """Add a link to the notebook of the next lesson, if it is beside the notebook `file`."""
+    lessons = sorted(file.parent.glob("[0-9][0-9]_*.ipynb"))
+    following = [path for path in lessons if path > file] if file in lessons else []
+    if not isinstance(tried, Table) or not following:
+        return tried
+    try:
+        link = f"[{following[0].stem[:2]} {read_title(read_notebook(following[0]))}]({following[0].name})"
+    except Unreadable:
+        return tried
+    return replace(tried, below=(*tried.below, message("progress.next", link=link).read(SESSION.speaks)))
 
 
 def _rehearse(file: Path, folder: Path, hand_in: Text) -> Table | Reply:
@@ -260,8 +252,8 @@ def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
 
 
 def _differs(cell: dict[str, Any]) -> bool:
-    ran = _ran.get(cell.get("id", ""))
-    return ran is not None and ran.rstrip() != str(cell["source"]).rstrip()
+    ran = SESSION.cells.get(cell.get("id", ""))
+    return ran is not None and ran.source.rstrip() != str(cell["source"]).rstrip()
 
 
 def _points(notebook: LessonNotebook, verdicts: dict[str, Verdict], total: str) -> Iterator[Text]:

@@ -35,6 +35,21 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class Programs:
+    """Python programs under a title, each in a block of its own."""
+
+    title: Text
+    programs: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join([self.title.read(SESSION.language), *self.programs])
+
+    def _repr_markdown_(self) -> str:
+        blocks = (f"~~~~python\n{program}\n~~~~" for program in self.programs)
+        return "\n\n".join([self.title.read(SESSION.language).replace("\n", "  \n"), *blocks])
+
+
+@dataclass(frozen=True)
 class Table:
     """A table as text and HTML.
 

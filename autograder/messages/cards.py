@@ -121,6 +121,12 @@ MESSAGES: dict[str, Text] = {
         "Имени `{name}` нет: ячейка, где оно определяется, не выполнена, или в ней ошибка. Исправьте её, выполните, "
         "затем запустите эту.",
     ),
+    "absent.cell_ended": Text(
+        "The last cell that defines `{name}` did not get that far: {error} in its line {line}. Mend it, run it, then "
+        "this one.",
+        "Последняя ячейка, где определяется `{name}`, до этого не дошла: {error} в её строке {line}. Исправьте её, "
+        "выполните, затем запустите эту.",
+    ),
     "absent.kind": Text(
         "`{name}` should be {expected}; here it is {got}.", "В `{name}` лежит {got}, а нужно: {expected}."
     ),
@@ -209,6 +215,10 @@ MESSAGES: dict[str, Text] = {
     "note.inputs": Text(
         "The answer changed its input `{name}`, numbers or flag. The caller would not expect that.",
         "Ответ изменил свой аргумент `{name}`: числа или флаг. Вызывающий код этого не ждёт.",
+    ),
+    "note.cell_above": Text(
+        "A cell above defines `{name}`, and it was not run in this kernel: Run > Run All Above Selected Cell.",
+        "Имя `{name}` определяется в ячейке выше, но в этом ядре она не выполнена: Run > Run All Above Selected Cell.",
     ),
     "note.unknown_entry": Text(
         "`{entry}` is no entry of this table.",
@@ -387,6 +397,9 @@ MESSAGES: dict[str, Text] = {
     ),
     "unknown.exercise": Text("There is no exercise `{name}`.{nearest}", "Упражнения `{name}` нет.{nearest}"),
     "unknown.lesson": Text("There is no lesson `{name}`.{nearest}", "Урока `{name}` нет.{nearest}"),
+    "unknown.which": Text(
+        "Which one? Give its name in quotes, such as {names}.", "Какое? Укажите имя в кавычках, например {names}."
+    ),
     "unknown.nearest": Text(" Did you mean {names}?", " Может быть, {names}?"),
     "unknown.language": Text(
         'There is no language `{name}`: use "en" or "ru".', 'Языка `{name}` нет: выберите "en" или "ru".'
@@ -397,7 +410,10 @@ MESSAGES: dict[str, Text] = {
     ),
     "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
     "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
-    "hint.last": Text("That was the last hint.", "Это последняя подсказка."),
+    "hint.last": Text(
+        'That was the last hint. Still stuck? `solution("{exercise}", give_up=True)`',
+        'Это последняя подсказка. Всё ещё не получается? `solution("{exercise}", give_up=True)`',
+    ),
     "solution.locked": Text(
         'The solution opens when the check has passed. To see it now: `solution("{exercise}", give_up=True)`',
         'Решение откроется, когда проверка будет пройдена. Посмотреть сейчас: `solution("{exercise}", give_up=True)`',
@@ -406,12 +422,14 @@ MESSAGES: dict[str, Text] = {
         "The solutions are not on this machine: they come with the course repository (notebooks/lessons).",
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
-    "solution.ours": Text("Ways to write it", "Возможные решения"),
+    "solution.ours": Text("Ways to write it: {total}", "Возможные решения: {total}"),
     "reproduce.nothing": Text(
         "`{name}` is checked without inputs: there is no case to try it on.",
         "`{name}` проверяется без входных данных, поэтому примера нет.",
     ),
     "progress.title": Text("Progress", "Что сделано"),
+    "progress.next": Text("Next: {link}", "Дальше: {link}"),
+    "progress.passed": Text("passed: {count} of {total}", "верно: {count} из {total}"),
     "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),
     "progress.best": Text("best result", "лучший результат"),
     "progress.lesson": Text("lesson", "урок"),

@@ -83,7 +83,7 @@ CORE = [
     "measure",
     "learner.commands",
     "history",
-    "learner.working_copy",
+    "learner.notebooks.working_copy",
     "pictures.draw",
     "pictures.plots.jacobian",
 ]

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from autograder.exercises import misconceptions_of
 from autograder.language import LANGUAGES
 from autograder.learner.lab import show_contents
-from autograder.learner.working_copy import prepare
+from autograder.learner.notebooks.working_copy import prepare
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from autograder.messages.cards import message

@@ -94,10 +94,27 @@ def test_hints_come_one_after_the_other_and_solutions_after_passing(language):
     hints = [str(autograder.hint(NAME)) for _ in range(4)]
     assert len(set(hints)) == 3
     assert hints[2] == hints[3]
+    assert [hints[2].count(message("hint.title", number=n, total=3).read(language)) for n in (1, 2, 3)] == [1, 1, 1]
+    assert "give_up=True" in hints[2]
     assert "give_up=True" in str(autograder.solution(NAME))
     assert "/ samples" in str(autograder.solution(NAME, give_up=True))
     check(right)
     assert str(autograder.solution(NAME)).count("def accumulate_uneven") == 4
+
+
+def test_without_a_name_the_exercise_checked_last_is_meant(language):
+    asked = (autograder.hint, autograder.solution, autograder.check)
+    assert {str(ask()) for ask in asked} == {str(autograder.hint())}
+    assert "``" not in str(autograder.hint())
+    check(right)
+    assert str(autograder.hint()) == str(autograder.hint(NAME, 1))
+    assert str(autograder.solution()) == str(autograder.solution(NAME))
+    assert str(vars(autograder.reproduce())["batches"]) == str(vars(autograder.reproduce(NAME))["batches"])
+
+
+def test_each_way_of_a_solution_is_a_block_of_its_own(language):
+    shown = autograder.solution(NAME, give_up=True)._repr_markdown_()
+    assert (shown.count("~~~~python\n"), shown.count("\n~~~~")) == (4, 2 * 4)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -11,8 +11,8 @@ from urllib.request import urlopen
 import pytest
 
 from autograder.learner.lab import has_screen, open_lab
+from autograder.learner.notebooks.working_copy import prepare
 from autograder.learner.progress import Contents
-from autograder.learner.working_copy import prepare
 from autograder.lessons.collection import COURSE
 
 NAME = "03_gradient_accumulation.ipynb"

@@ -5,8 +5,8 @@ import json
 import nbformat
 import pytest
 
+from autograder.learner.notebooks.working_copy import prepare
 from autograder.learner.ready import rehearse
-from autograder.learner.working_copy import prepare
 from autograder.lessons.collection import COURSE
 from support.kernel import Kernel
 from support.solved import as_vs_code_saves_it, grade_id, solved_notebook

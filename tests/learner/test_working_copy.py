@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbgrader.utils import compute_checksum
 
-from autograder.learner.notebook_file import checksum
-from autograder.learner.working_copy import prepare
+from autograder.learner.notebooks.notebook_file import checksum
+from autograder.learner.notebooks.working_copy import prepare
 
 NAME = "03_gradient_accumulation.ipynb"
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..grade_ids import CellKind, GradeId, find_lost
+from ...grade_ids import CellKind, GradeId, find_lost
 
 ANSWERS = (CellKind.ANSWER, CellKind.WRITTEN)
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..grade_ids import GradeId
-from ..language import LANGUAGES, Text
-from ..lessons.source import NOTEBOOKS, digest
-from ..messages.cards import message
+from ...grade_ids import GradeId
+from ...language import LANGUAGES, Text
+from ...lessons.source import NOTEBOOKS, digest
+from ...messages.cards import message
 from .notebook_file import Unreadable, answer_cells, read_notebook, restore_metadata, source_of, untouched
 
 LAB_STATE = ".autograder.json"
