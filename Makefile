@@ -21,6 +21,7 @@ install: .venv/installed
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --upgrade pip  # finds packages in 10 s, not 30
+	@echo 'Installing about 2 GB: some minutes.'
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	@$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(dir $(BIN))lib autograder || true  # some packages hold broken files
 	@touch $@

@@ -217,7 +217,7 @@ def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
     written = list(lesson.with_role("written"))
     core = [exercise for exercise in exercises.values() if exercise.core]
     count = len(core) + len(written)
-    minutes = lesson.reading + sum(e.minutes for e in core) + sum(c.metadata.get("minutes", 0) for _, c in written)
+    minutes = sum(e.minutes for e in core) + sum(c.metadata.get("minutes", 0) for _, c in written)
     points = sum(e.points for e in core) + sum(c.metadata["points"] for _, c in written)
     if count > CORE or minutes > MINUTES or points > POINTS:
         yield (

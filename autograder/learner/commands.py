@@ -246,11 +246,14 @@ def progress() -> Table | Reply:
     return progress_table()
 
 
-def contents() -> Contents:
-    """Return the course's page of contents: lessons with links, minutes, and what has been done so far."""
+def contents(language: str | None = None) -> Contents:
+    """Return the course's page of contents: lessons with links, minutes, and what has been done so far.
+
+    `language` is "en" or "ru", or None for the notebook's.
+    """
     from .progress import Contents
 
-    return Contents(SESSION.speaks)
+    return Contents(language if language in LANGUAGES else SESSION.speaks)
 
 
 def ready(path: str | None = None) -> Table | Reply:

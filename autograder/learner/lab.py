@@ -40,7 +40,7 @@ def show_contents(folder: Path, language: str) -> None:
         return
     data = {"text/plain": repr(contents).splitlines(keepends=True), "text/markdown": contents._repr_markdown_()}
     for cell in notebook["cells"]:
-        if "".join(cell["source"]).strip() == "contents()":
+        if "\ncontents(" in "\n" + "".join(cell["source"]):
             cell["outputs"] = [{"output_type": "execute_result", "execution_count": None, "metadata": {}, "data": data}]
     write_atomically(page, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,43 @@ def _summed(
 
 
 @dataclass(frozen=True)
+class _Row:
+    """A lesson in the table of contents.
+
+    `minutes` are those of reading and core exercises, `extra` those of the others. `core` and `passed` are names of
+    exercises.
+    """
+
+    title: str
+    file: str
+    minutes: int
+    extra: int
+    needs: str
+    core: set[str]
+    passed: set[str]
+    language: str
+
+    @property
+    def is_done(self) -> bool:
+        return self.core <= self.passed
+
+    @property
+    def is_begun(self) -> bool:
+        return bool(self.passed)
+
+    @property
+    def time(self) -> str:
+        return f"{self.minutes} + {self.extra}" if self.extra else str(self.minutes)
+
+    @property
+    def done(self) -> str:
+        """A text such as "✓ 4/4 and 1 extra": how many core exercises have passed, with a tick if all have."""
+        extra = len(self.passed - self.core)
+        more = message("contents.extra", count=extra).read(self.language) if extra else ""
+        return f"{'✓ ' if self.is_done else ''}{len(self.passed & self.core)}/{len(self.core)}{more}"
+
+
+@dataclass(frozen=True)
 class Contents:
     """A table of all lessons, with links to their notebooks.
 
@@ -85,38 +122,41 @@ class Contents:
     notebooks: Path = NOTEBOOKS
 
     def __repr__(self) -> str:
-        return "\n".join("  ".join(filter(None, (number, title, *rest))) for number, title, _, *rest in self._rows())
+        rows = [self._head(), *((row.title, row.time, row.needs, row.done) for row in self._rows())]
+        return "\n".join([*("  ".join(filter(None, row)) for row in rows), "", self._onward(linked=False)])
 
     def _repr_markdown_(self) -> str:
-        head = [message(f"contents.{column}").read(self.language) for column in ("lesson", "minutes", "needs", "done")]
-        lines = [head, [":--", "--:", ":--", ":--"]]
-        for number, title, file, minutes, needs, done in self._rows():
-            lines.append([f"[{number} {title}]({file})", minutes, needs, done])
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        lines = [self._head(), (":--", "--:", ":--", ":--")]
+        lines += [(f"[{row.title}]({row.file})", row.time, row.needs, row.done) for row in self._rows()]
+        return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(linked=True)])
 
-    def _rows(self) -> Iterator[tuple[str, str, str, str, str, str]]:
-        """Yield number, title, file name, minutes, needed lessons and what is done, of each lesson."""
+    def _head(self) -> tuple[str, ...]:
+        columns = ("lesson", "minutes", "needs", "done")
+        return tuple(message(f"contents.{column}").read(self.language) for column in columns)
+
+    def _onward(self, linked: bool) -> str:
+        """Return the sentence below the table: the hours in all, and the first lesson that is not done."""
+        rows = list(self._rows())
+        hours = round(sum(row.minutes for row in rows) / 60)
+        following = next((row for row in rows if not row.is_done), None)
+        if following is None:
+            return message("contents.finished", hours=hours).read(self.language)
+        link = f"[{following.title}]({following.file})" if linked else following.title
+        begun = "contents.go_on" if any(row.is_begun for row in rows) else "contents.begin"
+        return message(begun, hours=hours, lesson=link).read(self.language)
+
+    def _rows(self) -> Iterator[_Row]:
         done = standings(verdicts())
         for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
             notebook = read_notebook(path)
             ours = notebook["metadata"]["autograder"]
-            title = read_title(notebook)
+            title = f"{path.stem[:2]} {read_title(notebook)}"
             checks = [nbgrader_of(cell) for cell in notebook["cells"]]
             named = [(GradeId(each.get("grade_id", "")), each) for each in checks]
             graded = {id.exercise: each["grade"] for id, each in named if id.kind is CellKind.CHECK}
-            said = self._said({name for name, counts in graded.items() if counts}, graded.keys(), done)
-            yield path.stem[:2], title, path.name, str(ours["minutes"]), ours["needs"], said
-
-    def _said(self, core: set[str], every: Iterable[str], done: dict[str, Standing]) -> str:
-        """Return a text such as "✓ 4/4 and 1 extra": how many of `core` have passed, with a tick if all have.
-
-        `every` are all exercises of the lesson. `done` maps names to standings.
-        """
-        passed = {name for name in every if name in done and done[name].best.state == VerdictState.PASSED}
-        tick = "✓ " if core <= passed else ""
-        extra = len(passed - core)
-        more = message("contents.extra", count=extra).read(self.language) if extra else ""
-        return f"{tick}{len(passed & core)}/{len(core)}{more}"
+            core = {name for name, counts in graded.items() if counts}
+            passed = {name for name in graded if name in done and done[name].best.state == VerdictState.PASSED}
+            yield _Row(title, path.name, ours["minutes"], ours["extra"], ours["needs"], core, passed, self.language)
 
 
 def _title_of(lesson: str, language: str) -> str:

@@ -99,8 +99,10 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
         if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative"))
     ]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    minutes = lesson.reading + sum(exercise.minutes for exercise in exercises.values() if exercise.core)
-    ours = {"lesson": lesson.name, "version": __version__, "minutes": minutes, "needs": lesson.needs}
+    written = sum(cell.metadata.get("minutes", 0) for _, cell in lesson.with_role("written"))
+    minutes = lesson.reading + written + sum(exercise.minutes for exercise in exercises.values() if exercise.core)
+    extra = sum(exercise.minutes for exercise in exercises.values() if not exercise.core)
+    ours = {"lesson": lesson.name, "version": __version__, "minutes": minutes, "extra": extra, "needs": lesson.needs}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "autograder": ours}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.nbformat_minor = 5

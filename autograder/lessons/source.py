@@ -26,6 +26,7 @@ _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hide
 NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "lessons"
 KEYS = {*ROLES, "tags", "of", "reading", "needs", "minutes", "points"}
+_WORDS, _LINES = 200, 12  # of prose and of code, read in a minute
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
 # The last line of a check cell. In the released cell, the grader reads the exercise's name from it.
@@ -59,8 +60,17 @@ class Lesson:
 
     @property
     def reading(self) -> int:
-        """The minutes that reading the lesson takes, as stated in the first cell."""
-        return int(self.cells[0].metadata.get("reading", 0)) if self.cells else 0
+        """The minutes that reading the lesson takes, as stated in the first cell, or else counted.
+
+        Counted are the words of the English prose and the lines of code that a learner sees.
+        """
+        if stated := self.cells and self.cells[0].metadata.get("reading"):
+            return int(stated)
+        prose = [cell.source for cell in self.cells if cell.kind == "markdown" and cell.language != "ru"]
+        shown = [cell for cell in self.cells if cell.kind == "code" and not cell.is_fact and cell.language != "ru"]
+        code = [cell.source for cell in shown if not cell.role or cell.role[0] == "given"]
+        lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
+        return round(sum(len(text.split()) for text in prose) / _WORDS + lines / _LINES)
 
     @property
     def needs(self) -> str:

@@ -439,9 +439,16 @@ MESSAGES: dict[str, Text] = {
     "progress.attempts": Text("checks", "проверок"),
     "progress.extra": Text("extra", "дополнительное"),
     "contents.lesson": Text("lesson", "урок"),
-    "contents.minutes": Text("minutes", "минут"),
+    "contents.minutes": Text("minutes + extra", "минут + дополнительно"),
     "contents.needs": Text("after", "после"),
     "contents.done": Text("exercises passed", "сделано упражнений"),
+    "contents.begin": Text(
+        "{hours} hours in all. Begin with {lesson}.", "Всего часов: {hours}. Начните с урока {lesson}."
+    ),
+    "contents.go_on": Text(
+        "{hours} hours in all. Go on with {lesson}.", "Всего часов: {hours}. Продолжайте: {lesson}."
+    ),
+    "contents.finished": Text("{hours} hours in all, and all is done.", "Всего часов: {hours}. Всё сделано."),
     "contents.extra": Text(" and {count} extra", " и дополнительных: {count}"),
     # -- the working copy ---------------------------------------------------------------------------------------
     "lab.no_lessons": Text(

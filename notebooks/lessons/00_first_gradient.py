@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=7
+# %% [markdown] tags=["en"]
 # # A first gradient
 #
 # A training loop calls `loss.backward()`, and then a number is in `.grad`. Which number is it, and how would you know that it is right?

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=21 needs="00"
+# %% [markdown] tags=["en"] needs="00"
 # # Leaf tensors
 #
 # To get small weights, somebody writes `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` is True, the loss is computed, `backward()` runs without an error. And `w.grad` is None.

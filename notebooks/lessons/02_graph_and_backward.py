@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=18 needs="01"
+# %% [markdown] tags=["en"] needs="01"
 # # The graph and the backward pass
 #
 # `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind: the *computational graph*. What is in that graph, how is it walked, and when does it go away?

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=22 needs="01"
+# %% [markdown] tags=["en"] needs="01"
 # # Gradient accumulation
 #
 # A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=23 needs="02"
+# %% [markdown] tags=["en"] needs="02"
 # # Jacobian products
 #
 # A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` does not compute them one by one. They form a matrix, and one pass computes the product of a vector with it, at a small multiple of the price of a forward pass. Which vector, on which side, and what if you need another product?

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=16 needs="01"
+# %% [markdown] tags=["en"] needs="01"
 # # Grad modes and in-place edits
 #
 # A model is done with training and makes predictions. Its author has read that `detach()` “achieves the same result” as `no_grad()`, and writes `model(x).detach()`. The predictions are right. The memory is not: every activation was kept until the call of `detach()`.

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=16 needs="02, 05"
+# %% [markdown] tags=["en"] needs="02, 05"
 # # Saved tensors
 #
 # A network of 16 layers runs forward, and memory fills up. The weights did not grow, and no variable holds the intermediate results. What holds them, and can they be held somewhere else?

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=26 needs="04, 05"
+# %% [markdown] tags=["en"] needs="04, 05"
 # # Custom Functions
 #
 # Suppose you wrote an operation of your own, with a formula for its derivative. `gradcheck` says True, the training runs, the loss falls. The gradient at 0 is another than torch's, the second derivative is 4.76 where 7.52 is right, and twice as much memory is used as needed. There is no error, because autograd trusts a hand-written `backward`.

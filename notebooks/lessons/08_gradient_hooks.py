@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20 needs="03"
+# %% [markdown] tags=["en"] needs="03"
 # # Hooks on gradients
 #
 # Two processes train one model, each on its own half of the data. In one pass a layer is not used. Nothing happens. In the next pass the training stops: `Expected to have finished reduction in the prior iteration before starting a new one`. Why does the error come one pass late, and what did the first pass do?

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=22 needs="02"
+# %% [markdown] tags=["en"] needs="02"
 # # The engine behind `backward()`
 #
 # Two threads add their gradients to one weight, and one of the two is lost. The same numbers are added in another order, and the last bits differ. A function is compiled, and its second derivative raises. `backward()` is one line; behind it an engine decides which node runs next, and in which thread.

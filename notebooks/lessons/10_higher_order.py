@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20 needs="04, 07"
+# %% [markdown] tags=["en"] needs="04, 07"
 # # Derivatives of derivatives
 #
 # A gradient is a tensor. If the pass that computed it was recorded, it can be differentiated again. That gives a penalty on the length of a gradient, the curvature of a loss, the best learning rate for the next step.

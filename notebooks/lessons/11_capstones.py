@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20 needs="03, 05, 06"
+# %% [markdown] tags=["en"] needs="03, 05, 06"
 # # Capstones
 #
 # All that you need to know about autograd has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.

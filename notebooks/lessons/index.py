@@ -7,18 +7,14 @@
 #
 # Чтобы открыть урок, щёлкните по его названию. В минутах указано время на чтение и на упражнения, которые идут в зачёт; дополнительные упражнения сюда не входят. Что рисуют `draw` и `steps`, показано в [галерее](gallery.ipynb).
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
-from autograder import contents, start
+from autograder import contents
 
-start(language="en")
+contents("en")  # the import fails? Install the course's file with pip, and uninstall the other `autograder`
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
-from autograder import contents, start
+from autograder import contents
 
-start(language="ru")
+contents("ru")  # ошибка импорта? Установите через pip файл курса, а другой `autograder` удалите
 # %% [markdown] tags=["en"]
-# The table shows what you had done when JupyterLab was started. Run its cell, after the one above, to bring it up to date.
-# %% [markdown] tags=["ru"] of="7192d2e3"
-# В таблице видно, что было сделано к запуску JupyterLab. Чтобы её обновить, выполните ячейку выше, а затем ячейку с таблицей.
-# %%
-contents()
+# The table shows what you had done when JupyterLab was started. Run the cell above to bring it up to date.
+# %% [markdown] tags=["ru"] of="68dc283a"
+# В таблице видно, что было сделано к запуску JupyterLab. Чтобы её обновить, выполните ячейку выше.

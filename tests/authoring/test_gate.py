@@ -214,7 +214,7 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
         ),
         ('return {"value": answer.double(case.x)}', CALLED_TWICE, "returns None in call 1 of 2 passes"),
         ("torch.rand(3,", "torch.rand(9999,", "its key has "),
-        ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 101 minutes"),
+        ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 100 minutes"),
     ],
 )
 def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
