@@ -562,6 +562,10 @@ MESSAGES: dict[str, Text] = {
         "Два процесса здесь не заработали. Что они показывают, сказано ниже. Текст ошибки:",
     ),
     "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
+    "errors.exercise": Text(
+        "More in lesson {lesson}; exercise {exercise} trains it.",
+        "Подробнее в уроке {lesson}; потренироваться можно в упражнении {exercise}.",
+    ),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
     "kind.no_error": Text("none", "без ошибки"),
