@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..language import Text
+from .torch_errors.silent import SILENT
 
 MESSAGES: dict[str, Text] = {
     # -- states of a verdict ------------------------------------------------------------------------------------
@@ -572,6 +573,7 @@ MESSAGES: dict[str, Text] = {
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),
+    **{f"silent.{each.name}": each.says for each in SILENT},
 }
 
 

@@ -55,6 +55,14 @@ def told(program: str, preamble: str = PREAMBLE) -> list[Told]:
     return found
 
 
+def run_cell(program: str, preamble: str = PREAMBLE) -> dict[str, Any]:
+    """Run a program that raises nothing, and return its names."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(_compiled(preamble), names)
+    exec(_compiled(program), names)
+    return names
+
+
 def _compiled(program: str) -> Any:
     """Compile a program under a file name of its own, and let Python find its lines."""
     name = f"<cell {next(_NUMBERS)}>"
