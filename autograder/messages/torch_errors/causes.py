@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .scene import Scene
+from .scene import Scene, Unknown
 from .syntax import attributes, calls, is_constant, keyword, last_name, mentions, walk
 
 # Operations whose results have no derivative, so that the graph ends there without a word.
@@ -92,6 +92,8 @@ def under_vmap(scene: Scene) -> bool:
 
 def frozen(scene: Scene) -> bool:
     """Return whether a module is behind the tensor, and no parameter of it requires grad."""
+    if misspelt_flag(scene):
+        return False
     modules = (each for each in _objects(scene, behind(scene)) if isinstance(each, _torch().nn.Module))
     held = [parameter for module in modules for parameter in module.parameters()]
     return bool(held) and not any(parameter.requires_grad for parameter in held)
@@ -106,8 +108,8 @@ def _is_torch(value: object) -> bool:
 
 
 def _objects(scene: Scene, nodes: Iterable[ast.AST]) -> Iterator[Any]:
-    names = {each.id for each in walk(nodes) if isinstance(each, ast.Name)}
-    return (scene.objects[name] for name in names if name in scene.objects)
+    named = (scene.value(each) for each in walk(nodes) if isinstance(each, (ast.Name, ast.Attribute)))
+    return iter({id(each): each for each in named if each is not Unknown}.values())
 
 
 def _grad_calls(nodes: list[ast.AST]) -> Iterator[ast.Call]:

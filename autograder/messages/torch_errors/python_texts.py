@@ -183,8 +183,10 @@ def in_backward(scene: Scene) -> bool:
     return ENGINE in (*scene.above, *scene.below)
 
 
-def has_forward_hooks(scene: Scene) -> bool:
-    return any(
-        getattr(each, "_forward_hooks", None) or getattr(each, "_forward_pre_hooks", None)
-        for each in scene.objects.values()
-    )
+def of_a_forward_hook(scene: Scene) -> bool:
+    """Return whether the text names a function that is registered as a forward hook of a module."""
+    torch: Any = sys.modules["torch"]
+    modules = [each for each in scene.objects.values() if isinstance(each, torch.nn.Module)]
+    inner = [each for module in modules for each in module.modules()]
+    hooks = [hook for each in inner for kind in ("", "_pre") for hook in vars(each)[f"_forward{kind}_hooks"].values()]
+    return any(scene.text.startswith(f"{getattr(hook, '__qualname__', '')}()") for hook in hooks)

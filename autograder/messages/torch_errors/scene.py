@@ -10,6 +10,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import PurePath
 from types import CodeType, FrameType, TracebackType
@@ -82,11 +83,14 @@ class Scene:
             return self.objects.get(node.id, Unknown)
         if isinstance(node, ast.Attribute):
             owner = self.value(node.value)
-            if not type(owner).__module__.startswith("torch"):
-                return Unknown
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # .grad of a non-leaf
-                return getattr(owner, node.attr, Unknown)
+            held = getattr(owner, "__dict__", {})
+            for attributes in (held, *(held.get(each) or {} for each in ("_parameters", "_modules", "_buffers"))):
+                if isinstance(attributes, dict) and node.attr in attributes:
+                    return attributes[node.attr]
+            if type(owner).__module__.startswith("torch"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # .grad of a non-leaf
+                    return getattr(owner, node.attr, Unknown)
         return Unknown
 
     def behind(self, node: ast.AST | None) -> list[ast.AST]:
@@ -101,10 +105,25 @@ class Scene:
                 waiting += self._sources_of(name)
         return found
 
-    def _sources_of(self, name: str) -> list[ast.AST]:
+    @cached_property
+    def _bound(self) -> list[dict[str, list[ast.AST]]]:
+        """For each source, the statements that give a name its value."""
+        found: list[dict[str, list[ast.AST]]] = []
         for source in self.sources:
-            if made := [node for node in ast.walk(source) if name in _names_bound(node)]:
-                return made
+            found.append({})
+            for node in ast.walk(source):
+                for name in _names_bound(node):
+                    found[-1].setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        nodes = (node for source in self.sources for node in ast.walk(source))
+        return {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+
+    def _sources_of(self, name: str) -> list[ast.AST]:
+        if made := next((bound[name] for bound in self._bound if name in bound), None):
+            return made
         made_elsewhere = self.objects.get(name)
         if inspect.isfunction(made_elsewhere) or isinstance(made_elsewhere, type):
             if (made_elsewhere.__module__ or "").partition(".")[0] in ("torch", "numpy"):
@@ -117,11 +136,11 @@ class Scene:
         return []
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the statements that a node lies in."""
-        for source in self.sources:
-            for other in ast.walk(source):
-                if other is not node and any(each is node for each in ast.walk(other)):
-                    yield other
+        """Yield the statements that a node lies in, the innermost first."""
+        above = self._parents.get(node)
+        while above is not None:
+            yield above
+            above = self._parents.get(above)
 
 
 class Unknown:

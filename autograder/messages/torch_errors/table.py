@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .entry import Explanation
+from .entry import Explanation, Judge
 from .gradients import (
     accumulation,
     backward_calls,
@@ -77,8 +77,16 @@ def explain(error: str, scene: Scene | None = None) -> Explanation | None:
     several do, it is the entry for the text alone.
     """
     place = replace(scene or Scene(), text=error)
-    fitting = [each for each in EXPLANATIONS if each.pattern.search(error) and (not each.fits or each.fits(place))]
-    shown = [each for each in fitting if each.shows and each.shows(place)]
+    matching = (each for each in EXPLANATIONS if each.pattern.search(error))
+    fitting = [each for each in matching if not each.fits or _agrees(each.fits, place)]
+    shown = [each for each in fitting if each.shows and _agrees(each.shows, place)]
     if len(shown) == 1:
         return shown[0]
     return next((each for each in fitting if not each.shows), None)
+
+
+def _agrees(judge: Judge, scene: Scene) -> bool:
+    try:
+        return judge(scene)
+    except Exception:  # objects of the learner's may raise anything when they are looked at
+        return False

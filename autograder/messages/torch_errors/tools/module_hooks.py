@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import called_by, has_forward_hooks
+from ..python_texts import called_by, of_a_forward_hook
 from .hooks import ARGUMENTS
 
 LESSON = "08_gradient_hooks"
@@ -34,7 +34,7 @@ ENTRIES = (
         "A forward hook takes three arguments: `hook(module, inputs, output)`, where `inputs` is a tuple; a forward pre-hook takes two, `hook(module, inputs)`.",
         "Прямой хук принимает три аргумента: `hook(module, inputs, output)`, где `inputs` — кортеж; предварительный прямой хук — два: `hook(module, inputs)`.",
         exercise="output_gradients",
-        shows=lambda scene: called_by("module.py:inner", "module.py:_call_impl")(scene) and has_forward_hooks(scene),
+        shows=lambda scene: called_by("module.py:inner", "module.py:_call_impl")(scene) and of_a_forward_hook(scene),
     ),
     entry(
         "module_hook_returns_too_many",
