@@ -35,6 +35,26 @@ ON_A_GPU = {
     "a random order": "no_deterministic_implementation",
     "a generator": "",  # it is about random numbers, not about gradients
 }
+# Texts of other versions of torch, other devices and other builds, as people reported them.
+ELSEWHERE = {
+    "Torch not compiled with CUDA enabled": "no_gpu_here",
+    "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU": "no_gpu_here",
+    "Placeholder storage has not been allocated on MPS device!": "mixture_of_devices",
+    "MPS backend out of memory (MPS allocated: 1024.00 MiB, other allocations: 384.00 KiB)": "out_of_gpu_memory",
+    "Tensor for argument weight is on cpu but expected on mps": "layer_on_another_device",
+    **{
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
+        f"(when checking argument for argument {argument} in method wrapper_CUDA_{kernel})": entry
+        for argument, kernel, entry in (
+            ("mat1", "addmm", "layer_on_another_device"),
+            ("weight", "_native_layer_norm", "layer_on_another_device"),
+            ("index", "_index_select", "indices_on_another_device"),
+            ("mat2", "mm", "mixture_of_devices"),
+            ("tensors", "cat", "mixture_of_devices"),
+            ("target", "nll_loss_forward", "mixture_of_devices"),
+        )
+    },
+}
 # Python's and torch's errors that have nothing to do with gradients.
 UNRELATED = [
     "1 / 0",
@@ -87,8 +107,14 @@ def test_what_a_gpu_says_is_explained(name):
         assert (found.name if found else "") == ON_A_GPU.get(name, "mixture_of_devices")
 
 
-def test_every_entry_without_a_program_has_a_recorded_text():
-    assert {each.name for each in EXPLANATIONS if not each.program} <= {*ON_A_GPU.values(), "mixture_of_devices"}
+@pytest.mark.parametrize("text", ELSEWHERE)
+def test_what_is_said_elsewhere_is_explained(text):
+    assert explain(text).name == ELSEWHERE[text]
+
+
+def test_every_entry_has_a_program_or_a_text():
+    without = {each.name for each in EXPLANATIONS if not each.program}
+    assert without <= {*ON_A_GPU.values(), *ELSEWHERE.values()}
 
 
 @pytest.mark.parametrize("program", UNRELATED)

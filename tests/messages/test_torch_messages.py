@@ -1,6 +1,7 @@
 """Programs with the errors and warnings that learners meet, by rank, and the entry that must explain each.
 
-The ranks are a judgement: the files in `programs/` hold what is met often, sometimes and rarely.
+The ranks are a judgement: the files in `programs/` hold what is met often, sometimes and rarely. In `varied.py` the
+causes lie farther from the error, or have nothing to do with gradients.
 """
 
 from pathlib import Path
@@ -15,10 +16,9 @@ from support.torch_programs import told
 PROGRAMS = Path(__file__).with_name("programs")
 REPORTS = Path(__file__).parents[1] / "support/public_reports"
 NAMES = (PROGRAMS / "names.py").read_text(encoding="utf-8")
-RANKS = {
-    rank: read_cells(PROGRAMS / f"{rank}.py", {"program", "entry", "silent"})
-    for rank in ("often", "sometimes", "rarely")
-}
+KEYS = {"program", "entry", "silent"}  # from version `silent` on the program raises nothing
+RANKS = {rank: read_cells(PROGRAMS / f"{rank}.py", KEYS) for rank in ("often", "sometimes", "rarely")}
+VARIED = {cell.metadata["program"]: cell for cell in read_cells(PROGRAMS / "varied.py", KEYS)}
 CASES = {cell.metadata["program"]: cell for cells in RANKS.values() for cell in cells}
 
 # What people reported: the cells `b_*.py` in `support/public_reports`, and the entry that must explain each.
@@ -59,6 +59,11 @@ def test_what_is_met_often_is_explained_and_nine_tenths_of_the_rest():
     left = {rank: [cell for cell in cells if not cell.metadata["entry"]] for rank, cells in RANKS.items()}
     assert {rank: len(cells) for rank, cells in RANKS.items()} == {"often": 54, "sometimes": 168, "rarely": 135}
     assert (len(left["often"]), len(left["sometimes"]), len(left["rarely"])) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_a_cause_is_found_farther_away_or_not_invented(name):
+    assert told(VARIED[name].source)[-1].by == VARIED[name].metadata["entry"]
 
 
 @pytest.mark.parametrize("name", REPORTED)

@@ -12,7 +12,9 @@ ENTRIES = (
         "layer_on_another_device",
         LEAVES,
         LAYERS,
-        "",
+        """
+        nn.LSTM(2, 2)(torch.ones(1, 1, 2, device="meta"))
+        """,
         "The layer and its input (or its state) are on different devices. Move the whole model once, `model.to(device)`, before the optimizer is made, and each batch in the loop: `x = x.to(device)`. A tensor made in `forward` takes the device of the input: `torch.zeros(n, device=x.device)`.",
         "Слой и его вход (или состояние) находятся на разных устройствах. Модель перенесите целиком один раз, `model.to(device)`, до создания оптимизатора, а каждый батч — в цикле: `x = x.to(device)`. Тензор, созданный в `forward`, создавайте на устройстве входа: `torch.zeros(n, device=x.device)`.",
     ),
@@ -58,7 +60,9 @@ ENTRIES = (
         "mixture_of_devices",
         LEAVES,
         MIXTURE,
-        "",
+        """
+        torch.ones(2) + torch.ones(2, device="meta")
+        """,
         "One operation was given tensors on different devices, often one on the CPU and one on the GPU. Bring them together with `.to(device)`, and make new tensors where the others are: `torch.zeros(n, device=x.device)` or `torch.zeros_like(x)`. Often forgotten: the target, class weights, constants inside a custom `backward` or a hook, the state of an optimizer made before the model moved.",
         "Одна операция получила тензоры с разных устройств, чаще всего один с CPU, другой с GPU. Соберите их на одном через `.to(device)`, а новые создавайте там же, где остальные: `torch.zeros(n, device=x.device)` или `torch.zeros_like(x)`. Часто забывают цель, веса классов, константы внутри своего `backward` или хука, состояние оптимизатора, созданного до переноса модели.",
     ),
@@ -74,6 +78,14 @@ ENTRIES = (
         exercise="predict_bridge",
     ),
     entry(
+        "no_gpu_here",
+        LEAVES,
+        r"Torch not compiled with CUDA enabled|Found no NVIDIA driver on your system|No CUDA GPUs are available",
+        "",
+        "torch finds no GPU that it can use: this is a build for the CPU, or there is no GPU or no driver. Choose the device by what is there, `device = 'cuda' if torch.cuda.is_available() else 'cpu'`, and write `.to(device)` in place of `.cuda()`.",
+        "torch не находит GPU, которым мог бы пользоваться: это сборка для CPU, либо нет GPU или драйвера. Выбирайте устройство по тому, что есть: `device = 'cuda' if torch.cuda.is_available() else 'cpu'`, а вместо `.cuda()` пишите `.to(device)`.",
+    ),
+    entry(
         "assert_on_the_gpu",
         "02_graph_and_backward",
         r"device-side assert triggered",
@@ -84,7 +96,7 @@ ENTRIES = (
     entry(
         "out_of_gpu_memory",
         SAVED,
-        r"(CUDA|MPS|XPU|HIP) (backend )?out of memory",
+        r"(CUDA|MPS|XPU|HIP) (error: |backend )?out of memory",
         "",
         "The GPU's memory is full. In training most of it is what the graph keeps for backward: use smaller batches and accumulate gradients, checkpoints (`use_reentrant=False`), or mixed precision; evaluate under `no_grad()`. Do not collect losses with their graphs: `total += loss.item()`. After the error, old variables and the traceback still hold memory: delete them or restart.",
         "Видеопамять заполнена. При обучении большую часть занимает то, что граф хранит для обратного прохода: уменьшите батчи и накапливайте градиенты, используйте контрольные точки (`use_reentrant=False`) или смешанную точность; оценивайте модель внутри `no_grad()`. Не собирайте значения функции потерь вместе с графами: `total += loss.item()`. После ошибки память ещё держат старые переменные и трассировка: удалите их или перезапустите ядро.",
