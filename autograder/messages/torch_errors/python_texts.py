@@ -16,7 +16,7 @@ from .syntax import attributes, calls, is_constant, keyword, last_name, mentions
 ENGINE, APPLY = "graph.py:_engine_run_backward", "function.py:apply"
 
 
-def from_torch(*names: str) -> Judge:
+def names_attribute(*names: str) -> Judge:
     """Return a judge: does the failed expression name one of these attributes?"""
     return lambda scene: scene.failing is not None and mentions([scene.failing], *names)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import sys
 import sysconfig
 import textwrap
 import warnings
@@ -16,7 +17,6 @@ from pathlib import PurePath
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-LIBRARIES = tuple(sysconfig.get_paths()[each] for each in ("stdlib", "purelib", "platlib"))
 OUR_PACKAGE = str(PurePath(__file__).parents[2])
 EARLIER_CELLS = 30  # of IPython's history, read for names that the cell does not define
 
@@ -154,7 +154,11 @@ def _frames(tb: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
 
 
 def _is_library(filename: str) -> bool:
-    return filename.startswith((*LIBRARIES, OUR_PACKAGE, "<frozen", "<string", "<__array_function__"))
+    """Return whether a file is part of Python, of this package or of an installed one, wherever it is installed."""
+    loaded = (getattr(sys.modules.get(name), "__file__", None) for name in ("torch", "numpy"))
+    folders = (sysconfig.get_path("stdlib"), OUR_PACKAGE, *(str(PurePath(file).parent) for file in loaded if file))
+    inside = {"site-packages", "dist-packages"} & set(PurePath(filename).parts)
+    return bool(inside) or filename.startswith((*folders, "<frozen", "<string", "<__array_function__"))
 
 
 def _place(frame: FrameType) -> str:

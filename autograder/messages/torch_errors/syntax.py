@@ -44,8 +44,3 @@ def is_constant(node: ast.AST | None, value: object) -> bool:
 def mentions(nodes: Iterable[ast.AST], *names: str) -> bool:
     """Return whether one of these names occurs, also as an attribute."""
     return any(last_name(each) in names for each in walk(nodes))
-
-
-def operands(node: ast.AST | None) -> list[ast.AST]:
-    """Return the expressions directly below a failed one: operands, arguments, the owner of an attribute."""
-    return [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)] if node else []

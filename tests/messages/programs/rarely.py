@@ -30,7 +30,7 @@ np.from_dlpack(leaf())
 w = leaf()
 torch.jit.trace(lambda x: x * w, (torch.rand(2),))
 
-# %% program="asarray" entry="asarray_of_a_tracked_tensor"
+# %% program="asarray" entry="asarray_of_a_tracked_tensor" since="2.13"
 torch.asarray(leaf())
 
 # %% program="norm_of_none_grad" entry="no_backward_yet"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import from_torch
+from ..python_texts import names_attribute
 
 LESSON = "03_gradient_accumulation"
 
@@ -19,7 +19,7 @@ ENTRIES = (
         """,
         "`.grad` is an attribute and holds a tensor: write `w.grad` without parentheses. The same holds for `.data`, `.T` and `.shape`.",
         "`.grad` — атрибут, в котором лежит тензор: пишите `w.grad` без скобок. То же относится к `.data`, `.T` и `.shape`.",
-        fits=from_torch("grad", "data", "T", "mT", "real", "imag"),
+        fits=names_attribute("grad", "data", "T", "mT", "real", "imag"),
     ),
     entry(
         "zero_grad_of_a_tensor",

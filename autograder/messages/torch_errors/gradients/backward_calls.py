@@ -33,7 +33,7 @@ ENTRIES = (
     entry(
         "no_inputs",
         LESSON,
-        r"`inputs` argument to `\w+\(\)` cannot be empty",
+        r"`inputs` argument to `\w+\(\)` cannot be empty|grad requires non-empty inputs",
         """
         x = torch.rand(2, requires_grad=True)
         torch.autograd.grad(x.sum(), [])

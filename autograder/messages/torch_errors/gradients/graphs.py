@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import from_torch
+from ..python_texts import names_attribute
 
 LESSON = "02_graph_and_backward"
 
@@ -66,7 +66,7 @@ ENTRIES = (
         """,
         "`grad_fn` is a node of the graph, not the derivative. Gradients come from `y.backward()` or `torch.autograd.grad(y, x)`.",
         "`grad_fn` — это узел графа, а не производная. Градиенты дают `y.backward()` и `torch.autograd.grad(y, x)`.",
-        fits=from_torch("grad_fn"),
+        fits=names_attribute("grad_fn"),
     ),
     entry(
         "edge_of_a_constant",

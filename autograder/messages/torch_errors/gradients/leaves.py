@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import from_torch
+from ..python_texts import names_attribute
 
 LESSON = "01_leaf_tensors"
+MISSPELT = "require_grads?|required_grads?|requires_gradients?|requires_grads|require_gradients?"
 
 ENTRIES = (
     entry(
@@ -78,7 +79,7 @@ ENTRIES = (
         """,
         "`requires_grad` is a flag, not a method; the same holds for `is_leaf`. To switch tracking on write `x.requires_grad_(True)`, with an underscore at the end, or `x.requires_grad = True`.",
         "`requires_grad` — флаг, а не метод; то же относится к `is_leaf`. Чтобы включить отслеживание, напишите `x.requires_grad_(True)` с подчёркиванием в конце или `x.requires_grad = True`.",
-        fits=from_torch("requires_grad", "requires_grad_", "is_leaf", "is_cuda", "retains_grad"),
+        fits=names_attribute("requires_grad", "requires_grad_", "is_leaf", "is_cuda", "retains_grad"),
     ),
     entry(
         "flag_that_is_no_bool",
@@ -93,7 +94,7 @@ ENTRIES = (
     entry(
         "argument_misspelt",
         LESSON,
-        r"unexpected keyword argument 'require(d|s)?_grad(ient)?s?'(?<!'requires_grad')",
+        rf"unexpected keyword argument '({MISSPELT})'|invalid combination of arguments - got \([^)]*\b({MISSPELT})=",
         """
         torch.tensor([1.0], require_grad=True)
         """,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import from_torch
+from ..python_texts import names_attribute
 
 LESSON = "05_grad_modes_and_in_place"
 
@@ -19,7 +19,7 @@ ENTRIES = (
         "`torch.no_grad` is a class, and the context is its instance: write the parentheses, `with torch.no_grad():`.",
         "`torch.no_grad` — это класс, а контекст — его экземпляр: пишите скобки, `with torch.no_grad():`.",
         exercise="evaluate",
-        fits=from_torch("no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "detect_anomaly"),
+        fits=names_attribute("no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "detect_anomaly"),
     ),
     entry(
         "set_grad_enabled_without_a_value",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import from_torch, in_backward, is_call_of
+from ..python_texts import in_backward, is_call_of, names_attribute
 from .forward_functions import SEPARATE
 from .functions import DOUBLE
 
@@ -42,7 +42,7 @@ ENTRIES = (
         "`ctx.saved_tensors` is a tuple, also for one tensor: `(x,) = ctx.saved_tensors`.",
         "`ctx.saved_tensors` — это кортеж, даже если тензор один: `(x,) = ctx.saved_tensors`.",
         exercise="square_function",
-        shows=lambda scene: in_backward(scene) and from_torch("saved_tensors")(scene),
+        shows=lambda scene: in_backward(scene) and names_attribute("saved_tensors")(scene),
     ),
     entry(
         "saving_a_number",
@@ -163,7 +163,7 @@ ENTRIES = (
     entry(
         "input_returned_and_saved",
         LESSON,
-        r"An input that has been returned as-is as output is being saved for backward",
+        r"An? input that has been returned as-is as output is being saved for backward",
         f"""{SEPARATE.replace("pass", "ctx.save_for_backward(*inputs)").replace("return x * 2", "return x")}
         Double.apply(torch.rand(2, requires_grad=True))
         """,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import from_torch, names_a
+from ..python_texts import names_a, names_attribute
 
 LESSON, LEAVES, HIGHER = "03_gradient_accumulation", "01_leaf_tensors", "10_higher_order"
 
@@ -53,7 +53,7 @@ ENTRIES = (
         """,
         "`parameters` is a method and has to be called: `SGD(model.parameters(), lr=0.1)`.",
         "`parameters` — метод, его нужно вызвать: `SGD(model.parameters(), lr=0.1)`.",
-        fits=from_torch("parameters", "named_parameters", "modules", "children", "buffers"),
+        fits=names_attribute("parameters", "named_parameters", "modules", "children", "buffers"),
     ),
     entry(
         "optimizer_of_a_model",
