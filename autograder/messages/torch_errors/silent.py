@@ -52,7 +52,7 @@ def silent_mistakes(answer: object) -> list[Note]:
     lines = linecache.getlines(code.co_filename) if code else []
     try:
         tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found = ((each.name, next(each.find(tree), None)) for each in SILENT)
     return [Note(f"silent.{name}", {"code": _first_line(node)}) for name, node in found if node]

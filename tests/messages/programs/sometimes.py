@@ -600,7 +600,7 @@ q = torch.rand(1, 2, 3, 4, requires_grad=True)
 (g,) = torch.autograd.grad(F.scaled_dot_product_attention(q, q, q).sum(), q, create_graph=True)
 g.sum().backward()
 
-# %% program="second_derivative_of_distances" entry="no_second_derivative" silent="2.15"
+# %% program="second_derivative_of_distances" entry="no_second_derivative" silent="2.14"
 x = torch.rand(3, 4, requires_grad=True)
 (g,) = torch.autograd.grad(torch.cdist(x, torch.rand(3, 4)).sum(), x, create_graph=True)
 g.sum().backward()

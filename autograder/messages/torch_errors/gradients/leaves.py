@@ -98,8 +98,8 @@ ENTRIES = (
         """
         torch.tensor([1.0], require_grad=True)
         """,
-        "The argument is called `requires_grad`, with an s after `require`.",
-        "Аргумент называется `requires_grad`, с буквой s после `require`.",
+        "The name of the argument is misspelt: it is `requires_grad`.",
+        "В имени аргумента опечатка: он называется `requires_grad`.",
     ),
     entry(
         "layer_with_requires_grad",

@@ -87,7 +87,7 @@ ENTRIES = (
         f"""{SCALED}scaler.step(optimizer, closure=lambda: w.sum())
         """,
         "A scaler cannot work with a closure. Leave the closure out (`SGD` and `Adam` need none), or train without a scaler (`LBFGS`).",
-        "`scaler` не работает с функцией-замыканием. Уберите её (`SGD` и `Adam` обходятся без неё) или обучайте без `scaler` (`LBFGS`).",
+        "`scaler` не работает с функцией `closure`. Уберите её (`SGD` и `Adam` обходятся без неё) или обучайте без `scaler` (`LBFGS`).",
     ),
     entry(
         "half_weights",
