@@ -27,9 +27,11 @@ def in_call_of(*names: str) -> Judge:
 
 
 def is_of_autograd_grad(scene: Scene) -> bool:
-    """Return whether the failed expression uses what `torch.autograd.grad` returned."""
-    nodes = scene.behind(scene.failing)
-    nodes += [each for each in _around(scene) if isinstance(each, ast.Assign)]
+    """Return whether the failed expression uses the tuple that `torch.autograd.grad` returned."""
+    here = (scene.failing, *_around(scene))
+    nodes: list[ast.AST] = [each for each in here if isinstance(each, (ast.expr, ast.Assign))]
+    tuples = [each for each in walk(nodes) if isinstance(each, ast.Name) and isinstance(scene.value(each), tuple)]
+    nodes += [made for each in tuples for made in scene.origins(each.id)]
     owners = (getattr(call.func, "value", None) for call in calls(nodes, "grad"))
     return any(owner is None or last_name(owner) == "autograd" for owner in owners)
 
@@ -90,8 +92,15 @@ def none_because_of(cause: NoneCause) -> Judge:
 
 
 def may_be_a_gradient(scene: Scene) -> bool:
-    """Return whether None may stand for a gradient: the scene is unknown, or the cell reads `.grad`."""
-    return not scene.known or any(last_name(each.value) != "autograd" for each in attributes(scene.sources[:1], "grad"))
+    """Return whether None may stand for a gradient.
+
+    It may if the scene is unknown, or if the cell reads `.grad` and does not show where None comes from.
+    """
+    if not scene.known:
+        return True
+    reads = any(last_name(each.value) != "autograd" for each in attributes(scene.sources[:1], "grad"))
+    none = [each for each in walk([scene.failing] if scene.failing else []) if _is_none(scene, each)]
+    return reads and not any(len(scene.behind(each)) > 1 for each in none)
 
 
 def _cause_of_none(scene: Scene) -> NoneCause | None:
@@ -99,7 +108,7 @@ def _cause_of_none(scene: Scene) -> NoneCause | None:
         return NoneCause.ARGUMENT
     if scene.failing is None:
         return None
-    none = [each for each in ast.walk(scene.failing) if isinstance(each, ast.Name) and _holds_none(scene.value(each))]
+    none = [each for each in ast.walk(scene.failing) if _is_none(scene, each)]
     nodes = [scene.failing, *(node for each in none for node in scene.behind(each)[1:])]
     read = [each for each in attributes(nodes, "grad") if last_name(each.value) not in ("autograd", "func")]
     if any(is_constant(keyword(call, "allow_unused"), True) for call in calls(nodes, "grad")):
@@ -117,7 +126,9 @@ def _cause_of_none(scene: Scene) -> NoneCause | None:
     return NoneCause.NO_BACKWARD
 
 
-def _holds_none(value: object) -> bool:
+def _is_none(scene: Scene, node: ast.AST) -> bool:
+    """Return whether a node is a name for None, or for a list or tuple with None."""
+    value = scene.value(node) if isinstance(node, ast.Name) else ()
     return value is None or (isinstance(value, (list, tuple)) and any(each is None for each in value))
 
 

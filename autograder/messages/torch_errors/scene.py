@@ -102,7 +102,7 @@ class Scene:
             found.append(waiting.pop())
             for name in {each.id for each in ast.walk(found[-1]) if isinstance(each, ast.Name)} - seen:
                 seen.add(name)
-                waiting += self._sources_of(name)
+                waiting += self.origins(name)
         return found
 
     @cached_property
@@ -121,7 +121,8 @@ class Scene:
         nodes = (node for source in self.sources for node in ast.walk(source))
         return {child: node for node in nodes for child in ast.iter_child_nodes(node)}
 
-    def _sources_of(self, name: str) -> list[ast.AST]:
+    def origins(self, name: str) -> list[ast.AST]:
+        """Return the statements that give a name its value, or the definition of its function, as far as known."""
         if made := next((bound[name] for bound in self._bound if name in bound), None):
             return made
         made_elsewhere = self.objects.get(name)

@@ -159,7 +159,7 @@ import re
 m = re.match("a", "b")
 m.group(0)
 
-# %% program="re match in a cell with grad" entry="none_for_a_gradient"
+# %% program="re match in a cell with grad" entry=""
 import re
 w = torch.rand(2, requires_grad=True)
 w.sum().backward()
@@ -261,3 +261,171 @@ y.summ()
 x = torch.rand(2, requires_grad=True)
 z = torch.rand(2, requires_grad=True)
 a, b, c = torch.autograd.grad((x*z).sum(), (x, z))
+
+# %% program="unpack csv" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+a, b = 'x,y,z'.split(',')
+
+# %% program="unpack loader" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+for a, b, c in [(1, 2)]: pass
+
+# %% program="plain none" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+def load(path): return None
+cfg = load('x')
+cfg['lr']
+
+# %% program="tuple attr" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+pair = (w, h)
+pair.mean()
+
+# %% program="tuple mult" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+sizes = (1, 2)
+0.5 * sizes
+
+# %% program="float iter" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+for x in w.grad.mean().item(): pass
+
+# %% program="sum float" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+sum(w.grad[0].item())
+
+# %% program="bool call" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+ok = w.requires_grad
+ok()
+
+# %% program="tensor call" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+w(2)
+
+# %% program="tensor call grad" entry="grad_called"
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+w.grad(0)
+
+# %% program="function attr" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+def f(x): return x
+f.shape
+
+# %% program="method iter params" entry="parameters_without_parentheses"
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+for p in nn.Linear(1,1).parameters: pass
+
+# %% program="kwarg" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+def f(x): pass
+f(1, requires_grad=True)
+
+# %% program="list detach" entry=""
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+losses = [w, w]
+losses.detach()
+
+# %% program="where mask fine, detach" entry="no_graph"
+w = torch.rand(3, requires_grad=True)
+loss = torch.where(w > 0.5, w.detach(), 0.0).sum()
+loss.backward()
+
+# %% program="if cond" entry="graph_cut"
+w = torch.rand(3, requires_grad=True)
+if w.sum() > 0:
+    loss = w.detach().sum()
+loss.backward()
+
+# %% program="data attr of dataset" entry="no_graph"
+class D: pass
+ds = D(); ds.data = torch.rand(3)
+loss = ds.data.sum()
+loss.backward()
+
+# %% program="attr error own module" entry=""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.fc2(x)
+Net()(torch.rand(2))
+
+# %% program="own module grad" entry="grad_of_the_model"
+class Net(nn.Module):
+    pass
+Net().grad
+
+# %% program="zip none" entry="no_backward_yet"
+w = torch.rand(2, requires_grad=True)
+w.sum().backward()
+g = w.grad
+(h,) = torch.autograd.grad((w**2).sum(), w)
+p = nn.Parameter(torch.rand(2))
+step = [q - 0.1 * q.grad for q in (w, p)]
+
+# %% program="grads list" entry="no_backward_yet"
+ps = [torch.rand(2, requires_grad=True) for _ in range(2)]
+ps[0].sum().backward()
+grads = [p.grad for p in ps]
+torch.cat(grads)
+
+# %% program="nonleaf cuda style" entry="none_grad_of_a_non_leaf"
+w = torch.rand(2, requires_grad=True).double()
+w.sum().backward()
+w.data -= 0.1 * w.grad
+
+# %% program="retain" entry="none_grad_of_a_non_leaf"
+x = torch.rand(2, requires_grad=True)
+y = x * 2
+y.sum().backward()
+print(y.grad + 1)
+
+# %% program="inference" entry="loss_under_inference_mode"
+m = nn.Linear(2, 1)
+@torch.inference_mode()
+def run(x): return m(x)
+run(torch.rand(2)).sum().backward()
