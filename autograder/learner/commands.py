@@ -19,6 +19,7 @@ from ..checking.verdict import AspectState, Finding, Verdict, VerdictState
 from ..history import folder, record, standings, verdicts
 from ..language import LANGUAGES, Note, Text
 from ..messages.cards import message
+from ..messages.torch_errors.silent import silent_mistakes
 from ..session import SESSION, being_graded
 from ..torch_versions import newer_torch
 from .cells_run import remember_cells, unfinished
@@ -117,6 +118,8 @@ def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Ve
         verdict = with_note_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
     if not has_timer():
         verdict = with_note_once(verdict, Note("note.no_time_limit", {}))
+    if verdict.state == VerdictState.NOT_YET and not being_graded():
+        verdict = replace(verdict, notes=(*silent_mistakes(namespace[exercise.asks]), *verdict.notes))
     if being_graded() == "validate" and verdict.state != VerdictState.PASSED:
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 from ..checking.card_layout import aside, inline
 from ..language import LANGUAGES
 from ..messages.cards import message
-from ..messages.torch_errors import Explanation, explain
+from ..messages.torch_errors import Explanation, Scene, explain
 
-KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError)
+KINDS = (
+    *(RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError, IndexError),
+    BufferError,
+)
 
 
 def explain_torch_errors() -> None:
@@ -43,7 +47,11 @@ def as_html(found: Explanation, language: str | None) -> str:
 
 
 def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, str, str]]:
-    where = message("errors.lesson", lesson=f"`{found.lesson}`")
+    where = message(
+        "errors.exercise" if found.exercise else "errors.lesson",
+        lesson=f"`{found.lesson}`",
+        exercise=f"`{found.exercise}`",
+    )
     for one in [language] if language else LANGUAGES:
         yield one, found.says.read(one), where.read(one)
 
@@ -51,7 +59,7 @@ def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, 
 def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:
     """Show an exception's usual traceback, then an explanation if there is one. IPython calls this handler."""
     shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
-    _display_explanation(str(error))
+    _display_explanation(explain(str(error), Scene.of_error(error)))
 
 
 class _ExplainedWarnings:
@@ -62,14 +70,14 @@ class _ExplainedWarnings:
 
     def __call__(self, message: Warning | str, *where: Any, **more: Any) -> None:
         self._show(message, *where, **more)
-        _display_explanation(str(message))
+        _display_explanation(explain(str(message), Scene.of_warning(sys._getframe(1))))
 
 
-def _display_explanation(text: str) -> None:
+def _display_explanation(found: Explanation | None) -> None:
     from IPython.display import display
 
     from ..session import SESSION
 
-    if found := explain(text):
+    if found:
         shown = {"text/plain": as_text(found, SESSION.language), "text/html": as_html(found, SESSION.language)}
         display(shown, raw=True)

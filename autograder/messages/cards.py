@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..language import Text
+from .torch_errors.silent import SILENT
 
 MESSAGES: dict[str, Text] = {
     # -- states of a verdict ------------------------------------------------------------------------------------
@@ -591,12 +592,17 @@ MESSAGES: dict[str, Text] = {
         "Два процесса здесь не заработали. Что они показывают, сказано ниже. Текст ошибки:",
     ),
     "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
+    "errors.exercise": Text(
+        "More in lesson {lesson}; exercise {exercise} trains it.",
+        "Подробнее в уроке {lesson}; потренироваться можно в упражнении {exercise}.",
+    ),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
     "kind.no_error": Text("none", "без ошибки"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),
+    **{f"silent.{each.name}": each.says for each in SILENT},
 }
 
 

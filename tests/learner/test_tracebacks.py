@@ -10,13 +10,18 @@ from nbclient import NotebookClient
 
 @pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize(
-    ("language", "sentence", "warned"),
+    ("language", "sentence", "warned", "cause"),
     [
-        ("en", "The first backward() freed", "stores gradients in leaves only"),
-        ("ru", "Первый backward() освободил", "записывает градиенты только в листовые тензоры"),
+        ("en", "The first backward() freed", "stores gradients in leaves only", "Its result changes in jumps"),
+        (
+            "ru",
+            "Первый backward() освободил",
+            "записывает градиенты только в листовые тензоры",
+            "Её результат меняется скачками",
+        ),
     ],
 )
-def test_an_explanation_stands_below_an_error_and_a_warning(language, sentence, warned):
+def test_an_explanation_stands_below_an_error_and_a_warning(language, sentence, warned, cause):
     cells = [
         f'from autograder import start\nstart("gradient_accumulation", language="{language}")\n'
         f'start("gradient_accumulation", language="{language}")',
@@ -25,6 +30,8 @@ def test_an_explanation_stands_below_an_error_and_a_warning(language, sentence, 
         "float('one')",
         "assert (2 * torch.ones(1, requires_grad=True)).grad is None",
         "import warnings\nwarnings.warn('something else')",
+        "scores = torch.ones(3, requires_grad=True)\nloss = (scores.argmax() == 1).float()",
+        "loss.backward()",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, allow_errors=True, timeout=120).execute()
@@ -37,6 +44,8 @@ def test_an_explanation_stands_below_an_error_and_a_warning(language, sentence, 
     assert "not a leaf Tensor is being accessed" in warning.text
     assert warned in explanation.data["text/plain"].replace("`", "")
     assert [output.output_type for output in notebook.cells[5].outputs] == ["stream"]
+    _, explanation = notebook.cells[7].outputs  # the cause is in the cell before
+    assert cause in explanation.data["text/plain"]
     for cell in notebook.cells[2:4]:
         assert [output.output_type for output in cell.outputs] == ["error"]
 

@@ -1,4 +1,4 @@
-"""Files that students really handed in, after public reports of instructors.
+"""Files that students handed in, and cells that learners ran, after public reports.
 
 `change(notebook)` gets a solved notebook of LESSON as a dict. It returns the contents of the file NAME.
 """

@@ -1,0 +1,65 @@
+"""One explanation of the table: pattern, smallest program, cause and cure."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...language import Text
+from .scene import Scene
+
+Judge = Callable[[Scene], bool]
+
+# The imports that stand before every program of the table.
+PREAMBLE = """
+import copy, math
+import numpy as np
+import torch
+from torch import nn
+from torch.autograd import forward_ad, functional, gradcheck, graph
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+"""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An explanation of a torch error or warning.
+
+    `pattern` matches its text. `program` is a small program that raises it, below the imports of `PREAMBLE`; it is ""
+    where the error needs a GPU. `says` names cause and cure. `lesson` is the lesson on the subject, and `exercise` an
+    exercise there, or "".
+
+    A text such as "element 0 of tensors does not require grad" has many causes. An entry with `shows` is about one of
+    them: it explains the error only where `shows` finds this cause in the scene. An entry with `fits` is left out
+    where `fits` is False: the text is Python's own, and the scene has nothing to do with gradients.
+    """
+
+    name: str
+    lesson: str
+    pattern: re.Pattern[str]
+    program: str
+    says: Text
+    exercise: str
+    shows: Judge | None
+    fits: Judge | None
+
+
+def entry(
+    name: str,
+    lesson: str,
+    pattern: str,
+    program: str,
+    en: str,
+    ru: str,
+    *,
+    exercise: str = "",
+    shows: Judge | None = None,
+    fits: Judge | None = None,
+) -> Explanation:
+    """Return an entry of the table. The indentation of `program` is removed."""
+    says = Text(en, ru)
+    return Explanation(name, lesson, re.compile(pattern), inspect.cleandoc(program), says, exercise, shows, fits)

@@ -1,0 +1,1 @@
+"""Explanations about tensors, their graphs and gradients."""

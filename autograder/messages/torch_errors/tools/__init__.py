@@ -1,0 +1,1 @@
+"""Explanations about what works with gradients: optimizers, transforms, Functions, hooks."""

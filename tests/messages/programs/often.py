@@ -1,0 +1,211 @@
+# %% program="nothing_requires_grad" entry="no_graph"
+torch.rand(2).sum().backward()
+
+# %% program="tracked_tensor_to_numpy" entry="tracked_tensor_to_numpy"
+leaf().numpy()
+
+# %% program="integers_with_requires_grad" entry="integers_require_grad"
+torch.tensor([1, 2], requires_grad=True)
+
+# %% program="grad_of_a_non_leaf" entry="grad_of_a_non_leaf"
+y = leaf() * 2
+y.sum().backward()
+y.grad
+
+# %% program="requires_grad_called" entry="flag_called"
+torch.rand(2).requires_grad(True)
+
+# %% program="misspelt_require_grad" entry="argument_misspelt"
+torch.tensor([1.0], require_grad=True)
+
+# %% program="misspelt_require_grad_in_ones" entry="argument_misspelt"
+torch.ones(2, require_grad=True)
+
+# %% program="float_of_a_tracked_tensor" entry="tensor_of_tracked_tensors"
+math.exp(leaf(1))
+
+# %% program="tensor_of_tracked_tensors" entry="tensor_of_tracked_tensors"
+a, b = leaf(1), leaf(1)
+torch.tensor([a, b])
+
+# %% program="tensor_of_a_tensor" entry="copy_of_a_tensor"
+torch.tensor(leaf())
+
+# %% program="gradient_of_a_constant" entry="input_without_requires_grad"
+x = torch.rand(2)
+torch.autograd.grad((leaf() * x).sum(), x)
+
+# %% program="argmax_in_the_loss" entry="no_derivative_in_the_loss"
+(leaf().argmax() == 1).float().backward()
+
+# %% program="switching_a_non_leaf_off" entry="flag_of_a_non_leaf"
+y = leaf() * 2
+y.requires_grad = False
+
+# %% program="optimizing_a_non_leaf" entry="optimizer_of_a_non_leaf"
+torch.optim.SGD([leaf() * 0.1], lr=0.1)
+
+# %% program="parameter_replaced_by_a_tensor" entry="parameter_replaced_by_a_tensor"
+layer = nn.Linear(2, 2)
+layer.weight = layer.weight * 0.5
+
+# %% program="flag_misspelt" entry="misspelt_flag"
+x = torch.rand(2)
+x.require_grad = True
+x.sum().backward()
+
+# %% program="second_backward" entry="second_backward"
+y = (leaf() ** 2).sum()
+y.backward()
+y.backward()
+
+# %% program="state_carried_over_steps" entry="second_backward"
+w = leaf()
+state = torch.zeros(2)
+for _ in range(2):
+    state = (state + w).exp()
+    state.sum().backward()
+
+# %% program="backward_of_a_number" entry="backward_of_a_number"
+leaf().sum().item().backward()
+
+# %% program="gradient_of_something_unused" entry="unused_input"
+torch.autograd.grad(leaf().sum(), leaf())
+
+# %% program="tuple_taken_for_a_tensor" entry="tuple_of_gradients"
+x = leaf()
+torch.autograd.grad(x.sum(), x).shape
+
+# %% program="zeroing_none" entry="no_backward_yet"
+leaf().grad.zero_()
+
+# %% program="stepping_with_none" entry="no_backward_yet"
+w = leaf()
+w.data -= 0.1 * w.grad
+
+# %% program="weight_replaced_by_the_update" entry="weight_replaced_by_the_update"
+w = leaf()
+for _ in range(2):
+    (w * w).sum().backward()
+    with torch.no_grad():
+        w = w - 0.1 * w.grad
+        w.requires_grad_()
+        w.grad.zero_()
+
+# %% program="none_grad_subscripted" entry="no_backward_yet"
+leaf().grad[0]
+
+# %% program="zero_grad_of_a_tensor" entry="zero_grad_of_a_tensor"
+w = leaf()
+w.zero_grad()
+
+# %% program="optimizer_given_a_tensor" entry="optimizer_of_a_tensor"
+torch.optim.SGD(leaf(), lr=0.1)
+
+# %% program="optimizer_with_nothing" entry="optimizer_of_nothing"
+params = nn.Linear(2, 2).parameters()
+nn.utils.clip_grad_norm_(params, 1.0)
+torch.optim.SGD(params, lr=0.1)
+
+# %% program="scheduler_before_the_optimizer" entry="scheduler_before_the_optimizer"
+optimizer = torch.optim.SGD([leaf()], lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+scheduler.step()
+optimizer.step()
+
+# %% program="backward_of_a_vector" entry="backward_of_a_vector"
+(leaf() * 2).backward()
+
+# %% program="item_of_a_vector" entry="item_of_a_vector"
+leaf().item()
+
+# %% program="v_of_the_inputs_shape" entry="v_of_another_shape"
+(leaf() * 2).backward(torch.ones(3))
+
+# %% program="gradcheck_in_float32" entry="gradcheck_in_float32"
+gradcheck(torch.exp, leaf(), atol=1)
+
+# %% program="func_grad_of_a_number" entry="transform_of_a_number"
+torch.func.grad(torch.sin)(1.0)
+
+# %% program="backward_under_func" entry="tracking_inside_a_transform"
+def f(x):
+    (x**2).sum().backward()
+    return x.grad
+torch.func.vmap(f)(torch.rand(3, 2))
+
+# %% program="item_under_vmap" entry="item_under_vmap"
+torch.func.vmap(lambda x: x * x.item())(torch.rand(3))
+
+# %% program="if_under_vmap" entry="item_under_vmap"
+torch.func.vmap(lambda x: x if x > 0 else -x)(torch.rand(3))
+
+# %% program="update_in_place" entry="leaf_in_place"
+w = leaf()
+w.sum().backward()
+w -= 0.1 * w.grad
+
+# %% program="part_of_a_leaf_in_place" entry="part_of_a_leaf_in_place"
+w = leaf()
+w[0] = 1.0
+
+# %% program="saved_value_overwritten" entry="saved_value_overwritten"
+y = leaf().exp()
+y += 1
+y.sum().backward()
+
+# %% program="loss_under_no_grad" entry="loss_under_no_grad"
+with torch.no_grad():
+    loss = leaf().sum()
+loss.backward()
+
+# %% program="no_grad_without_parentheses" entry="no_grad_without_parentheses"
+with torch.no_grad:
+    pass
+
+# %% program="iterating_and_changing_rows" entry="one_of_several_views"
+for row in leaf() * 1:
+    row += 1
+
+# %% program="checkpoint_without_use_reentrant" entry="checkpoint_without_use_reentrant"
+checkpoint(torch.exp, leaf())
+
+# %% program="wrong_backward" entry="gradcheck_mismatch"
+gradcheck(own(forward=lambda ctx, x: x * 2).apply, leaf(dtype=torch.float64))
+
+# %% program="one_gradient_for_two_inputs" entry="number_of_gradients"
+own(lambda ctx, x, k: x * k).apply(leaf(), 2).sum().backward()
+
+# %% program="backward_of_two_outputs" entry="arguments_of_backward"
+own(lambda ctx, x: (x * 1, x * 2), lambda ctx, g: g).apply(leaf())[0].sum().backward()
+
+# %% program="gradient_of_another_shape" entry="gradient_of_another_shape"
+own(backward=lambda ctx, g: torch.ones(3)).apply(leaf()).sum().backward()
+
+# %% program="saving_a_number" entry="saving_a_number"
+def forward(ctx, x, k):
+    ctx.save_for_backward(x, k)
+    return x * k
+own(forward).apply(leaf(), 2.0)
+
+# %% program="no_backward" entry="no_backward"
+own(backward=None).apply(leaf()).sum().backward()
+
+# %% program="forward_returns_nothing" entry="function_without_return"
+def forward(ctx, x):
+    x * 2
+own(forward).apply(leaf()).sum()
+
+# %% program="function_called" entry="function_called"
+own()(leaf()).sum()
+
+# %% program="full_backward_hook_without_grad_input" entry="module_hook_without_grad_input"
+layer = nn.Linear(2, 2)
+layer.register_full_backward_hook(lambda m, i, o: None)
+layer(torch.rand(2)).sum().backward()
+
+# %% program="second_derivative_without_create_graph" entry="gradient_without_create_graph"
+x = leaf()
+(g,) = torch.autograd.grad((x**3).sum(), x)
+torch.autograd.grad(g.sum(), x)
+

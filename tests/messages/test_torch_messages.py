@@ -1,0 +1,76 @@
+"""Programs with the errors and warnings that learners meet, by rank, and the entry that must explain each.
+
+The ranks are a judgement: the files in `programs/` hold what is met often, sometimes and rarely. In `varied.py` the
+causes lie farther from the error, or have nothing to do with gradients.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+from packaging.version import Version
+
+from autograder.cells import read_cells
+from support.torch_programs import told
+
+PROGRAMS = Path(__file__).with_name("programs")
+REPORTS = Path(__file__).parents[1] / "support/public_reports"
+NAMES = (PROGRAMS / "names.py").read_text(encoding="utf-8")
+KEYS = {"program", "entry", "silent", "since"}  # the program raises something from version `since` to `silent`
+RANKS = {rank: read_cells(PROGRAMS / f"{rank}.py", KEYS) for rank in ("often", "sometimes", "rarely")}
+VARIED = {cell.metadata["program"]: cell for cell in read_cells(PROGRAMS / "varied.py", KEYS)}
+CASES = {cell.metadata["program"]: cell for cells in RANKS.values() for cell in cells}
+
+# What people reported: the cells `b_*.py` in `support/public_reports`, and the entry that must explain each.
+REPORTED = {
+    "as_many_vectors_as_outputs": "another_number_of_v",
+    "backward_inside_func": "tracking_inside_a_transform",
+    "backward_of_a_numpy_number": "backward_of_a_number",
+    "checkpoint_of_a_constant_input": "old_checkpoint_without_a_graph",
+    "compiled_twice": "compiled_twice",
+    "forward_mode_not_implemented": "no_forward_mode",
+    "gradient_is_a_tuple": "tuple_of_gradients",
+    "gradient_on_another_device": "gradient_on_another_device",
+    "loss_from_argmax": "no_derivative_in_the_loss",
+    "mark_dirty_on_a_leaf": "leaf_marked_dirty",
+    "module_hook_returns_too_many": "module_hook_returns_too_many",
+    "no_derivative_at_all": "no_derivative_at_all",
+    "parameter_replaced_by_a_tensor": "parameter_replaced_by_a_tensor",
+    "phase_of_complex_singular_vectors": "phase_of_a_vector",
+    "scaler_steps_twice": "scaler_out_of_order",
+    "second_derivative_without_create_graph": "gradient_without_create_graph",
+    "sparse_adam_with_dense_gradients": "dense_gradients",
+    "tensor_of_tensors": "tensor_of_vectors",
+    "vector_as_a_list": "v_that_is_a_list",
+    "view_from_a_function_changed": "view_of_a_function_changed",
+    "vmap_over_a_function": "no_vmap_rule",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_learner_meets_is_explained(name):
+    program, versions = CASES[name].source, CASES[name].metadata
+    if not Version(versions.get("since", "2.0")) <= Version(torch.__version__) < Version(versions.get("silent", "3.0")):
+        pytest.skip(f"torch {torch.__version__} raises nothing here")
+    assert told(program, NAMES)[-1].by == CASES[name].metadata["entry"]
+
+
+def test_what_is_met_often_is_explained_and_nine_tenths_of_the_rest():
+    left = {rank: [cell for cell in cells if not cell.metadata["entry"]] for rank, cells in RANKS.items()}
+    assert {rank: len(cells) for rank, cells in RANKS.items()} == {"often": 54, "sometimes": 168, "rarely": 135}
+    assert (len(left["often"]), len(left["sometimes"]), len(left["rarely"])) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_a_cause_is_found_farther_away_or_not_invented(name):
+    assert told(VARIED[name].source)[-1].by == VARIED[name].metadata["entry"]
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_what_was_reported_is_explained(name):
+    program = (REPORTS / f"b_{name}.py").read_text(encoding="utf-8")
+    assert told(program, "")[-1].by == REPORTED[name]
+
+
+def test_every_report_is_tried():
+    assert {f"b_{name}.py" for name in REPORTED} == {path.name for path in REPORTS.glob("b_*.py")}

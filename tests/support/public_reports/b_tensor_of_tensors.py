@@ -1,0 +1,4 @@
+import torch
+
+x = torch.rand(3, requires_grad=True)
+torch.tensor([x * 2, x * 3]).sum().backward()
