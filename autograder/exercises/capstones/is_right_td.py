@@ -34,8 +34,8 @@ def _refusal(name: str, en: str, ru: str) -> Any:
         aspect(
             "accepts_right",
             0.5,
-            en="Every right program is accepted, however it is written.",
-            ru="Любая правильная программа принимается, как бы она ни была написана.",
+            en="Every right program is accepted, however it is written, and not every wrong one.",
+            ru="Любая правильная программа принимается, как бы она ни была написана, а неправильные — не все.",
         ),
         _refusal(
             "catches_sign",
@@ -94,7 +94,7 @@ def is_right_td(answer: Any, case: Case) -> dict[str, object]:
     accepted = "None" if None in returned else sum(map(bool, returned)) if right or none else "some"
     sign = all(refuses[name] for name in ("catches_sign", "too_short", "last_weight_astray"))
     return {
-        "accepts_right": right,
+        "accepts_right": right and any(refuses.values()),
         **refuses,
         "catches_sign": sign,
         "accepted": accepted,
