@@ -3,7 +3,7 @@
 - The solution earns all points, and the stub is not attempted.
 - Every mistake is rejected and recognised as itself in 20 trials: in five processes, on 16 seeds.
 - At least three other right answers pass.
-- No senseless answer, such as one that raises, makes the checker itself fail.
+- No senseless answer, such as one that returns None, earns a point or makes the checker itself fail.
 - No call of the answer goes unobserved: who returns None there loses points.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.

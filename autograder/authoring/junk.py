@@ -18,12 +18,14 @@ from ..exercises import modules_in, path_of
 
 
 def accepted_junk(exercise: Exercise, key: Expected) -> Iterator[str]:
-    """Yield a complaint for each senseless answer that passes or makes the checker itself fail."""
+    """Yield a complaint for each senseless answer that earns a point or makes the checker itself fail."""
     for junk, answer in JUNK.get(exercise.asks_for, {}).items():
         verdict = judge(exercise, observe(exercise, answer, PUBLIC_SEED), key)
+        shown = " ".join(verdict.text("en").split())
         if verdict.state in (VerdictState.OUR_ERROR, VerdictState.PASSED):
-            shown = " ".join(verdict.text("en").split())
             yield f"{junk} as an answer gives “{verdict.state}”: {shown}"
+        elif verdict.points:
+            yield f"{junk} as an answer earns {verdict.points:g} points: {shown}"
 
 
 def helpers(exercise: Exercise) -> dict[str, Any]:

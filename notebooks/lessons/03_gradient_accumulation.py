@@ -171,14 +171,14 @@ assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-3
 #
 # `model` has one parameter, `model.weight`. `batches` is a list of pairs `(x, y)`; all `x` have the same number of rows. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`, which may have several columns.
 #
-# Leave in `model.weight.grad` the gradient of the mean loss over all samples. Something may be in `.grad` from before: it must not stay. Use one backward pass for each micro-batch. Nothing is returned, and the weight itself does not change.
-# %% [markdown] tags=["ru"] of="d59025ff"
+# Leave in `model.weight.grad` the gradient of the mean loss over all samples. Something may be in `.grad` from before: it must not stay. Use one backward pass for each micro-batch, by `backward()` or `torch.autograd.grad` (a pass of `torch.func` does not count). Nothing is returned, and the weight itself does not change.
+# %% [markdown] tags=["ru"] of="acfb66c8"
 # ### Упражнение `accumulate_equal`: микробатчи одного размера
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
 # У модели `model` один параметр, `model.weight`. Аргумент `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`, в котором может быть несколько столбцов.
 #
-# Оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже лежит прежний градиент, в результат он войти не должен. На каждый микробатч должен приходиться один обратный проход. Функция ничего не возвращает, сам вес менять нельзя.
+# Оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже лежит прежний градиент, в результат он войти не должен. На каждый микробатч должен приходиться один обратный проход: вызов `backward()` или `torch.autograd.grad` (проходы `torch.func` не считаются). Функция ничего не возвращает, сам вес менять нельзя.
 # %% answer="accumulate_equal"
 def accumulate_equal(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""

@@ -245,6 +245,12 @@ w.register_hook(lambda g: 7 * g)
 h = 3 * w
 h.register_hook(lambda g: 7 * g)
 assert torch.autograd.grad(2 * h, h, retain_graph=True)[0].item() == 2 * 7
+for split in (lambda x: x.split(1), lambda x: x.chunk(2), torch.unbind, lambda x: torch.linalg.svd(x)[1:]):
+    arrived = []
+    a, b = split(torch.rand(2, 2, requires_grad=True))
+    b.register_hook(arrived.append)
+    a.sum().backward()
+    assert arrived == [None]
 assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 * 7]
 # %% [markdown] tags=["en"]
 # Now call it.
@@ -260,16 +266,20 @@ hook_table()
 # * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. What it returns for an intermediate tensor depends on the call. With a hook on `h` that multiplies by 7, `autograd.grad(2 * h, h)` gives 14, but `autograd.grad(2 * h, [h, w])` gives 2 for `h`, the gradient from before its hooks.
 # * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
 #
+# And one rule that is not in it: a hook may be called with None. `a, b = x.split(2)` are two results of one operation. If the loss depends on `a` alone, torch calls a hook on `b` with None in place of a gradient. The same holds for `unbind`, `chunk` or `torch.linalg.svd`.
+#
 # ## Handles, and hooks that stay
 #
 # A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] of="6f554738"
+# %% [markdown] tags=["ru"] of="d42441cb"
 # Из этой таблицы следуют четыре правила.
 #
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
 # * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
 # * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Что будет возвращено для промежуточного тензора, зависит от вызова. Если хук на тензоре `h` умножает градиент на 7, то `autograd.grad(2 * h, h)` даст 14, а `autograd.grad(2 * h, [h, w])` для тензора `h` — 2, то есть градиент, каким он был до хуков.
 # * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
+#
+# И ещё одно правило, которого в таблице нет: вместо градиента хук может получить None. В строке `a, b = x.split(2)` у одной операции два результата. Если функция потерь зависит только от `a`, torch вызовет хук на `b` с аргументом None. Так же обстоит дело с результатами `unbind`, `chunk` и `torch.linalg.svd`.
 #
 # ## Дескрипторы и забытые хуки
 #
@@ -302,10 +312,10 @@ assert not layer.weight._backward_hooks
 # ### Exercise `arriving_gradients`: gradients as they arrive
 # *complete · ●●○ · 8 minutes · 3 points*
 #
-# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones; all require grad, and each is there once. If a hook that somebody else put on the tensor with `register_hook` changes the gradient, the changed one is meant.
+# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. No later pass changes the list. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones, but not `loss` itself; all require grad, and each is there once. If a hook that somebody else put on the tensor with `register_hook` changes the gradient, the changed one is meant.
 #
-# `.grad` of all leaves, also of those that are not in `tensors`, is as after an ordinary `loss.backward()`: the gradient is added to what was there. Nobody has called `retain_grad()` on the intermediate tensors, and they keep nothing, in this pass or in a later one. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
-# %% [markdown] tags=["ru"] of="06fdaccf"
+# `.grad` of all leaves, also of those that are not in `tensors`, is as after an ordinary `loss.backward()`: the gradient is added to what was there. Nobody has called `retain_grad()` on the intermediate tensors, and they keep nothing, in this pass or in a later one. As usual, the pass frees the graph. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
+# %% [markdown] tags=["ru"] of="b832b050"
 # На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраняйте дескриптор и снимайте хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
 #
 # Бывает и наоборот: хук теряется. При вызове `load_state_dict(..., assign=True)` и при присваивании `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После вызова `layer.double()` и обычного вызова `load_state_dict` хуки остаются.
@@ -313,9 +323,9 @@ assert not layer.weight._backward_hooks
 # ### Упражнение `arriving_gradients`: пришедшие градиенты
 # *дописать · ●●○ · 8 минут · 3 балла*
 #
-# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Тензоры бывают листовые и промежуточные; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, поставленный через `register_hook`, нужен уже изменённый градиент.
+# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Следующие проходы этого списка не меняют. Градиент из одних нулей — тоже градиент. Тензоры бывают листовые и промежуточные, но самого тензора `loss` среди них нет; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, поставленный через `register_hook`, нужен уже изменённый градиент.
 #
-# Поля `.grad` у всех листьев, в том числе у тех, которых нет в `tensors`, должны быть такими же, как после обычного `loss.backward()`: градиент прибавлен к прежнему. Метод `retain_grad()` у промежуточных тензоров никто не вызывал, и в их полях ничего не остаётся ни после этого прохода, ни после следующих. Ни один ваш хук не должен остаться, даже если вызов `backward()` завершился ошибкой, а сама ошибка должна дойти до вызывающего кода.
+# Поля `.grad` у всех листьев, в том числе у тех, которых нет в `tensors`, должны быть такими же, как после обычного `loss.backward()`: градиент прибавлен к прежнему. Метод `retain_grad()` у промежуточных тензоров никто не вызывал, и в их полях ничего не остаётся ни после этого прохода, ни после следующих. Граф, как обычно, освобождается. Ни один ваш хук не должен остаться, даже если вызов `backward()` завершился ошибкой, а сама ошибка должна дойти до вызывающего кода.
 # %% answer="arriving_gradients"
 def arriving_gradients(loss, tensors):
     """Call `loss.backward()`; return the gradient that came to each of `tensors`, or None."""
@@ -346,7 +356,7 @@ def arriving_gradients(loss, tensors):
     found = {}
 
     def keep(index, gradient):
-        found[index] = gradient.clone()
+        found[index] = None if gradient is None else gradient.clone()
 
     with ExitStack() as stack:
         for index, tensor in enumerate(tensors):
@@ -440,14 +450,14 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # ### Exercise `damp`: a hook that edits its argument
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
-# Mend `damp(tensor, factor)`. For every loss, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`, and if `tensor` is a leaf, not what an earlier pass has left in its `.grad`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
-# %% [markdown] tags=["ru"] of="ed64bb71"
+# Mend `damp(tensor, factor)`. For every loss that depends on `tensor`, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`, and if `tensor` is a leaf, not what an earlier pass has left in its `.grad`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
+# %% [markdown] tags=["ru"] of="9ea36f0a"
 # При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 #
 # ### Упражнение `damp`: хук, который меняет свой аргумент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь градиент, который тензор `tensor` передаёт дальше, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если тензор `tensor` — лист, то не меняется и содержимое его поля `.grad`, оставшееся от прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
+# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь, которая зависит от тензора `tensor`, градиент, который тензор `tensor` передаёт дальше, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если тензор `tensor` — лист, то не меняется и содержимое его поля `.grad`, оставшееся от прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
 # %% answer="damp"
 def damp(tensor, factor):
     def hook(gradient):
@@ -886,10 +896,10 @@ except RuntimeError as error:
 #
 # `unused` holds parameters that no pass reaches; each bucket has at least one other.
 #
-# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`; it does not call `all_reduce` itself. In either case the next pass begins anew.
+# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass, even after one that has reached no parameter at all. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`; it does not call `all_reduce` itself. In either case the next pass begins anew.
 #
 # A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
-# %% [markdown] tags=["ru"] of="93b74382"
+# %% [markdown] tags=["ru"] of="f07fbe29"
 # ## Чего ждёт распределённое обучение
 #
 # Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
@@ -910,7 +920,7 @@ except RuntimeError as error:
 #
 # В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один параметр не из их числа.
 #
-# Функция `watch_buckets` возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода. Если в этом проходе какая-то корзина не отправлена, функция `finish()` завершается ошибкой `RuntimeError`; сама она `all_reduce` не вызывает. В любом случае для следующего прохода учёт начинается заново.
+# Функция `watch_buckets` возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода, даже если он не дошёл ни до одного параметра. Если в этом проходе какая-то корзина не отправлена, функция `finish()` завершается ошибкой `RuntimeError`; сама она `all_reduce` не вызывает. В любом случае для следующего прохода учёт начинается заново.
 #
 # Замечание о Python: выражение `parameter in some_list` сравнивает числа, и с тензорами это приводит к ошибке. Тот же ли это объект, проверяют с помощью `set`, словаря или оператора `is`.
 # %% answer="watch_buckets"
@@ -1201,11 +1211,11 @@ check("train_damped")
 # Write `accumulate_in_backward(model, make_optimizer)`, with `make_optimizer` as in `step_in_backward`. It returns a function `backward(loss, last)`, which runs the backward pass of `loss`.
 #
 # * If `last` is False, the gradients are added to `.grad`, and no parameter changes.
-# * If `last` is True, the window ends. Each parameter is stepped inside this pass, as soon as its gradient is complete: when the pass reaches the first layer, the last one has already been changed.
+# * If `last` is True, the window ends. Each parameter that this pass reaches is stepped inside it, as soon as its gradient is complete: when the pass reaches a layer, the layers behind it have already been changed.
 # * After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once, and every `.grad` is None. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not.
 #
 # Windows may have different lengths. Parameters may be of all the kinds named in `step_in_backward`. At the start every `.grad` is None.
-# %% [markdown] tags=["ru"] of="9abcf6fe"
+# %% [markdown] tags=["ru"] of="8a6941f9"
 # ## Окно и шаг внутри прохода
 #
 # Если в окне несколько проходов, хук должен дождаться последнего. Какой проход последний, ему нужно сообщить: сам хук этого не знает. До последнего прохода все градиенты находятся в памяти, как и в обычном цикле.
@@ -1216,7 +1226,7 @@ check("train_damped")
 # Напишите функцию `accumulate_in_backward(model, make_optimizer)`, где `make_optimizer` — то же, что в `step_in_backward`. Она возвращает функцию `backward(loss, last)`, которая выполняет обратный проход от `loss`.
 #
 # * Если `last` равно False, градиенты прибавляются к `.grad`, а параметры не меняются.
-# * Если `last` равно True, окно закончено. Шаг по каждому параметру делается внутри этого прохода, как только его градиент готов: когда проход доходит до первого слоя, последний уже изменён.
+# * Если `last` равно True, окно закончено. Шаг по каждому параметру, до которого проход доходит, делается внутри этого прохода, как только градиент готов: когда проход доходит до какого-то слоя, все следующие за ним слои уже изменены.
 # * После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз, а во всех полях `.grad` лежит None. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем.
 #
 # Окна бывают разной длины, а параметры — тех же видов, что перечислены в упражнении `step_in_backward`. Вначале во всех полях `.grad` лежит None.
@@ -1347,10 +1357,10 @@ check("accumulate_in_backward")
 # ### Extra exercise `unused_parameters`: who would be waited for in vain
 # *complete · ●●○ · 10 minutes · 3 points · extra*
 #
-# Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
+# Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order, each parameter once: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
 #
 # Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, no hook of yours stays, and `loss.backward()` can be called afterwards. The model computes with torch's own operations only.
-# %% [markdown] tags=["ru"] of="aaa5ef1e"
+# %% [markdown] tags=["ru"] of="5a96c3f7"
 # ## Каких параметров не дождаться
 #
 # С `find_unused_parameters=True` граф приходится обходить в каждом проходе, а на это уходит время. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
@@ -1358,7 +1368,7 @@ check("accumulate_in_backward")
 # ### Дополнительное упражнение `unused_parameters`: каких параметров не дождаться
 # *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
+# Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке, каждый параметр по одному разу: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
 #
 # Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, ваших хуков не остаётся, а после неё можно вызвать `loss.backward()`. В модели используются только операции самого torch.
 # %% answer="unused_parameters"
@@ -1520,10 +1530,10 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # ### Extra exercise `output_gradients`: gradients of outputs
 # *complete · ●●● · 12 minutes · 3 points · extra*
 #
-# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones and those of subclasses included, its name in `model.named_modules()` is a key. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
+# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones and those of subclasses included, its name in `model.named_modules()` is a key; the model itself has the name `""`. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
 #
-# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left.
-# %% [markdown] tags=["ru"] of="daef4011"
+# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left, and everybody else's is still there.
+# %% [markdown] tags=["ru"] of="33800a33"
 # Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
@@ -1536,9 +1546,9 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
 # *дописать · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Здесь `x` — матрица. Ключи — имена всех модулей, которые являются экземплярами `nn.Linear` или его подклассов, в том числе вложенных, такие, как в `model.named_modules()`. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст. К каждому выходу градиент приходит.
+# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Здесь `x` — матрица. Ключи — имена всех модулей, которые являются экземплярами `nn.Linear` или его подклассов, в том числе вложенных, такие, как в `model.named_modules()`; у самой модели имя `""`. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст. К каждому выходу градиент приходит.
 #
-# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров, в которых может лежать прежний градиент, такие же, как после обычного прохода. Когда функция вернула результат, ваших хуков не остаётся.
+# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров, в которых может лежать прежний градиент, такие же, как после обычного прохода. Когда функция вернула результат, ваших хуков не остаётся, а все чужие на месте.
 # %% answer="output_gradients"
 def output_gradients(model, x):
     """Run `model(x).sum().backward()`; return the gradients of the outputs of all linear layers."""
@@ -1636,12 +1646,12 @@ check("output_gradients")
 # ### Extra exercise `silent_hook`: a hook that stays silent
 # *write the counter-example · ●●● · 8 minutes · 2 points · extra*
 #
-# “A full backward hook runs for every module that learns.” Return a pair `(model, x)` for which that is wrong. `model` has a module `model.layer` with at least one parameter. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`; `model(x)` is a tensor. Then every parameter of `model.layer` has a gradient that is not all zeros, and the hook is still there and has not run.
-# %% [markdown] tags=["ru"] of="07a9ef48"
+# “A full backward hook runs for every module that learns.” Return a pair `(model, x)` for which that is wrong. `model` has a module `model.layer` with at least one parameter. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`; `model(x)` is a tensor. Then every parameter of `model.layer` has a gradient that is not all zeros, and the hook has been there all the time and has not run.
+# %% [markdown] tags=["ru"] of="4d1faefa"
 # ### Дополнительное упражнение `silent_hook`: хук, который молчит
 # *построить контрпример · ●●● · 8 минут · 2 балла · дополнительно*
 #
-# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару `(model, x)`, для которой это неверно. У модели `model` есть модуль `model.layer` хотя бы с одним параметром. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`; `model(x)` — тензор. После этого у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули, а хук остаётся на месте, но не сработал.
+# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару `(model, x)`, для которой это неверно. У модели `model` есть модуль `model.layer` хотя бы с одним параметром. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`; `model(x)` — тензор. После этого у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули, а хук всё время оставался на месте, но не сработал.
 # %% answer="silent_hook"
 def silent_hook():
     """A model and an input: `model.layer` gets a gradient, and its full backward hook does not run."""
@@ -1784,10 +1794,10 @@ for old, calls in (False, 1), (True, 2):
 # ### Extra exercise `is_right_mask`: write the test
 # *write the test · ●●● · 15 minutes · 4 points · extra*
 #
-# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False. What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
+# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False (-0.0 is a zero, too). What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
 #
 # Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="8fc79097"
+# %% [markdown] tags=["ru"] of="77524b35"
 # ## Напишите тест
 #
 # Чтобы обучать только некоторые строки матрицы, на неё ставят хук, который обнуляет градиент остальных. Написать его можно по-разному, и многие варианты неверны, хотя с одного взгляда на `.grad` этого не заметишь.
@@ -1795,7 +1805,7 @@ for old, calls in (False, 1), (True, 2):
 # ### Дополнительное упражнение `is_right_mask`: напишите тест
 # *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите функцию `is_right_mask(attach)`. На вход подаётся функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент (все его элементы конечны), в котором на местах, где в маске False, стоит 0. Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
+# Напишите функцию `is_right_mask(attach)`. На вход подаётся функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент (все его элементы конечны), в котором на местах, где в маске False, стоит 0 (−0.0 — тоже ноль). Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
 #
 # Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
 # %% answer="is_right_mask"

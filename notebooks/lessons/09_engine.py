@@ -223,14 +223,14 @@ assert seen == ["newest", "here", "there"] and made_there.grad_fn._sequence_nr()
 # ### Exercise `node_order`: the order of the nodes
 # *complete · ●●○ · 12 minutes · 3 points*
 #
-# `node_order(loss)` gets a scalar whose graph was made in one thread. Return the list of the names (`node.name()`) of the nodes behind it, in the order in which the engine runs them in a backward pass. Leave out the nodes of leaves, `AccumulateGrad`. No `.grad` may change, a later `loss.backward()` must still work, and no hook of yours may run in it.
-# %% [markdown] tags=["ru"] of="50817b91"
+# `node_order(loss)` gets a scalar whose graph was made in one thread. Return the list of the names (`node.name()`) of the nodes behind it, in the order in which the engine runs them in a backward pass. Leave out the nodes of leaves, `AccumulateGrad`. Nobody has called `retain_grad()`. No `.grad` may change, a later `loss.backward()` must still work, and no hook of yours may run in it.
+# %% [markdown] tags=["ru"] of="fe24c203"
 # В каждом потоке узлы нумеруются с нуля. Если часть графа создана в другом потоке, номера её узлов малы и выполняются эти узлы поздно, хотя созданы недавно. От номеров зависит только то, какой из готовых узлов будет взят первым, поэтому градиент верен в любом случае.
 #
 # ### Упражнение `node_order`: порядок узлов
 # *дописать · ●●○ · 12 минут · 3 балла*
 #
-# На вход функции `node_order(loss)` подаётся скаляр, граф которого создан в одном потоке. Верните список имён (`node.name()`) всех его узлов в том порядке, в котором движок выполняет их в обратном проходе. Узлы листьев, `AccumulateGrad`, не включайте. Поля `.grad` измениться не должны, следующий вызов `loss.backward()` должен работать, и ваши хуки в нём вызываться не должны.
+# На вход функции `node_order(loss)` подаётся скаляр, граф которого создан в одном потоке. Верните список имён (`node.name()`) всех его узлов в том порядке, в котором движок выполняет их в обратном проходе. Узлы листьев, `AccumulateGrad`, не включайте. Метод `retain_grad()` никто не вызывал. Поля `.grad` измениться не должны, следующий вызов `loss.backward()` должен работать, и ваши хуки в нём вызываться не должны.
 # %% answer="node_order"
 def node_order(loss):
     """The names of the nodes behind `loss`, in the order in which the engine runs them."""
@@ -460,14 +460,14 @@ check("locked_accumulation")
 # ### Extra exercise `fix_threads`: evaluation in threads
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. `torch.inference_mode()` is allowed as well. When the function ends, by returning or by an error, all its threads have ended.
-# %% [markdown] tags=["ru"] of="39cd4ca7"
+# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. `torch.inference_mode()` is allowed as well. When the function ends, by returning or by an error, all its threads have ended; those of a pool count as ended when its `with` block has.
+# %% [markdown] tags=["ru"] of="9c413858"
 # ## Ошибки, которых по градиентам не видно
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Батчей не меньше одного. Граф не записывается, а режим в вызывающем потоке, каким бы он ни был, остаётся прежним. Если в потоке модель завершилась исключением (класса `Exception`), функция должна завершиться тем же самым объектом исключения; будут ли тогда обработаны остальные батчи, не важно. Допускается и `torch.inference_mode()`. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки.
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Батчей не меньше одного. Граф не записывается, а режим в вызывающем потоке, каким бы он ни был, остаётся прежним. Если в потоке модель завершилась исключением (класса `Exception`), функция должна завершиться тем же самым объектом исключения; будут ли тогда обработаны остальные батчи, не важно. Допускается и `torch.inference_mode()`. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки; потоки пула считаются завершёнными, когда завершён его блок `with`.
 # %% answer="fix_threads"
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
@@ -664,12 +664,12 @@ torch.use_deterministic_algorithms(False)
 # ### Exercise `deterministic_sum`: a sum with the same bits
 # *design · ●●○ · 10 minutes · 4 points*
 #
-# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one to ten float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers. The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too.
-# %% [markdown] tags=["ru"] of="5ef90968"
+# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one to ten float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape; the list and its tensors stay as they are. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers. The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too.
+# %% [markdown] tags=["ru"] of="9ab95a17"
 # ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
 # *спроектировать · ●●○ · 10 минут · 4 балла*
 #
-# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из 1–10 тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз. Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же.
+# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из 1–10 тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы; сам список и его тензоры остаются прежними. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз. Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же.
 # %% answer="deterministic_sum"
 def deterministic_sum(gradients):
     """The sum of float32 tensors, with the same bits for every order of the list."""
@@ -723,8 +723,8 @@ check("deterministic_sum")
 # ### Extra exercise `recompute`: a pass inside the pass
 # *complete · ●●● · 14 minutes · 4 points · extra*
 #
-# Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations, whose gradients come from the outer pass alone. `f` is a function or a module, and `Recompute` may be used several times in one graph. `f` itself gets no gradient.
-# %% [markdown] tags=["ru"] of="7d9ea75e"
+# Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations, whose gradients come from the outer pass alone. `f` is a function or a module, and `Recompute` may be used several times in one graph, which several passes may go through (with `retain_graph=True`). `f` itself gets no gradient.
+# %% [markdown] tags=["ru"] of="9dd31e4b"
 # ## Обратный проход внутри обратного прохода
 #
 # Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроены контрольные точки первого поколения: в них хранится только вход, а в обратном проходе функция `f`, к которой применена контрольная точка, вычисляется ещё раз, и дифференцируется это второе вычисление.
@@ -734,7 +734,7 @@ check("deterministic_sum")
 # ### Дополнительное упражнение `recompute`: проход внутри прохода
 # *дописать · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Допишите класс `Recompute`. Вызов `Recompute.apply(f, x)` возвращает `f(x)`; функция `f` принимает тензор и может использовать параметры. Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. Результат дифференцируется так же, как `f(x)`: градиент по `x` верен при любом `grad_output`, а градиенты параметров функции `f` прибавляются к их `.grad`. Тензор `x` может быть результатом других операций; их градиенты даёт только внешний проход. Вместо функции `f` может быть и модуль, а `Recompute` можно применить в одном графе несколько раз. По самой `f` градиента нет.
+# Допишите класс `Recompute`. Вызов `Recompute.apply(f, x)` возвращает `f(x)`; функция `f` принимает тензор и может использовать параметры. Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. Результат дифференцируется так же, как `f(x)`: градиент по `x` верен при любом `grad_output`, а градиенты параметров функции `f` прибавляются к их `.grad`. Тензор `x` может быть результатом других операций; их градиенты даёт только внешний проход. Вместо функции `f` может быть и модуль, а `Recompute` можно применить в одном графе несколько раз, и по этому графу может пройти несколько проходов (с `retain_graph=True`). По самой `f` градиента нет.
 # %% answer="recompute"
 class Recompute(torch.autograd.Function):
     @staticmethod

@@ -522,8 +522,8 @@ for lr, stays in ((0.49, True), (0.51, False)):
 #
 # The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns.
 #
-# `v` is a unit vector of shape $(n,)$. Repeat `steps` times (at least once): multiply $v$ by $H$, then divide the product by its length. Return the pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. Calls of the model and backward passes together are at most `steps` + 2, and no new tensor has more than $4n$ elements. The model is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="847f30ed"
+# `v` is a unit vector of shape $(n,)$. Repeat `steps` times (at least once): multiply $v$ by $H$, then divide the product by its length. Return the pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. It does not matter whether the tensor passed as `v` changes. Calls of the model and backward passes together are at most `steps` + 2, and no new tensor has more than $4n$ elements. The model is left as it was: weights, buffers, `.grad`, flags and mode.
+# %% [markdown] tags=["ru"] of="f8740ca4"
 # Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Вручную ничего умножать не приходится, и граф вектору `v` не нужен. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения. Прямой режим поверх градиента, `torch.func.jvp(torch.func.grad(f), ...)`, даёт то же произведение, но каждый раз заново вызывает функцию, а для `mse_loss` в torch 2.13 завершается ошибкой.
 #
 # ### Упражнение `sharpness`: наибольшая кривизна
@@ -531,7 +531,7 @@ for lr, stays in ((0.49, True), (0.51, False)):
 #
 # Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`; $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули.
 #
-# Аргумент `v` — единичный вектор формы $(n,)$. Повторите `steps` раз (не меньше одного): умножьте $v$ на $H$ и разделите произведение на его длину. Верните пару `(length, v)`: длину последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. Вызовов модели и обратных проходов в сумме должно быть не больше `steps` + 2, и ни в одном новом тензоре не должно быть больше $4n$ элементов. Модель должна остаться прежней: веса, буферы, `.grad`, флаги и режим.
+# Аргумент `v` — единичный вектор формы $(n,)$. Повторите `steps` раз (не меньше одного): умножьте $v$ на $H$ и разделите произведение на его длину. Верните пару `(length, v)`: длину последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. Изменится ли переданный тензор `v`, не важно. Вызовов модели и обратных проходов в сумме должно быть не больше `steps` + 2, и ни в одном новом тензоре не должно быть больше $4n$ элементов. Модель должна остаться прежней: веса, буферы, `.grad`, флаги и режим.
 # %% answer="sharpness"
 def sharpness(model, x, y, v, steps):
     """Length and direction of the last of `steps` products of the loss's Hessian with `v`."""
@@ -1229,10 +1229,10 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # ### Exercise `fix_attention`: a row that sees nothing
 # *find the bug · ●●○ · 12 minutes · 4 points*
 #
-# Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large. The mask is not changed.
+# Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others. The mask is not changed.
 #
 # An ordinary row stays as it is. A row that sees nothing gives an output of 0 and adds nothing to any gradient. In the backward pass no node returns NaN (anomaly detection finds nothing), and the second derivative is right. All four may lie on another device than the CPU, such as a GPU; the output lies there, too.
-# %% [markdown] tags=["ru"] of="09219b2d"
+# %% [markdown] tags=["ru"] of="9d7f9c69"
 # Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
 # NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны; так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
@@ -1240,7 +1240,7 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # ### Упражнение `fix_attention`: строка, которой ничего не видно
 # *найти ошибку · ●●○ · 12 минут · 4 балла*
 #
-# Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими. Маска не меняется.
+# Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных. Маска не меняется.
 #
 # Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0 и не вносит вклада ни в один градиент. В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит), и вторая производная верна. Все четыре тензора могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат.
 # %% answer="fix_attention"
@@ -1608,14 +1608,14 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 # ### Extra exercise `clip_sparse`: clipping sparse gradients
 # *design · ●●○ · 12 minutes · 3 points · extra*
 #
-# Write what `clip_grad_norm_` can do from torch 2.14 on, and without calling it. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. Sparse gradients stay sparse, dense ones dense. Memory: at its peak less than half of a dense gradient of the table.
-# %% [markdown] tags=["ru"] of="b0bddb10"
+# Write what `clip_grad_norm_` can do from torch 2.14 on, and without calling it. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. Sparse gradients stay sparse, dense ones dense. At least one parameter has a gradient, and there may be several tables. Memory: at its peak less than half of a dense gradient of the smallest table.
+# %% [markdown] tags=["ru"] of="e96aee7f"
 # **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов тоже завершается ошибкой, а до torch 2.13 включительно и `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
 #
 # ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
 # *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Напишите то, что `clip_grad_norm_` умеет только с torch 2.14, и не вызывая её. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. Разреженные градиенты остаются разреженными, плотные — плотными. Пиковый расход памяти должен быть меньше половины того, что занял бы плотный градиент таблицы.
+# Напишите то, что `clip_grad_norm_` умеет только с torch 2.14, и не вызывая её. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. Разреженные градиенты остаются разреженными, плотные — плотными. Градиент есть хотя бы у одного параметра, а таблиц может быть несколько. Пиковый расход памяти должен быть меньше половины того, что занял бы плотный градиент наименьшей таблицы.
 # %% answer="clip_sparse"
 def clip_sparse(parameters, max_norm):
     """Clip the gradients of `parameters` together, sparse and dense ones, and return their length."""

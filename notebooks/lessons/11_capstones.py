@@ -323,14 +323,14 @@ check("fix_traces")
 # ### Exercise `td_lambda`: TD(λ) on a stream of episodes
 # *complete · ●●○ · 14 minutes · 4 points*
 #
-# `steps` is a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. `model(state)` is a tensor with one number. Go through the steps in order, from the first with traces of 0:
+# `steps` is a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. `model(state)` is a tensor with one number, of shape $()$ or $(1,)$. Go through the steps in order, from the first with traces of 0:
 #
 # * $\delta$ is computed with the weights as they are before this step; after a `terminated` step $v(s')$ counts as 0;
 # * then the traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$;
 # * after a `terminated` or `truncated` step all traces are 0 again.
 #
 # The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are. Model and states may lie on another device than the CPU, such as a GPU; the function works there, too.
-# %% [markdown] tags=["ru"] of="54f2325c"
+# %% [markdown] tags=["ru"] of="7096115f"
 # ### Эпизоды подряд
 #
 # На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
@@ -340,7 +340,7 @@ check("fix_traces")
 # ### Упражнение `td_lambda`: TD(λ) по потоку эпизодов
 # *дописать · ●●○ · 14 минут · 4 балла*
 #
-# Аргумент `steps` — список кортежей `(state, reward, next_state, terminated, truncated)`: тензор, число, тензор, bool, bool; оба флага сразу не бывают равны True. Вызов `model(state)` возвращает тензор из одного числа. Пройдите шаги по порядку; перед первым из них следы равны 0:
+# Аргумент `steps` — список кортежей `(state, reward, next_state, terminated, truncated)`: тензор, число, тензор, bool, bool; оба флага сразу не бывают равны True. Вызов `model(state)` возвращает тензор из одного числа, формы $()$ или $(1,)$. Пройдите шаги по порядку; перед первым из них следы равны 0:
 #
 # * $\delta$ вычисляется с теми весами, какие были до этого шага; на шаге с `terminated` считается, что $v(s')$ равно 0;
 # * затем следы затухают, к ним прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, изменяется на месте: к нему прибавляется $\alpha\, \delta\, z$;
@@ -503,14 +503,14 @@ assert distance(walk_values(100, leaks=False, seed=1)) > 0.05 > distance(walk_va
 #
 # There are even episodes on which the two agree to the last digit. A test with such an episode passes, and proves nothing.
 #
-# Find one. `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights, and every weight moves by at least 0.01.
-# %% [markdown] tags=["ru"] of="d5c364b1"
+# Find one. `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights (they differ by at most $10^{-8}$), and every weight moves by at least 0.01.
+# %% [markdown] tags=["ru"] of="b6432eed"
 # ### Дополнительное упражнение `hide_the_fault`: эпизод, который скрывает ошибку
 # *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
 #
 # Бывают и такие эпизоды, на которых результаты обеих программ совпадают до последнего знака. Тест с таким эпизодом проходит и ничего не доказывает.
 #
-# Постройте такой эпизод. Функция `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: начальные веса таблицы и награды. Состояния в эпизоде идут по порядку, после последнего он заканчивается; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. Правильное обновление и обновление, при котором поле `.grad` между шагами не обнуляется, а всё остальное верно, должны давать в конце одинаковые веса, причём каждый вес должен измениться не меньше чем на 0.01.
+# Постройте такой эпизод. Функция `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: начальные веса таблицы и награды. Состояния в эпизоде идут по порядку, после последнего он заканчивается; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. Правильное обновление и обновление, при котором поле `.grad` между шагами не обнуляется, а всё остальное верно, должны давать в конце одинаковые веса (с разницей не больше $10^{-8}$), причём каждый вес должен измениться не меньше чем на 0.01.
 # %% answer="hide_the_fault"
 def hide_the_fault():
     """Weights at the start, and rewards."""
@@ -555,8 +555,8 @@ assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True
 #
 # A program computes in the dtype of `w`, which may be float32 or float64, and may leave something in `w.grad`. It may add in another order than you, so its weights need not be exactly those you expect: for weights near 1 the difference is less than 0.00001.
 #
-# Your test is tried on four right programs and eight wrong ones. Points for refused programs count only if all right ones are accepted.
-# %% [markdown] tags=["ru"] of="7ac92806"
+# Your test is tried on four right programs and eleven wrong ones. Points for refused programs count only if all right ones are accepted.
+# %% [markdown] tags=["ru"] of="b44602e5"
 # ### Дополнительное упражнение `is_right_td`: напишите тест
 # *написать тест · ●●● · 18 минут · 5 баллов · дополнительно*
 #
@@ -564,14 +564,15 @@ assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True
 #
 # Программа вычисляет в том же типе, что у `w`: float32 или float64; в `w.grad` она вправе что-нибудь оставить. Складывать она может в другом порядке, поэтому точного равенства с ожидаемыми весами не требуйте: у весов порядка 1 разница меньше 0.00001.
 #
-# Ваш тест проверяется на четырёх правильных программах и восьми неправильных. Баллы за отвергнутые программы начисляются, только если приняты все правильные.
+# Ваш тест проверяется на четырёх правильных программах и одиннадцати неправильных. Баллы за отвергнутые программы начисляются, только если приняты все правильные.
 # %% answer="is_right_td"
 def is_right_td(td):
     """Is `td(w, steps, gamma, lam, alpha)` TD(λ)?"""
     ### BEGIN SOLUTION
     steps = [
         (0, 0.0, 1, False, False),
-        (1, 0.5, 2, False, False),
+        (1, 0.5, 0, False, False),
+        (0, 0.25, 2, False, False),
         (2, 1.0, 0, True, False),
         (0, 0.0, 2, False, False),
         (2, 0.5, 1, False, True),
@@ -608,8 +609,10 @@ def is_right_td(td):
     # w = 2, 2; then delta = 2 + 1 - 2 = 1, z = 0, 1: w = 2, 2.5
     both = after((0, 2.0, 1, True, False), (1, 3.0, 0, False, False))
     # delta = 2 - 1 = 1, w = 1.5, 2; then delta = 3 + 0.75 - 2 = 1.75, z = 0, 1
-    wanted = [[1.875, 1.5], [2, 2], [2, 2.5], [1.5, 2.875]]
-    return all(abs(a - b) < 1e-4 for x, y in zip([ended, cut, fresh, both], wanted) for a, b in zip(x, y))
+    again = after((0, 1.0, 0, False, False), (0, 0.0, 1, False, False))
+    # delta = 1 + 0.5 - 1 = 0.5, w = 1.25, 2; then delta = 1 - 1.25 = -0.25, z = 1.25, 0
+    wanted = [[1.875, 1.5], [2, 2], [2, 2.5], [1.5, 2.875], [1.09375, 2]]
+    return all(abs(a - b) < 1e-4 for x, y in zip([ended, cut, fresh, both, again], wanted) for a, b in zip(x, y))
 
 
 # %% alternative="is_right_td"
@@ -647,7 +650,8 @@ def is_right_td(td):
     known = near(table([0.1, 0.2, 0.3], walk), [0.34664, 0.487, 0.65])  # the episode of the lesson
     twice = near(table([0.1, 0.2, 0.3], walk + walk), table(table([0.1, 0.2, 0.3], walk).tolist(), walk).tolist())
     cut = near(table([1.0, 2.0], [(0, 0.0, 1, False, True), (1, 0.0, 1, True, False)]), [1.4, 1.0])
-    return known and twice and cut
+    again = near(table([1.0, 2.0], [(0, 1.0, 0, False, False), (0, 0.0, 1, True, False)]), [0.203, 2.0])
+    return known and twice and cut and again
 
 
 # %% check="is_right_td"
@@ -762,10 +766,10 @@ with warnings.catch_warnings(record=True) as warned:
 # ### Exercise `fix_checkpoint`: a frozen start
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `embed` is an embedding, `tokens` a tensor of indices, `blocks` a `ModuleList`, `head` a layer. Return `head` of what the blocks make of the embedding, one after the other. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole.
+# `embed` is an embedding, `tokens` a tensor of indices, `blocks` a `ModuleList`, `head` a layer. Return `head` of what the blocks make of the embedding, one after the other. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole. No block draws random numbers.
 #
 # After `backward()` from the output every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. Flags and weights do not change. In the backward pass the inside of no more than one block is in memory at a time: the check allows 3.75 times the bytes of the widest tensor in a block. Gradients are taken with `backward()`.
-# %% [markdown] tags=["ru"] of="9ea31a38"
+# %% [markdown] tags=["ru"] of="5db0b2b7"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не видят ошибки.
 #
 # Реентерабельный вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят; выход же замороженного слоя embedding, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет реентерабельный вариант.
@@ -775,7 +779,7 @@ with warnings.catch_warnings(record=True) as warned:
 # ### Упражнение `fix_checkpoint`: замороженное начало
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Здесь `embed` — слой embedding, `tokens` — тензор индексов, `blocks` — `ModuleList`, `head` — выходной слой. Пропустите выход слоя embedding через блоки один за другим, затем через слой `head` и верните результат. Одни параметры требуют градиента, другие нет, и находиться те и другие могут в любом месте модели: слой embedding может обучаться, а какой-нибудь блок — быть целиком заморожен.
+# Здесь `embed` — слой embedding, `tokens` — тензор индексов, `blocks` — `ModuleList`, `head` — выходной слой. Пропустите выход слоя embedding через блоки один за другим, затем через слой `head` и верните результат. Одни параметры требуют градиента, другие нет, и находиться те и другие могут в любом месте модели: слой embedding может обучаться, а какой-нибудь блок — быть целиком заморожен. Случайных чисел в блоках нет.
 #
 # После вызова `backward()` для выхода градиент каждого обучаемого параметра должен быть таким же, как без контрольных точек, а у замороженных — None. Флаги и веса не меняются. Во время обратного прохода в памяти должны одновременно находиться промежуточные результаты не более чем одного блока: при проверке их общий размер в байтах может превышать размер самого широкого тензора блока не более чем в 3.75 раза. Градиенты при этом вычисляются вызовом `backward()`.
 # %% answer="fix_checkpoint"
@@ -942,14 +946,14 @@ assert windows(2, torch.zeros_like) == 2.0
 # ### Extra exercise `fix_hidden_state`: a second time
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# This loop took the advice of the message. Run it, and the next message comes. `x` and `y` are sequences, `cell(x_t, state)` returns a prediction and the next state, and `state` is a tensor, or a tuple of tensors as in an LSTM.
+# This loop took the advice of the message. Run it, and the next message comes. `x` and `y` are tensors whose first dimension is the time, `cell(x_t, state)` returns a prediction and the next state, and `state` is a tensor, or a tuple of tensors as in an LSTM.
 #
 # Mend it: windows of `k` steps, the last may be shorter. The loss of a window is the sum of the `mse_loss` of its steps. Each window makes one `optimizer.step()` with the gradient of its own loss, in which the state at its beginning is a constant; the values of the state go on from window to window. The passed `state` has no graph. Something may be in `.grad` at the start, and the optimizer may be any. Return the last state in the form in which it came, without a graph.
-# %% [markdown] tags=["ru"] of="0044d779"
+# %% [markdown] tags=["ru"] of="33d438af"
 # ### Дополнительное упражнение `fix_hidden_state`: скрытое состояние между окнами
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Автор этого цикла послушался совета из сообщения об ошибке. Выполните цикл, и появится уже другая ошибка. Здесь `x` и `y` — последовательности, вызов `cell(x_t, state)` возвращает предсказание и следующее состояние, а `state` — тензор или, как в LSTM, кортеж тензоров.
+# Автор этого цикла послушался совета из сообщения об ошибке. Выполните цикл, и появится уже другая ошибка. Здесь `x` и `y` — тензоры, у которых первое измерение — время, вызов `cell(x_t, state)` возвращает предсказание и следующее состояние, а `state` — тензор или, как в LSTM, кортеж тензоров.
 #
 # Исправьте цикл: окна по `k` шагов, последнее может быть короче. Функция потерь окна — сумма `mse_loss` по его шагам. На каждое окно приходится один вызов `optimizer.step()` с градиентом функции потерь этого окна; состояние в начале окна считается константой, но его значения переходят из окна в окно. У переданного `state` графа нет. В `.grad` вначале может что-то лежать, оптимизатор может быть любым. Верните последнее состояние без графа и в том же виде, что и начальное: тензор или кортеж тензоров.
 # %% answer="fix_hidden_state"
@@ -1048,14 +1052,14 @@ except RuntimeError as error:
 #
 # In windows side by side the first loss of a window goes back through one step, the last through $k$. A question that has been asked in forums for years: can every loss go back through $k$ steps? For the little model above with $k = 2$ the gradient is then $0 + 1 + 2 + 2.5 = 5.5$, between 5 for the windows and 5.75 for the full gradient.
 #
-# `x`, `y`, `cell` and `h` are those of `fix_hidden_state`, with a tensor as the state. Return a list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. The cell is expensive: call it once for each step. Every `.grad` stays as it is.
-# %% [markdown] tags=["ru"] of="3fe38e23"
+# `x`, `y`, `cell` and `h` are those of `fix_hidden_state`, with a tensor as the state. Return a list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps, zeros for a parameter on which no loss depends. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. The cell is expensive: call it once for each step. Every `.grad` stays as it is.
+# %% [markdown] tags=["ru"] of="dd95b104"
 # ### Дополнительное упражнение `sliding_gradient`: скользящее окно
 # *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
 #
 # Если окна не перекрываются, то от функции потерь на первом шаге окна градиент идёт назад через один шаг, а от функции потерь на последнем — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь пройти назад $k$ шагов? Для маленькой модели, описанной выше, при $k = 2$ градиент тогда равен $0 + 1 + 2 + 2.5 = 5.5$: он лежит между 5 (для окон) и 5.75 (полный градиент).
 #
-# Здесь `x`, `y` и `cell` такие же, как в упражнении `fix_hidden_state`, а `h` — начальное состояние, и это всегда тензор. Верните список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. Вызов ячейки обходится дорого: на каждом шаге вызывайте её только один раз. Все поля `.grad` остаются прежними.
+# Здесь `x`, `y` и `cell` такие же, как в упражнении `fix_hidden_state`, а `h` — начальное состояние, и это всегда тензор. Верните список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам; у параметра, от которого не зависит ни одна функция потерь, это нули. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. Вызов ячейки обходится дорого: на каждом шаге вызывайте её только один раз. Все поля `.grad` остаются прежними.
 # %% answer="sliding_gradient"
 def sliding_gradient(cell, x, y, h, k):
     """The gradient of all losses, each through at most `k` calls of the cell."""
@@ -1137,7 +1141,7 @@ def sliding_gradient(cell, x, y, h, k):
             v, leaves[i].grad = leaves[i].grad, None
             ends[i - 1].backward(v, inputs=[*weights, leaves[i - 1]], retain_graph=True)
         leaves[max(t - k + 1, 0)].grad = None
-    found = [w.grad for w in weights]
+    found = [torch.zeros_like(w) if w.grad is None else w.grad for w in weights]
     for w, old in zip(weights, kept):
         w.grad = old
     return found
@@ -1614,11 +1618,11 @@ with warnings.catch_warnings():
 # * **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone; `returns` does not require grad.
 # * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$. Every entry and every call has noise of its own.
 # * **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all.
-# * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once and no others; the flags of the body stay as they are.
-# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, and every `.grad` and every flag of the model, stay as they are.
+# * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once, frozen ones too, and no others; the flags of the body stay as they are.
+# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, every `.grad`, every flag and the mode of the model stay as they are.
 #
 # Each letter earns its own point.
-# %% [markdown] tags=["ru"] of="46944731"
+# %% [markdown] tags=["ru"] of="7e6a198f"
 # ### Дополнительное упражнение `cures`: пять решений
 # *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
 #
@@ -1627,8 +1631,8 @@ with warnings.catch_warnings():
 # * **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Градиент функции потерь актора должен доходить только до `log_prob`, а градиент квадрата ошибки критика — только до `value`; `returns` градиента не требует.
 # * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; у выборки та же форма, что у этих тензоров, и такие же производные, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. У каждого элемента и при каждом вызове шум свой.
 # * **C** возвращает среднее значений функций потерь, собранных в списке (это тензоры без измерений); градиент должен доходить до каждого из них.
-# * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, каждый ровно один раз, и никакие другие; флаги остальных слоёв не меняются.
-# * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x`, все поля `.grad` и все флаги модели не меняются.
+# * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, в том числе замороженные, каждый ровно один раз, и никакие другие; флаги остальных слоёв не меняются.
+# * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x`, все поля `.grad`, все флаги и режим модели не меняются.
 #
 # За каждую букву даётся свой балл.
 # %% answer="cures"

@@ -49,8 +49,8 @@ _SAMPLES = 4000
         aspect(
             "E",
             1,
-            en="E: the moved input is right, has no graph, and each `.grad` and flag of the model is as before.",
-            ru="E: сдвинутый вход верен, графа у него нет, а все поля `.grad` и флаги модели прежние.",
+            en="E: the moved input is right, has no graph, and each `.grad`, each flag and the mode of the model are as before.",
+            ru="E: сдвинутый вход верен, графа у него нет, а все поля `.grad`, флаги и режим модели прежние.",
             after=(),
         ),
     ],
@@ -142,8 +142,10 @@ def _mean(function: Any, case: Case) -> object:
 
 def _optimizer(function: Any, case: Case) -> object:
     model = _Headed(torch.Generator().manual_seed(0))
+    model.body.bias.requires_grad_(False)
+    old = model.head
     optimizer = function(model, 4, 0.25)
-    flags = [p.requires_grad for p in model.parameters()]
+    flags = {name: p.requires_grad for name, p in model.named_parameters()}
     given = [id(p) for group in optimizer.param_groups for p in group["params"]]
     wanted = [id(p) for p in model.parameters()]
     return {
@@ -153,12 +155,14 @@ def _optimizer(function: Any, case: Case) -> object:
         "is SGD": isinstance(optimizer, torch.optim.SGD),
         "lr": sorted({group["lr"] for group in optimizer.param_groups}),
         "head": list(model.head.weight.shape),
-        "all require grad": all(flags),
+        "head is new": model.head is not old,
+        "require grad": ", ".join(name for name, flag in flags.items() if flag),
     }
 
 
 def _attack(function: Any, case: Case) -> object:
     with_old_gradients(case.model)
+    case.model[0].bias.requires_grad_(False)
     before = copies(p.grad for p in case.model.parameters())
     given = case.x.clone()
     x = function(case.model, case.x, case.y, 0.1, 4)
@@ -168,7 +172,8 @@ def _attack(function: Any, case: Case) -> object:
         "has a graph": x.grad_fn is not None,
         "model's grad is there": all(each is not None for each in after),
         "model's grad stays": all(a is None or b is None or torch.equal(a, b) for a, b in zip(before, after)),
-        "model's flags stay": all(p.requires_grad for p in case.model.parameters()),
+        "model's flags": ", ".join(name for name, p in case.model.named_parameters() if p.requires_grad),
+        "model's mode stays": case.model.training,
         "passed x stays": torch.equal(case.x, given),
         "passed x requires grad": case.x.requires_grad,
     }

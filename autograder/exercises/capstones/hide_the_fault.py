@@ -13,6 +13,7 @@ from autograder.language import Text
 
 _GAMMA, _LAM, _ALPHA = 0.9, 0.8, 0.5
 _MOVES = 0.01
+_EQUAL = 1e-8
 
 
 @exercise(
@@ -61,16 +62,24 @@ def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:
         w, r = (torch.tensor([float(each) for each in numbers], dtype=torch.float64) for numbers in (weights, rewards))
         fits = len(w) == len(r) >= 3 and bool(torch.cat([w, r]).isfinite().all())
         if not fits:
-            return {"lists": False, "moves": False, "agrees": False, "sizes": _misfit(len(w), len(r)), "errors": None}
+            return {
+                "lists": False,
+                "moves": False,
+                "agrees": False,
+                "sizes": _misfit(len(w), len(r)),
+                "errors": None,
+                "swapped": False,
+            }
         right, errors = _run(w, r, clears=True)
         wrong, _ = _run(w, r, clears=False)
-    scale = 1 + float(w.abs().max())
-    nothing = ["0" if abs(error) < 1e-9 * scale else "not 0" for error in errors]
+        swapped = [_run(r, w, clears=clears)[0] for clears in (True, False)]
+    nothing = ["0" if abs(error) < _EQUAL else "not 0" for error in errors]
     return {
         "lists": True,
         "moves": bool(((right - w).abs() >= _MOVES).all()),
-        "agrees": bool(((right - wrong).abs() <= 1e-9 * scale).all()),
+        "agrees": bool(((right - wrong).abs() <= _EQUAL).all()),
         "sizes": None,
+        "swapped": bool(((swapped[0] - swapped[1]).abs() <= _EQUAL).all() and not w[:-1].any() and w[-1]),
         "errors": [sorted(set(nothing[:-1])), nothing[-1]],
     }
 

@@ -33,13 +33,22 @@ def _refusal(name: str, en: str, ru: str) -> Any:
     aspects=[
         aspect(
             "accepts_right",
-            1,
-            en="Every right program is accepted, however it is written.",
-            ru="Любая правильная программа принимается, как бы она ни была написана.",
+            0.5,
+            en="Every right program is accepted, however it is written, and not every wrong one.",
+            ru="Любая правильная программа принимается, как бы она ни была написана, а неправильные — не все.",
         ),
-        _refusal("catches_sign", "that goes the wrong way", "которая делает шаги не в ту сторону"),
+        _refusal(
+            "catches_sign",
+            "that goes the wrong way, by 1 % too little, or astray in the last weight",
+            "которая делает шаги не в ту сторону, на 1 % короче или портит последний вес",
+        ),
         _refusal("catches_leak", "whose trace takes up old updates", "в которой обновления попадают в след"),
         _refusal("catches_no_trace", "without traces", "в которой нет следов"),
+        _refusal(
+            "catches_replacing",
+            "whose trace becomes 1 at a state that is visited again, instead of growing by 1",
+            "в которой след посещённого ещё раз состояния становится равным 1, а не растёт на 1",
+        ),
         _refusal("catches_decay", "whose traces decay by λ alone", "в которой следы затухают только на λ"),
         _refusal("catches_no_reset", "that never clears its traces", "которая не обнуляет следы"),
         _refusal("catches_end", "that looks beyond the end", "которая заглядывает за конец эпизода"),
@@ -83,13 +92,16 @@ def is_right_td(answer: Any, case: Case) -> dict[str, object]:
     right, none = all(returned), not any(returned)
     expects = [name for name in _EXPECTED if not refuses[name]]
     accepted = "None" if None in returned else sum(map(bool, returned)) if right or none else "some"
+    sign = all(refuses[name] for name in ("catches_sign", "too_short", "last_weight_astray"))
     return {
-        "accepts_right": right,
+        "accepts_right": right and any(refuses.values()),
         **refuses,
+        "catches_sign": sign,
         "accepted": accepted,
         "refused": list(refuses.values()) if right else None,
         "expects": expects if none and len(expects) == 1 else [],
         "judges the result": returned[2] != returned[3],
+        "refuses a step too short": refuses["too_short"],
         "returns numbers": right and not any(refuses.values()) and any(numbers),
     }
 

@@ -9,6 +9,7 @@ import torch
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
+from autograder.checking.observe import AnswerRaised
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import batch_sizes
@@ -31,7 +32,7 @@ from .recurrent import Cell
         ),
         aspect(
             "calls",
-            1,
+            0.5,
             en="The cell is called once for each step.",
             ru="На каждом шаге ячейка вызвана один раз.",
             measured=Text("Calls of the cell", "Вызовов ячейки"),
@@ -42,6 +43,12 @@ from .recurrent import Cell
             en="Every `.grad` is as before.",
             ru="Все поля `.grad` остались прежними.",
             after=(),
+        ),
+        aspect(
+            "spare",
+            0.5,
+            en="A parameter on which no loss depends has zeros in the list.",
+            ru="У параметра, от которого не зависит ни одна функция потерь, в списке нули.",
         ),
     ],
     hints=[
@@ -74,13 +81,25 @@ def sliding_gradient(answer: Any, case: Case) -> dict[str, object]:
         a is b or (a is not None and b is not None and torch.equal(a, b))
         for a, b in zip(before, (p.grad for p in parameters))
     )
+    cleared = all(p.grad is None or not p.grad.any() for p in parameters)
     listed = list(found) if isinstance(found, (list, tuple)) else found
     return {
         "gradients": listed,
         "calls": AtMost(limit=len(case.x), used=len(sizes)),
+        "spare": _with_a_spare(answer, case),
         "rest": kept,
-        "cleared": all(p.grad is None or not p.grad.any() for p in parameters),
+        "cleared": cleared,
     }
+
+
+def _with_a_spare(answer: Any, case: Case) -> object:
+    """Return the list for a cell with a parameter on which nothing depends, or the error that came instead."""
+    case.cell.register_parameter("spare", torch.nn.Parameter(torch.ones(2, dtype=torch.float64)))
+    try:
+        found = answer.sliding_gradient(case.cell, case.x, case.y, case.h, case.k)
+    except AnswerRaised as error:
+        return f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
+    return list(found) if isinstance(found, (list, tuple)) else found
 
 
 @sliding_gradient.cases

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
@@ -18,6 +18,21 @@ from .common import copies, linear
 
 Scaler = torch.amp.GradScaler
 SCALE = 2.0**10
+_PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::matmul", "aten::linear"}
+
+
+class _Products(TorchDispatchMode):
+    """A mode that notes the dtypes of matrix products."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.dtypes: set[str] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func._schema.name in _PRODUCTS:
+            self.dtypes.add(str(result.dtype))
+        return result
 
 
 @exercise(
@@ -66,25 +81,21 @@ def step_in_half(answer: Any, case: Case) -> dict[str, object]:
     names = [name for name, _ in case.model.named_parameters()]
     parameters = list(case.model.parameters())
     before, gradients, whole = copies(parameters), [], []
-    layers: list[str] = []
 
     def at_step(*_: object) -> None:
         gradients.append(dict(zip(names, copies(p.grad for p in parameters))))
         whole.append(all(torch.equal(old, p) for old, p in zip(before, parameters)))  # type: ignore[arg-type]
 
-    def note(module: nn.Module, inputs: object, output: Any) -> None:
-        layers.append(str(getattr(output, "dtype", None)))
-
-    with ExitStack() as stack:
-        stack.callback(case.optimizer.register_step_pre_hook(at_step).remove)
-        for layer in case.model:
-            if isinstance(layer, nn.Linear):
-                stack.callback(layer.register_forward_hook(note).remove)
-        loss = answer.step_in_half(case.model, case.optimizer, case.scaler, case.x, case.y)
+    handle = case.optimizer.register_step_pre_hook(at_step)
+    try:
+        with _Products() as products:
+            loss = answer.step_in_half(case.model, case.optimizer, case.scaler, case.x, case.y)
+    finally:
+        handle.remove()
     return {
         "step": {"gradients": gradients, "scale": case.scaler.get_scale()},
         "dtypes": {
-            "layers": sorted(set(layers)),
+            "layers": ", ".join(sorted(products.dtypes)),
             "weights": sorted({str(p.dtype) for p in case.model.parameters()}),
             "not rounded": all(whole),
         },

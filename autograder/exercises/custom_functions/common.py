@@ -210,7 +210,7 @@ def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
         each = observe_state(function, x, v=v)
         y = apply_custom(function, x)
         gradient = gradients(y, [x], v)[0]
-    unchanged = {"grad_output unchanged": same_numbers(v, case.grad_output)}
+    unchanged = {"grad_output unchanged": gradient is not None and same_numbers(v, case.grad_output)}
     return {"each_call": each, aspect: {"value": y, "gradient": gradient}, "grad_output_after": unchanged}
 
 

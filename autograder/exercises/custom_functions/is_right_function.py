@@ -42,8 +42,8 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
         aspect(
             "accepts_right",
             1,
-            en="Every right Function is accepted, however it is written.",
-            ru="Любая правильная функция принимается, как бы она ни была написана.",
+            en="Every right Function is accepted, however it is written, and not every wrong one.",
+            ru="Любая правильная функция принимается, как бы она ни была написана, а неправильные — не все.",
         ),
         _refusal("catches_wrong_value", 0.5, "A Function with another value", "Функция с другим значением"),
         _refusal(
@@ -113,7 +113,12 @@ def is_right_function(answer: Any, case: Case) -> dict[str, object]:
         returned, refuses = case.others.tried(lambda function, right: _run_answer(answer, function, right))
     right, refused = all(returned), list(refuses.values())
     accepted = "None" if None in returned else sum(map(bool, returned)) if right or not any(returned) else "some"
-    return {"accepts_right": right, **refuses, "accepted": accepted, "refused": refused if right else None}
+    return {
+        "accepts_right": right and any(refused),
+        **refuses,
+        "accepted": accepted,
+        "refused": refused if right else None,
+    }
 
 
 @is_right_function.cases

@@ -88,3 +88,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x, w = uniform(rng, 2, n, 20), leaf(rng, 2, 20, 12)
     v = leaf(rng, 12, 6)
     yield Case(loss=(_waiting((x.exp() @ w).tanh()).flatten(0, 1) @ v).flatten(0).sum(), leaves=[w, v])
+
+    x, w, v, b = uniform(rng, n, 30), leaf(rng, 30, 28), leaf(rng, 3, 28), leaf(rng, 3)
+    yield Case(loss=torch.nn.functional.linear((x @ w).tanh(), v, b).square().sum(), leaves=[w, v, b])

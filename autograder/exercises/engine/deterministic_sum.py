@@ -35,7 +35,7 @@ ORDERS = 12
         ),
         aspect(
             "same_bits",
-            2.5,
+            2,
             en="Every order of the list gives the same bits.",
             ru="При любом порядке элементов списка получаются одни и те же биты.",
             measured=Text("Different results", "Различных результатов"),
@@ -46,6 +46,12 @@ ORDERS = 12
             en="If large numbers cancel, the relative error of the sum is still at most $10^{-5}$.",
             ru="Если большие числа сокращаются, относительная погрешность суммы всё равно не больше $10^{-5}$.",
             measured=Text("Relative error", "Относительная погрешность"),
+        ),
+        aspect(
+            "unchanged",
+            0.5,
+            en="The list holds the same tensors in the same order, and their numbers are the same.",
+            ru="В списке те же тензоры в том же порядке и с теми же числами.",
         ),
         works_on(
             0.5,
@@ -71,15 +77,28 @@ ORDERS = 12
     ],
 )
 def deterministic_sum(answer: Any, case: Case) -> dict[str, object]:
+    lists = [[case.gradients[i].clone() for i in order] for order in case.orders]
+    try:
+        totals = [answer.deterministic_sum(each) for each in lists]
+        switched = torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.use_deterministic_algorithms(False)
     with using_answer():
-        totals = [answer.deterministic_sum([case.gradients[i].clone() for i in order]) for order in case.orders]
         bits = [tuple(total.detach().contiguous().view(torch.int32).flatten().tolist()) for total in totals]
     return {
         "sum": totals[0] if case.numbers == "ordinary" else None,
+        "unchanged": {"list unchanged": _unchanged(case, lists)},
         "same_bits": AtMost(limit=1, used=len(set(bits))),
         "accurate": limited_error(1e-5, _error(case.gradients, totals[0])) if case.numbers == "cancelling" else None,
         "depends on": _depends_on(case.orders, bits) if case.numbers == "wide" else None,
+        "deterministic algorithms": switched,
     }
+
+
+def _unchanged(case: Case, lists: list[list[Tensor]]) -> bool:
+    """Return whether all lists that the answer got have their tensors, in their orders."""
+    wanted = [[case.gradients[i] for i in order] for order in case.orders]
+    return all(all(map(torch.equal, *pair)) for pair in zip(lists, wanted, strict=True))
 
 
 def _error(gradients: list[Tensor], total: Tensor) -> float:
@@ -106,7 +125,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         orders = [torch.randperm(len(gradients), generator=rng).tolist() for _ in range(ORDERS)]
         return Case(gradients=[each.float() for each in gradients], orders=orders, numbers=numbers)
 
-    ordinary = [signed(rng, 4) for _ in range(8)]
+    ordinary = [signed(rng, 2, 2) for _ in range(8)]
     yield case([*ordinary, ordinary[2]])  # with equal numbers
     large = [signed(rng, 2, 3) * 1e8 for _ in range(3)]
     yield case([*large, *(-each for each in large), *(signed(rng, 2, 3) for _ in range(3))], "cancelling")

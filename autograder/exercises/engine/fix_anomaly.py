@@ -69,8 +69,8 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
         aspect(
             "mode",
             1,
-            en="Anomaly mode is afterwards what it was before.",
-            ru="Режим обнаружения аномалий потом такой же, каким был.",
+            en="`f` was called, and anomaly mode is afterwards what it was before.",
+            ru="Функция `f` вызвана, а режим обнаружения аномалий потом такой же, каким был.",
             after=(),
         ),
         aspect(
@@ -118,7 +118,7 @@ def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
         seen = {"names the node": node in report, "names the line": f"in {line}" in report}
     return {
         "report": seen,
-        "mode": after == case.on,
+        "mode": after == case.on and counted.times > 0,
         "once": counted.times,
         "left on": after,
         "notice": "has been enabled" in str(report),

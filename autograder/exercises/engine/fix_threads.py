@@ -8,6 +8,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
 import torch
@@ -64,7 +65,7 @@ class _Turns:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Watch joins in the `with` block. A running thread keeps the interpreter until it waits or ends."""
-        join, interval = threading.Thread.join, sys.getswitchinterval()
+        join, interval, terminate = threading.Thread.join, sys.getswitchinterval(), ThreadPool.terminate
 
         def joining(thread: threading.Thread, timeout: float | None = None) -> None:
             if timeout is None and thread not in self._before:
@@ -77,11 +78,19 @@ class _Turns:
                 self._joins[thread].set()
             join(thread, timeout)
 
+        def terminating(pool: ThreadPool) -> None:
+            """End the threads of `pool` and wait for them: without that, chance decides whether they have ended."""
+            terminate(pool)
+            for worker in pool._pool:  # type: ignore[attr-defined]
+                join(worker)
+
+        ThreadPool.terminate = terminating  # type: ignore[method-assign, assignment]
         threading.Thread.join = joining  # type: ignore[method-assign, assignment]
         sys.setswitchinterval(0.03)
         try:
             yield
         finally:
+            ThreadPool.terminate = terminate  # type: ignore[method-assign]
             threading.Thread.join = join  # type: ignore[method-assign]
             sys.setswitchinterval(interval)
 

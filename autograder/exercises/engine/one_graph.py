@@ -123,3 +123,5 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield case(torch.zeros(3, dtype=torch.float64), 0.4)
     yield case(signed(rng, 3).float() * 2e-9, 1e-9)
     yield case(signed(rng), 4.0)
+    block = signed(rng, 2, 3, 2)
+    yield case(block, block.norm().item() / 2)

@@ -36,8 +36,8 @@ from autograder.language import Text
         aspect(
             "cleared",
             1,
-            en="`w.grad` and `b.grad` are None or zero, ready for the next step.",
-            ru="В `w.grad` и `b.grad` лежит None или нули: можно делать следующий шаг.",
+            en="After a step `w.grad` and `b.grad` are None or zero, ready for the next one.",
+            ru="После шага в `w.grad` и `b.grad` лежит None или нули: можно делать следующий.",
         ),
         aspect(
             "loss",
@@ -65,13 +65,16 @@ from autograder.language import Text
     ],
 )
 def descend(answer: Any, case: Case) -> dict[str, object]:
+    before = {"w": case.w.detach().clone(), "b": case.b.detach().clone()}
     returned = answer.descend(case.w, case.b, case.x, case.y, case.lr)
     both = {"w": case.w, "b": case.b}
     with using_answer():
         return {
             "trainable": all(t.is_leaf and t.requires_grad for t in both.values()),
             "weights": {name: t.detach() for name, t in both.items()},
-            "cleared": all(t.grad is None or not t.grad.any() for t in both.values()),
+            "cleared": all(
+                (t.grad is None or not t.grad.any()) and not torch.equal(t, before[name]) for name, t in both.items()
+            ),
             "loss": number(returned),
             "gradients": {name: t.grad for name, t in both.items()},
         }

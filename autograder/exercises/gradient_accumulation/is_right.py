@@ -67,8 +67,8 @@ def _name_accepted(answer: Any, programs: Lineup, verdicts: list[bool | None]) -
         aspect(
             "accepts_right",
             0.5,
-            en="Every right function is accepted, however it is written.",
-            ru="Любая правильная функция принимается, как бы она ни была написана.",
+            en="Every right function is accepted, however it is written, and not every wrong one.",
+            ru="Любая правильная функция принимается, как бы она ни была написана, а неправильные — не все.",
         ),
         aspect(
             "catches_old_gradient",
@@ -137,7 +137,12 @@ def is_right(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         verdicts, refuses = case.others.tried(lambda function, _: _judge(answer, function))
         accepted = _name_accepted(answer, case.others, verdicts)
-    return {"accepts_right": all(verdicts), **refuses, "accepted": accepted, "refused": list(refuses.values())}
+    return {
+        "accepts_right": all(verdicts) and any(refuses.values()),
+        **refuses,
+        "accepted": accepted,
+        "refused": list(refuses.values()),
+    }
 
 
 @is_right.cases

@@ -17,27 +17,37 @@ from .common import Branches, gradients, linear
 from .step_in_backward import ADAM, SGD
 
 
-class _Window(nn.Module):
-    """A watcher of the moment at which parameters are stepped.
+class _Window:
+    """A watcher of the moments at which parameters are stepped.
 
-    Looks at the last parameter when a backward pass reaches the first one.
+    Looks at all parameters that a backward pass has reached, whenever it reaches another one and at its end.
     """
 
     def __init__(self, model: nn.Module) -> None:
-        super().__init__()
         self.model = model
-        self.trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.before: Tensor | None = None
-        self.moved: list[list[bool]] = []  # by pass
-        self.trained[0].register_hook(self._look)
+        self.trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
+        self.before: dict[str, Tensor] = {}
+        self.reached: list[str] = []
+        self.late: dict[str, None] = {}  # the names of parameters, as an ordered set
+        for name, parameter in self.trained.items():
+            parameter.register_hook(lambda _, name=name: self._look(name))  # type: ignore[misc]
 
-    def _look(self, _: Tensor) -> None:
-        self.moved[-1].append(not torch.equal(self.trained[-1].detach(), self.before))  # type: ignore[arg-type]
+    def _look(self, name: str) -> None:
+        if not self.reached:  # the engine looks once more at the end of the pass
+            torch.autograd.Variable._execution_engine.queue_callback(lambda: self._look(""))  # type: ignore[attr-defined]
+        late = [each for each in self.reached if torch.equal(self.trained[each].detach(), self.before[each])]
+        self.late |= dict.fromkeys(late)
+        self.reached += [name] if name else []
 
-    def run(self, backward: Any, x: Tensor, last: bool) -> None:
-        self.before = self.trained[-1].detach().clone()
-        self.moved.append([])
+    def run(self, backward: Any, x: Tensor, last: bool) -> bool | list[str]:
+        """Run a pass; return whether each parameter was stepped before the next one was reached.
+
+        If that is true of some parameters only, the names of the others are returned.
+        """
+        self.before = {name: each.detach().clone() for name, each in self.trained.items()}
+        self.reached, self.late = [], {}
         backward(self.model(x).square().mean(), last)
+        return list(self.late) if 0 < len(self.late) < len(self.reached) else not self.late
 
 
 @exercise(
@@ -62,8 +72,10 @@ class _Window(nn.Module):
         aspect(
             "inside",
             1,
-            en="In the last pass of a window the steps are made inside the pass, in no other pass.",
-            ru="Шаги делаются внутри последнего прохода окна и ни в каком другом.",
+            en="In the last pass of a window each parameter is stepped as soon as its gradient is complete; in no other "
+            "pass is there a step.",
+            ru="В последнем проходе окна шаг по каждому параметру делается, как только готов его градиент; в других "
+            "проходах шагов нет.",
         ),
     ],
     hints=[
@@ -92,12 +104,10 @@ def accumulate_in_backward(answer: Any, case: Case) -> dict[str, object]:
     inside: dict[str, object] = {}
     with using_answer():
         for number, (x, last) in enumerate(zip(case.batches, case.last), 1):
-            window.run(backward, x, last)
+            inside[f"steps inside pass {number}"] = window.run(backward, x, last)
             for name, parameter, gradient in zip(names, parameters, gradients(parameters)):
                 weights[f"{name} after pass {number}"] = parameter.detach().clone()
                 held[f"gradient of {name} after pass {number}"] = gradient
-            looks = window.moved[-1]
-            inside[f"steps inside pass {number}"] = looks[0] if len(looks) == 1 else looks
     return {"weights": weights, "gradients": held, "inside": inside}
 
 

@@ -46,6 +46,31 @@ def _after_an_error(answer: Any, kind: type[Exception]) -> tuple[bool, int]:
     return raised, hooks_on([h, w]) - before
 
 
+def _beside_a_used_result(answer: Any) -> object:
+    """Return the list for two results of one operation, or the error. torch calls a hook on the second with None."""
+    used, aside = (torch.arange(4, dtype=torch.float64, requires_grad=True) * 2).split(2)
+    try:
+        found = answer.arriving_gradients((used * used).sum(), [used, aside])
+    except AnswerRaised as error:
+        return f"{type(error.__cause__).__name__}: {error.__cause__}"
+    return list(found) if isinstance(found, (list, tuple)) else None
+
+
+def _memory_of(tensors: object) -> set[int]:
+    """Return the addresses of the memory of the tensors in a list or tuple, or nothing for another value."""
+    found = tensors if isinstance(tensors, (list, tuple)) else []
+    return {each.untyped_storage().data_ptr() for each in found if isinstance(each, Tensor)}
+
+
+def _is_freed(loss: Tensor) -> bool:
+    """Return whether another pass raises an error. The graph must have saved tensors."""
+    try:
+        loss.backward()
+    except RuntimeError:
+        return True
+    return False
+
+
 @exercise(
     title=Text("Gradients as they arrive", "Пришедшие градиенты"),
     kind="complete",
@@ -61,18 +86,25 @@ def _after_an_error(answer: Any, kind: type[Exception]) -> tuple[bool, int]:
         ),
         aspect(
             "grad_fields",
-            1,
-            en="`.grad` is as after an ordinary `backward()`: leaves have accumulated, the others still have None.",
+            0.5,
+            en="`.grad` is as after an ordinary `backward()`: leaves have accumulated, the others still have None. No "
+            "later pass changes the list.",
             ru="Поля `.grad` такие же, как после обычного `backward()`: у листьев накоплен градиент, у остальных "
-            "по-прежнему None.",
+            "по-прежнему None. Следующие проходы списка не меняют.",
             after=(),
         ),
         aspect(
             "hooks_left",
             1,
-            en="No hook of yours stays, even if `backward()` raises; its error goes on to the caller.",
+            en="No hook of yours stays, even if `backward()` raises; its error goes on to the caller. The graph is freed.",
             ru="Ни одного вашего хука не остаётся, даже если `backward()` завершился ошибкой; сама ошибка доходит до "
-            "вызывающего кода.",
+            "вызывающего кода. Граф освобождён.",
+        ),
+        aspect(
+            "nothing_came",
+            0.5,
+            en="A hook that torch calls with None does no harm: there is None in the list.",
+            ru="Хук, который torch вызывает с None, ничего не портит: в списке стоит None.",
         ),
     ],
     hints=[
@@ -94,6 +126,7 @@ def _after_an_error(answer: Any, kind: type[Exception]) -> tuple[bool, int]:
 def arriving_gradients(answer: Any, case: Case) -> dict[str, object]:
     before = hooks_on(case.tensors)
     found = answer.arriving_gradients(case.loss, case.tensors)
+    alone = _memory_of(found).isdisjoint(_memory_of([leaf.grad for leaf in case.leaves]))
     with using_answer():
         fields = {
             ".grad of the tensors": quiet_gradients(case.tensors),
@@ -101,17 +134,20 @@ def arriving_gradients(answer: Any, case: Case) -> dict[str, object]:
         }
         left = hooks_on(case.tensors) - before
         retained = any(tensor.retains_grad for tensor in case.tensors if not tensor.is_leaf)
+        freed = _is_freed(case.loss)
     from_torch, from_a_hook = (_after_an_error(answer, kind) for kind in (RuntimeError, _HookError))
     return {
         "gradients": "dict" if isinstance(found, dict) else list(found) if isinstance(found, tuple) else found,
-        "grad_fields": {**fields, "retain_grad() stays on": retained},
+        "grad_fields": {**fields, "retain_grad() stays on": retained, "shares memory with the list": not alone},
         "hooks_left": {
             "hooks": left,
             "error passed on": from_torch[0],
             "hooks after an error": from_torch[1],
             "error of a hook passed on": from_a_hook[0],
             "hooks after an error of a hook": from_a_hook[1],
+            "graph freed": freed,
         },
+        "nothing_came": _beside_a_used_result(answer),
     }
 
 
@@ -127,3 +163,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     h.register_hook(lambda grad: grad * 7)  # somebody else's, which stays
     loss = (h * h * signed(rng, 2) + 0 * zero + other.sin()).sum()
     yield Case(loss=loss, tensors=[w, unused, h, aside, zero], leaves=[w, aside, zero, other])
+    w = leaf(rng, 4)
+    h = w[:2]  # it begins where `w` does in memory
+    yield Case(loss=(h * h).sum(), tensors=[h, w], leaves=[w])

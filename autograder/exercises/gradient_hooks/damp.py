@@ -121,7 +121,7 @@ def damp(answer: Any, case: Case) -> dict[str, object]:
             after = _tried(lambda: torch.autograd.grad(y, a, case.seed.clone())[0])
     return {
         "damped": [into_a, expanded],
-        "others": [into_b, seed, *kept[:2], y, _sum_on_a_leaf(answer.damp, case)],
+        "others": [into_b, seed, *kept[:2], left, y, _sum_on_a_leaf(answer.damp, case)],
         "second": second,
         "removed": after if removable else None,
         "hooks on the tensor": on_left,

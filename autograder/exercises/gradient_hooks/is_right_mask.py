@@ -38,8 +38,8 @@ def _accepts(answer: Any, function: Callable[..., Any]) -> bool:
         aspect(
             "accepts_right",
             1,
-            en="Every right function is accepted, however it is written.",
-            ru="Любая правильная функция принимается, как бы она ни была написана.",
+            en="Every right function is accepted, however it is written, and not every wrong one.",
+            ru="Любая правильная функция принимается, как бы она ни была написана, а неправильные — не все.",
         ),
         _refusal("catches_dropped", "whose hook changes nothing", "хук которой ничего не меняет"),
         _refusal(
@@ -80,7 +80,12 @@ def _accepts(answer: Any, function: Callable[..., Any]) -> bool:
 def is_right_mask(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         accepts, refuses = case.others.tried(lambda function, _: _accepts(answer, function))
-    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+    return {
+        "accepts_right": all(accepts) and any(refuses.values()),
+        **refuses,
+        "accepted": accepts,
+        "refused": list(refuses.values()),
+    }
 
 
 @is_right_mask.cases

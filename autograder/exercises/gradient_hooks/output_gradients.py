@@ -20,22 +20,39 @@ class Head(nn.Linear):
     """A linear layer of a class of its own."""
 
 
+class Mix(nn.Module):
+    """A product with a matrix `weight`, which is no linear layer."""
+
+    def __init__(self, rng: torch.Generator) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(signed(rng, 2, 2))
+
+    def forward(self, x: Tensor) -> Any:
+        return x @ self.weight
+
+
+def _pass_on(module: nn.Module, inputs: object, output: object) -> None:
+    """Leave the output as it is, as somebody else's forward hook."""
+
+
 class Twice(nn.Module):
     """A model with in-place activations.
 
-    One layer is called twice, one is not called, and one is of a subclass.
+    One layer is called twice, one is not called, and one is of a subclass. A module of another kind has a matrix
+    `weight`, too.
     """
 
     def __init__(self, rng: torch.Generator) -> None:
         super().__init__()
         self.inner = nn.Sequential(linear(rng, 2, 2), nn.ReLU(inplace=True))
+        self.mix = Mix(rng)
         self.idle = linear(rng, 2, 2)
         self.head = Head(2, 1, dtype=torch.float64)
         self.head.load_state_dict(linear(rng, 2, 1, bias=True).state_dict())
         self.slope = nn.LeakyReLU(0.1, inplace=True)
 
     def forward(self, x: Tensor) -> Any:
-        return self.head(self.slope(self.inner[0](self.inner(x) + x)))
+        return self.head(self.slope(self.inner[0](self.inner(x) + self.mix(x))))
 
 
 def _registered(model: nn.Module) -> int:
@@ -112,4 +129,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     model = Twice(rng)
     for parameter in model.parameters():
         with_old_gradient(parameter)
+    model.inner[0].register_forward_hook(_pass_on)
     yield Case(model=model, x=signed(rng, 4, 2))
+    yield Case(model=linear(rng, 3, 2, bias=True), x=signed(rng, 2, 3))

@@ -82,14 +82,17 @@ def silent_hook(answer: Any, case: Case) -> dict[str, object]:
     calls: list[int] = []
     with using_answer():
         handle = layer.register_full_backward_hook(lambda *_: calls.append(1))
+        present: list[bool] = []
+        watch = layer.register_forward_pre_hook(lambda *_: present.append(handle.id in layer._backward_hooks))
         model.zero_grad()
         y = model(x)
+        watch.remove()
         result = type(y).__name__
         differentiable = isinstance(y, Tensor) and y.requires_grad
         if differentiable:
             y.sum().backward()
         found = [parameter.grad for parameter in layer.parameters()]
-        stays = handle.id in layer._backward_hooks
+        stays = handle.id in layer._backward_hooks and all(present)
         handle.remove()
         received = {"nothing" if grad is None else "numbers" if grad.any() else "zeros" for grad in found}
     return {

@@ -17,7 +17,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import Branches, garbage_collected, gradients, linear
+from .common import Branches, garbage_collected, gradients, hooks_on, linear
 
 _WIDTH, _LAYERS = 32, 8
 
@@ -26,22 +26,42 @@ def _loss(model: nn.Module, x: Tensor) -> Tensor:
     return model(x).square().mean()  # type: ignore[no-any-return]
 
 
-def _peak(step_in_backward: Callable[..., Any], start: float) -> tuple[AtMost, bool]:
-    """Return the peak bytes of a pass through 8 equal layers, with a limit, and whether `.grad` is None afterwards.
+def _peak(step_in_backward: Callable[..., Any], start: float) -> tuple[AtMost, dict[str, bool]]:
+    """Return the peak bytes of a pass through 8 equal layers, with a limit, and what tells its causes apart.
 
-    The returned function is dropped: the hooks have to work without it. The unit is the gradient of one layer, 32 x 32 numbers. A right answer needs 1 unit and the small activations of one
-    sample, an ordinary step 8. The limit is 2.5 units.
+    The returned function is dropped: the hooks have to work without it. The unit is the gradient of one layer, 32 x 32
+    numbers. A right answer needs 1 unit and the small activations of one sample, an ordinary step 8. The limit is 2.5
+    units.
     """
     net = nn.Sequential(*[nn.Linear(_WIDTH, _WIDTH, bias=False, dtype=torch.float64) for _ in range(_LAYERS)])
     fill(net, start)
     x = torch.ones(1, _WIDTH, dtype=torch.float64)
     with garbage_collected():
         step_in_backward(net, lambda parameters: torch.optim.SGD(parameters, lr=0.01, foreach=False))
+    hooks = hooks_on(net.parameters()) > 0
     with live_bytes() as live:
         _loss(net, x).backward()
-    cleared = all(parameter.grad is None for parameter in net.parameters())
+    causes = {
+        "cleared in the deep net": all(parameter.grad is None for parameter in net.parameters()),
+        "hooks on the deep net": hooks,
+        "kept from the deep net": live.now > _WIDTH * _WIDTH * 8,
+    }
     weights = condense([*net.parameters()])
-    return AtMost(limit=round(2.5 * _WIDTH * _WIDTH * 8), used=live.peak, of=weights), cleared
+    return AtMost(limit=round(2.5 * _WIDTH * _WIDTH * 8), used=live.peak, of=weights), causes
+
+
+def _stopped(stop: Callable[[], object], case: Case) -> object:
+    """Return parameters and gradients after `stop()` and another pass, or the error that came instead."""
+    parameters = list(case.model.parameters())
+    with using_answer():
+        try:
+            stop()
+            for parameter in parameters:
+                parameter.grad = None
+            _loss(case.model, case.batches[0]).backward()
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return [[parameter.detach().clone() for parameter in parameters], gradients(parameters)]
 
 
 @exercise(
@@ -99,29 +119,23 @@ def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.batches[0])
     parameters = list(case.model.parameters())
     stop = answer.step_in_backward(case.model, case.make_optimizer)
+    hooks = hooks_on(parameters)
     path, left = [], []
     with using_answer():
         for x in case.batches:
             _loss(case.model, x).backward()
             path.append([parameter.detach().clone() for parameter in parameters])
             left.append(gradients(parameters))
-    stopped: object = None
-    if callable(stop):
-        with using_answer():
-            stop()
-            for parameter in parameters:
-                parameter.grad = None
-            _loss(case.model, case.batches[0]).backward()
-            after = [parameter.detach().clone() for parameter in parameters]
-            stopped = [after, gradients(parameters)]
-    peak, cleared = _peak(answer.step_in_backward, start)
+    stopped = _stopped(stop, case) if callable(stop) else None
+    peak, causes = _peak(answer.step_in_backward, start)
     return {
         "weights": path,
         "cleared": [all(grad is None for grad in grads) for grads in left],
         "peak": peak,
         "stopped": stopped,
         "gradients left": left,
-        "cleared in the deep net": cleared,
+        "hooks": hooks,
+        **causes,
     }
 
 

@@ -19,7 +19,8 @@ from .common import gradients, hooks_on, linear
 class Parts(nn.Module):
     """A model with parameters that are used in several ways.
 
-    `zero` has a gradient of zeros. `detached` and the layer `spare` have none, `rare` has one on request.
+    `zero` has a gradient of zeros. `detached` and the layer `spare` have none, `rare` has one on request. The layer
+    `again` has the weight of `spare`.
     """
 
     def __init__(self, rng: torch.Generator) -> None:
@@ -31,6 +32,8 @@ class Parts(nn.Module):
         self.frozen = nn.Parameter(signed(rng, 2), requires_grad=False)
         self.head = linear(rng, 2, 1)
         self.rare = linear(rng, 1, 1)
+        self.again = nn.Linear(2, 2, bias=False, dtype=torch.float64)
+        self.again.weight = self.spare.weight
 
     def forward(self, x: Tensor, rare: bool) -> Any:
         h = self.layer(x) * self.frozen + 0 * self.zero + self.detached.detach()

@@ -56,15 +56,16 @@ class _Watched:
         held = gradients(self.buckets[index]) if known else []
         self.log.append([index, held, [parameter.grad is not None for parameter in self.parameters]])
 
-    def run(self, skip: bool) -> tuple[list[Any], list[Any], object]:
-        """Run a pass; return the indices that were reduced, what was seen then, and what `finish` did.
+    def run(self, skip: bool | None) -> tuple[list[Any], list[Any], object]:
+        """Run a pass, with `skip` None one that reaches no parameter; return the indices that were reduced, what was seen then, and what `finish` did.
 
         `finish` is True if it raised a RuntimeError, False if it raised nothing. Another error is named. If `finish`
         reduced buckets, their indices are listed instead.
         """
         self.log.clear()
         with using_answer():
-            self.model(self.x, skip).square().mean().backward()
+            output = torch.ones(1, requires_grad=True) if skip is None else self.model(self.x, skip)
+            output.square().mean().backward()
             entries = list(self.log)
             finished: object = None
             if callable(self.finish):
@@ -137,7 +138,7 @@ class _Watched:
 )
 def watch_buckets(answer: Any, case: Case) -> dict[str, object]:
     plain, told = _Watched(answer, case, told=False), _Watched(answer, case, told=True)
-    runs = [plain.run(skip) for skip in (False, False, True, False)]  # `.grad` is not cleared in between
+    runs = [plain.run(skip) for skip in (False, False, True, False, None)]  # `.grad` is not cleared in between
     skipping = [told.run(True), told.run(True)]
     return {
         "reduced": [run[0] for run in runs[:2]],

@@ -123,7 +123,7 @@ def on_device(answer: Any, case: Case) -> dict[str, object]:
 
 @fix_attention.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for batch, features, far in [((), 2, 0.0), ((2,), 1, 1e10), ((1, 2), 3, 0.0)]:
+    for batch, features, far in [((), 1, 0.0), ((2,), 1, 1e10), ((1, 2), 3, 0.0)]:
         mask = torch.rand(*batch, 4, 5, generator=rng, dtype=torch.float64) > 0.4
         mask[..., 0, :] = True
         mask[..., 2, :] = False
@@ -133,5 +133,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         if far:  # all scores of row 0 are far above 0, all those of row 1 far below it
             q[..., :2, 0], k[..., 0] = torch.tensor([far, -far], dtype=torch.float64), 1.0
             q[..., :2, 1:] = 0.0  # equal scores: no rounding of large numbers shows
+        elif len(batch) == 2:  # in row 1 the score of the hidden key 1 is far above those of the visible ones
+            q[..., 0], k[..., 0] = 1e4 * torch.eye(4)[1].double(), 1e4 * torch.eye(5)[1].double()
         direction = signed(rng, *batch, 4, features)
         yield Case(q=q, k=k, v=signed(rng, *batch, 5, features), mask=mask, direction=direction)

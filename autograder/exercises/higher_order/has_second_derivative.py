@@ -46,8 +46,8 @@ def _says(answer: Any, function: Any, x: Tensor, right: bool) -> object:
         aspect(
             "accepts_right",
             0.5,
-            en="Every function with a right second derivative is accepted, a linear one included.",
-            ru="Любая функция с верной второй производной принимается, в том числе линейная.",
+            en="Every function with a right second derivative is accepted, a linear one included, and not every wrong one.",
+            ru="Любая функция с верной второй производной принимается, в том числе линейная, а неправильные — не все.",
         ),
         _refusal(
             "catches_fused",
@@ -108,7 +108,7 @@ def has_second_derivative(answer: Any, case: Case) -> dict[str, object]:
         accepts, refuses = case.others.tried(judged)
     mixed = refuses["catches_mixed"] and refuses["lost_mixed"]
     found = {"accepted": accepts, "refused": list(refuses.values()), "calls": calls > 0}
-    return {"accepts_right": all(accepts), **refuses, "catches_mixed": mixed, **found}
+    return {"accepts_right": all(accepts) and any(refuses.values()), **refuses, "catches_mixed": mixed, **found}
 
 
 @has_second_derivative.cases

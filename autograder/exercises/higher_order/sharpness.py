@@ -118,6 +118,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield _case(rng, model, 3, 3, counted=True)
     model = tanh_net(rng, 2, 3)
     model[0].weight.requires_grad_(False)
+    model.eval()
     yield _case(rng, model, 2, 2)
     case = _case(rng, WithSpare(linear(rng, 3, 1), signed(rng, 2)), 3, 3)
     with torch.no_grad():

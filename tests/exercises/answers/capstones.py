@@ -163,7 +163,7 @@ def is_right_td(td):
     w = torch.zeros(3, requires_grad=True)
     td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
     return torch.allclose(w, torch.tensor([0.2592, 0.36, 0.5]))
-# %% exercise="is_right_td" verdict="refused" mistake="one_terminated_episode"
+# %% exercise="is_right_td" verdict="refused" mistake="one_short_episode"
 # the episode of the lesson alone
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
@@ -866,7 +866,7 @@ def is_right_td(td):
         if done:
             z = torch.zeros(4)
     return torch.allclose(w.detach(), want, atol=1e-5)
-# %% exercise="is_right_td" verdict="refused" mistake="gamma_of_one"
+# %% exercise="is_right_td" verdict="refused" mistake="gamma_of_one_without_revisits"
 # terminal reward only, random start, one episode, gamma=1
 def is_right_td(td):
     start = torch.tensor([0.3, -0.4, 0.8])
@@ -2167,3 +2167,389 @@ def cures():
             x = (x + eps * g.sign()).detach()
         return x
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %%
+from torch import nn
+from torch.nn import functional as F
+# %% exercise="step_in_half" verdict="passed"
+def step_in_half(model, optimizer, scaler, x, y):
+    h = x.half()
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            h = F.linear(h, layer.weight.half(), layer.bias.half())
+        else:
+            h = layer(h)
+    loss = mse_loss(h.float(), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+# %% exercise="step_in_half" verdict="passed"
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.float16):
+        h = x
+        for layer in model:
+            h = F.linear(h, layer.weight, layer.bias) if isinstance(layer, nn.Linear) else layer(h)
+    loss = mse_loss(h.float(), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+# %% exercise="step_in_half" verdict="passed"
+def step_in_half(model, optimizer, scaler, x, y):
+    h = x.half()
+    for layer in model:
+        h = h @ layer.weight.half().T + layer.bias.half() if isinstance(layer, nn.Linear) else layer(h)
+    loss = mse_loss(h.float(), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+# %% exercise="step_in_half" verdict="refused" mistake="unscales_twice"
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    for p in model.parameters():
+        p.grad /= scaler.get_scale()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+# %% exercise="cures" verdict="refused" mistake="thaws_the_model"
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+    def e(model, x, y, eps, steps):
+        model.requires_grad_(False)
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            mse_loss(model(x), y).backward()
+            x = x.detach() + eps * x.grad.sign()
+        model.requires_grad_(True)
+        return x
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="cures" verdict="refused" mistake="leaves_out_the_frozen"
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=lr)
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * g.sign()
+        return x
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="cures" verdict="refused" mistake="thaws_the_body"
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.requires_grad_(False)
+        model.head = nn.Linear(model.head.in_features, outputs)
+        model.requires_grad_(True)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * g.sign()
+        return x
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="cures" verdict="refused" mistake="as_many_outputs_as_before"
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, model.head.out_features)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * g.sign()
+        return x
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="cures" verdict="refused" mistake="other_letters"
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * g.sign()
+        return x
+    return {"a": a, "b": b, "c": c, "d": d, "e": e}
+# %% exercise="cures" verdict="refused" mistake="policy_alone"
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean()
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * g.sign()
+        return x
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="cures" verdict="refused" mistake="critic_alone"
+def cures():
+    def a(log_prob, value, returns):
+        return mse_loss(value, returns)
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters(), lr=0.1)
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * g.sign()
+        return x
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="cures" verdict="refused" mistake="another_rate"
+def cures():
+    def a(log_prob, value, returns):
+        return -(log_prob * (returns - value).detach()).mean() + mse_loss(value, returns)
+    def b(mu, log_std):
+        return torch.distributions.Normal(mu, log_std.exp()).rsample()
+    def c(losses):
+        return torch.stack(losses).mean()
+    def d(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD(model.parameters())
+    def e(model, x, y, eps, steps):
+        for _ in range(steps):
+            x = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
+            x = x.detach() + eps * g.sign()
+        return x
+    return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="hide_the_fault" verdict="refused" mistake="errors_on_the_way"
+def hide_the_fault():
+    w = [1e9, 1e9 / 0.9, 1e9 / 0.81]
+    r = [w[0] - 0.9 * w[1] + 0.05, w[1] - 0.9 * w[2] + 0.05, w[2] + 0.05]
+    return w, r
+# %% exercise="hide_the_fault" verdict="refused" mistake="swaps_the_lists"
+def hide_the_fault():
+    return [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]
+# %% exercise="fix_checkpoint" verdict="refused" mistake="trusts_the_first"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for i, block in enumerate(blocks):
+        h = checkpoint(block, h, use_reentrant=i > 0)
+    return head(h)
+# %% exercise="fix_checkpoint" verdict="passed"
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=False, preserve_rng_state=False)
+    return head(h)
+# %% exercise="is_right_td" verdict="refused" mistake="never_revisits"
+def is_right_td(td):
+    steps = [
+        (0, 0.0, 1, False, False),
+        (1, 0.5, 2, False, False),
+        (2, 1.0, 0, True, False),
+        (0, 0.0, 2, False, False),
+        (2, 0.5, 1, False, True),
+        (1, 1.0, 2, False, False),
+        (2, 0.0, 0, False, False),
+    ]
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, steps, 0.9, 0.8, 0.5)
+    values, trace = [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + (0.0 if terminated else 0.9 * values[after]) - values[state]
+        trace = [0.9 * 0.8 * each for each in trace]
+        trace[state] += 1
+        values = [value + 0.5 * delta * each for value, each in zip(values, trace)]
+        if terminated or truncated:
+            trace = [0.0, 0.0, 0.0]
+    return torch.allclose(w, torch.tensor(values), atol=1e-5)
+# %% exercise="is_right_td" verdict="refused" mistake="too_wide"
+def is_right_td(td):
+    steps = [
+        (0, 0.0, 1, False, False),
+        (1, 0.5, 0, False, False),
+        (0, 0.5, 2, False, False),
+        (2, 1.0, 0, True, False),
+        (0, 0.0, 2, False, False),
+        (2, 0.5, 1, False, True),
+        (1, 1.0, 2, False, False),
+        (2, 0.0, 0, False, False),
+    ]
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, steps, 0.9, 0.8, 0.5)
+    values, trace = [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + (0.0 if terminated else 0.9 * values[after]) - values[state]
+        trace = [0.9 * 0.8 * each for each in trace]
+        trace[state] += 1
+        values = [value + 0.5 * delta * each for value, each in zip(values, trace)]
+        if terminated or truncated:
+            trace = [0.0, 0.0, 0.0]
+    return torch.allclose(w, torch.tensor(values), atol=0.05)
+# %% exercise="is_right_td" verdict="refused"
+def is_right_td(td):
+    steps = [
+        (0, 0.0, 1, False, False),
+        (1, 0.5, 0, False, False),
+        (0, 0.5, 2, False, False),
+        (2, 1.0, 0, True, False),
+        (0, 0.0, 2, False, False),
+        (2, 0.5, 1, False, True),
+        (1, 1.0, 2, False, False),
+        (2, 0.0, 0, False, False),
+    ]
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, steps, 0.9, 0.8, 0.5)
+    values, trace = [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + (0.0 if terminated else 0.9 * values[after]) - values[state]
+        trace = [0.9 * 0.8 * each for each in trace]
+        trace[state] += 1
+        values = [value + 0.5 * delta * each for value, each in zip(values, trace)]
+        if terminated or truncated:
+            trace = [0.0, 0.0, 0.0]
+    return abs(w[0].item() - values[0]) < 1e-5
+# %% exercise="is_right_td" verdict="refused" mistake="uses_the_result"
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    errors = td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False)], 0.9, 0.8, 0.5)
+    return abs(errors[0] - 0.08) < 1e-5
+# %% exercise="is_right_td" verdict="refused" mistake="compares_the_result"
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    w = td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False)], 0.9, 0.8, 0.5)
+    return torch.allclose(w, torch.tensor([0.14, 0.22, 0.3]), atol=1e-5)
+# %% exercise="is_right_td" verdict="refused" mistake="next_state_is_none"
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, None, True, False)], 0.9, 0.8, 0.5)
+    return torch.allclose(w, torch.tensor([0.34664, 0.487, 0.65]), atol=1e-4)
+# %% exercise="is_right_td" verdict="refused" mistake="next_state_is_no_index"
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 3, True, False)], 0.9, 0.8, 0.5)
+    return torch.allclose(w, torch.tensor([0.34664, 0.487, 0.65]), atol=1e-4)
+# %% exercise="sliding_gradient" verdict="refused"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    sums, links = [torch.zeros_like(w) for w in weights], []
+    for x_t, y_t in zip(x, y):
+        start = h.detach().requires_grad_()
+        prediction, h = cell(x_t, start)
+        links.append((start, h))
+        root, v = mse_loss(prediction, y_t), None
+        for start, end in reversed(links[-k:]):
+            *found, v = torch.autograd.grad(
+                end if v is not None else root, (*weights, start), v, retain_graph=True, materialize_grads=True
+            )
+            sums = [total + gradient for total, gradient in zip(sums, found)]
+    return [t for t in sums if t.any()]
+# %% exercise="sliding_gradient" verdict="refused" mistake="side_by_side"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    total = [torch.zeros_like(w) for w in weights]
+    for t in range(len(x)):
+        out, h = cell(x[t], h)
+        found = torch.autograd.grad(mse_loss(out, y[t]), weights, retain_graph=True, materialize_grads=True)
+        total = [a + b for a, b in zip(total, found)]
+        if (t + 1) % k == 0:
+            h = h.detach()
+    return total
+# %% exercise="sliding_gradient" verdict="refused"
+def sliding_gradient(cell, x, y, h, k):
+    weights = list(cell.parameters())
+    total = [torch.zeros_like(w) for w in weights]
+    for t in range(len(x)):
+        out, h = cell(x[t], h)
+        found = torch.autograd.grad(mse_loss(out, y[t]), weights, retain_graph=True)
+        total = [a + b for a, b in zip(total, found)]
+    return total
+# %% exercise="fix_hidden_state" verdict="refused" mistake="clears_before_the_loop"
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    optimizer.zero_grad()
+    for first in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[first : first + k], y[first : first + k]):
+            prediction, state = cell(x_t, state)
+            loss = loss + mse_loss(prediction, y_t)
+        loss.backward()
+        optimizer.step()
+        state = tuple(s.detach() for s in state) if isinstance(state, tuple) else state.detach()
+    return state
+# %% exercise="td_lambda" verdict="refused" mistake="clears_before_the_update"
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    z = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for s, r, s2, terminated, truncated in steps:
+        v = model(s).sum()
+        g = torch.autograd.grad(v, weights)
+        with torch.no_grad():
+            after = 0.0 if terminated else model(s2).item()
+            delta = r + gamma * after - v.item()
+            z = [gamma * lam * a + b for a, b in zip(z, g)]
+            if terminated or truncated:
+                z = [torch.zeros_like(p) for p in weights]
+            for p, each in zip(weights, z):
+                p += alpha * delta * each
+        deltas.append(delta)
+    return deltas
+# %% exercise="fix_traces" verdict="refused" mistake="uses_the_old_trace"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    trace = [torch.zeros_like(p) for p in model.parameters()]
+    for t in range(len(states)):
+        optimizer.zero_grad()
+        v = model(states[t]).sum()
+        after = model(states[t + 1]).item() if t + 1 < len(states) else 0.0
+        delta = rewards[t] + gamma * after - v.item()
+        v.backward()
+        new = [gamma * lam * z + p.grad for z, p in zip(trace, model.parameters())]
+        for z, p in zip(trace, model.parameters()):
+            p.grad = -delta * z
+        trace = new
+        optimizer.step()

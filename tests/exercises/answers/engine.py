@@ -630,7 +630,7 @@ def deterministic_sum(gradients):
 # fixed point: integers
 def deterministic_sum(gradients):
     return sum((g.double() * 2**20).round().long() for g in gradients).double().div(2**20).float()
-# %% exercise="deterministic_sum" verdict="passed"
+# %% exercise="deterministic_sum" verdict="refused" mistake="sorts_the_list_itself"
 # sorts the caller's list in place
 def deterministic_sum(gradients):
     gradients.sort(key=lambda g: g.flatten().tolist())
@@ -1907,3 +1907,181 @@ def order_changes_bits():
 def one_graph(x, limit):
     n = x.norm().clamp(min=1e-10)
     return torch.where(n > limit, x * (limit / n), x)
+# %%
+from multiprocessing.pool import ThreadPool
+
+from torch.utils._python_dispatch import TorchDispatchMode
+# %% exercise="fix_threads" verdict="passed"
+def fix_threads(model, batches):
+    def work(x):
+        with torch.no_grad():
+            return model(x)
+    with ThreadPool(4) as pool:
+        return pool.map(work, batches)
+# %% exercise="fix_threads" verdict="passed"
+def fix_threads(model, batches):
+    @torch.no_grad()
+    def work(x):
+        return model(x)
+    with ThreadPool(len(batches)) as pool:
+        return list(pool.imap(work, batches))
+# %% exercise="one_graph" verdict="refused"
+def one_graph(x, limit):
+    norm = torch.linalg.matrix_norm(torch.atleast_2d(x))
+    return x * (limit / norm.clamp(min=limit))
+# %% exercise="one_graph" verdict="refused" mistake="multiplies_by_the_condition"
+def one_graph(x, limit):
+    norm = x.norm()
+    return x / norm * norm.clamp(max=limit)
+# %% exercise="one_graph" verdict="refused" mistake="asks_norm_for_order_two"
+def one_graph(x, limit):
+    norm = torch.linalg.norm(x, 2)
+    return x * (limit / norm.clamp(min=limit))
+# %% exercise="deterministic_sum" verdict="refused" mistake="loses_the_shape"
+def deterministic_sum(gradients):
+    return torch.tensor([math.fsum(column) for column in zip(*[g.flatten().tolist() for g in gradients])])
+# %% exercise="deterministic_sum" verdict="refused" mistake="sorts_the_list_itself"
+def deterministic_sum(gradients):
+    gradients.sort(key=lambda g: g.flatten().tolist())
+    stacked = torch.stack(gradients).double().sort(dim=0).values
+    flat = stacked.reshape(len(gradients), -1)
+    sums = [math.fsum(column) for column in flat.T.tolist()]
+    return torch.tensor(sums, dtype=torch.float32, device=gradients[0].device).reshape(gradients[0].shape)
+# %% exercise="deterministic_sum" verdict="refused" mistake="trusts_the_switch"
+def deterministic_sum(gradients):
+    torch.use_deterministic_algorithms(True)
+    total = torch.zeros_like(gradients[0])
+    for g in gradients:
+        total = total + g
+    return total
+# %% exercise="node_order" verdict="passed"
+def node_order(loss):
+    nodes, seen = [], set()
+    todo = [loss.grad_fn]
+    while todo:
+        n = todo.pop()
+        if n in seen or n is None or hasattr(n, "variable"):
+            continue
+        seen.add(n)
+        nodes.append(n)
+        todo += [p for p, _ in n.next_functions]
+    nodes.sort(key=lambda n: n._sequence_nr(), reverse=True)
+    return [n.name() for n in nodes]
+# %% exercise="costly_node" verdict="refused" mistake="counts_mm_alone"
+def costly_node(loss):
+    costs = {}
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            node = torch._C._current_autograd_node()
+            if node is not None and func.overloadpacket is torch.ops.aten.mm:
+                n, m = args[0].shape
+                costs[node.name()] = costs.get(node.name(), 0) + 2 * n * m * args[1].shape[1]
+            return result
+    with Watch():
+        loss.backward()
+    return max(costs, key=costs.get)
+# %% exercise="costly_node" verdict="refused" mistake="counts_mm_alone"
+def costly_node(loss):
+    with torch.autograd.profiler.profile(with_flops=True) as profiled:
+        loss.backward()
+    costs = {}
+    start = "autograd::engine::evaluate_function: "
+    for event in profiled.function_events:
+        if event.name == "aten::mm":
+            parent = event
+            while parent is not None and not parent.name.startswith(start):
+                parent = parent.cpu_parent
+            if parent is not None:
+                name = parent.name[len(start):]
+                costs[name] = costs.get(name, 0) + event.flops
+    return max(costs, key=costs.get)
+# %% exercise="locked_accumulation" verdict="refused" mistake="adds_without_lock"
+def locked_accumulation(w, loss_of, lock):
+    (own,) = torch.autograd.grad(loss_of(w), w)
+    with threading.Lock():
+        w.grad = own.clone() if w.grad is None else w.grad + own
+    return own
+# %% exercise="locked_accumulation" verdict="refused" mistake="writes_after_releasing"
+def locked_accumulation(w, loss_of, lock):
+    (own,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        old = w.grad
+        new = own.clone() if old is None else old + own
+    w.grad = new
+    return own
+# %% exercise="locked_accumulation" verdict="refused" mistake="keeps_the_lock_once"
+def locked_accumulation(w, loss_of, lock):
+    (own,) = torch.autograd.grad(loss_of(w), w)
+    lock.acquire()
+    if w.grad is None:
+        w.grad = own.clone()
+        return own
+    w.grad = w.grad + own
+    lock.release()
+    return own
+# %% exercise="locked_accumulation" verdict="refused" mistake="computes_twice"
+def locked_accumulation(w, loss_of, lock):
+    (own,) = torch.autograd.grad(loss_of(w), w)
+    (again,) = torch.autograd.grad(loss_of(w), w)
+    with lock:
+        w.grad = again if w.grad is None else w.grad + again
+    return own
+# %% exercise="recompute" verdict="refused" mistake="AddsUpPasses"
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.leaf = x.detach().requires_grad_()
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        with torch.enable_grad():
+            y = ctx.f(ctx.leaf)
+        y.backward(g)
+        return None, ctx.leaf.grad
+# %% exercise="fix_anomaly" verdict="refused" mistake="switches_it_off_in_the_end"
+def fix_anomaly(f, x):
+    torch.autograd.set_detect_anomaly(True)
+    loss = f(x)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            loss.backward()
+        except RuntimeError:
+            return str(caught[-1].message)
+    torch.autograd.set_detect_anomaly(False)
+    return None
+# %% exercise="fix_anomaly" verdict="refused" mistake="restores_off_without_errors"
+def fix_anomaly(f, x):
+    torch.autograd.set_detect_anomaly(True)
+    loss = f(x)
+    result = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            loss.backward()
+        except RuntimeError:
+            result = str(caught[-1].message)
+    torch.autograd.set_detect_anomaly(False)
+    return result
+# %% exercise="fix_anomaly" verdict="refused" mistake="asks_a_missing_gradient"
+def fix_anomaly(f, x):
+    with torch.autograd.detect_anomaly():
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                pass
+    if x.grad.isnan().any():
+        return str(caught[-1].message)
+    return None
+# %% exercise="order_changes_bits" verdict="refused" mistake="differs_in_float64"
+def order_changes_bits():
+    return [0.1, 0.2, 0.3]
+# %% exercise="one_graph" verdict="refused" mistake="vanishes_at_zero"
+def one_graph(x, limit):
+    norm = x.norm()
+    return x / norm.clamp(min=1e-30) * norm.clamp(max=limit)

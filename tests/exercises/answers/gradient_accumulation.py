@@ -341,3 +341,12 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         optimizer.step()
         count += n
     return total / count
+# %% exercise="accumulate_equal" verdict="refused"
+def accumulate_equal(model, batches):
+    weights = {n: p.detach() for n, p in model.named_parameters()}
+    def loss(weights, x, y):
+        return mse_loss(torch.func.functional_call(model, weights, (x,)), y) / len(batches)
+    total = 0
+    for x, y in batches:
+        total = total + torch.func.grad(loss)(weights, x, y)["weight"]
+    model.weight.grad = total

@@ -5,7 +5,7 @@ import functools
 import torch
 from torch import nn
 from torch.nn.functional import mse_loss
-# %% exercise="arriving_gradients" verdict="passed"
+# %% exercise="arriving_gradients" verdict="refused" mistake="detaches_what_came"
 def arriving_gradients(loss, tensors):
     result = [None for _ in tensors]
     def put(i):
@@ -542,7 +542,7 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return out
-# %% exercise="arriving_gradients" verdict="passed"
+# %% exercise="arriving_gradients" verdict="refused" mistake="expects_a_gradient"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
     handles = []
@@ -2230,3 +2230,516 @@ def accumulate_in_backward(model, make_optimizer):
         state["last"] = last
         loss.backward()
     return backward
+# %%
+from torch.nn.utils import clip_grad_norm_
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_only_the_last"
+def accumulate_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    opts, state = {}, {"last": False}
+    for p in trained:
+        opt = opts[p] = make_optimizer([p])
+        def hook(q):
+            if state["last"]:
+                opt.step()
+                opt.zero_grad()
+        p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        state["last"] = last
+        loss.backward()
+        if last:
+            for o in opts.values():
+                o.step()
+                o.zero_grad()
+    return backward
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_only_the_last"
+def accumulate_in_backward(model, make_optimizer):
+    params = [p for p in model.parameters() if p.requires_grad]
+    opts = {p: make_optimizer([p]) for p in params}
+    state = {"last": False}
+    def hook(p):
+        if state["last"]:
+            opts[p].step()
+            p.grad = None
+    params[-1].register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        state["last"] = last
+        loss.backward()
+        if last:
+            for p, o in opts.items():
+                if p.grad is not None:
+                    o.step()
+                    p.grad = None
+    return backward
+# %% exercise="accumulate_in_backward" verdict="refused" mistake="leaves_out_the_models_own"
+def accumulate_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for m in model.children() for p in m.parameters() if p.requires_grad}
+    state = {"last": False}
+    def hook(p):
+        if state["last"]:
+            opts[p].step()
+            p.grad = None
+    for p in opts:
+        p.register_post_accumulate_grad_hook(hook)
+    def backward(loss, last):
+        state["last"] = last
+        loss.backward()
+        if last:
+            for p, o in opts.items():
+                if p.grad is not None:
+                    o.step()
+                    p.grad = None
+    return backward
+# %% exercise="arriving_gradients" verdict="refused" mistake="expects_a_gradient"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = []
+    try:
+        for i, t in enumerate(tensors):
+            def hook(g, i=i):
+                out[i] = g.clone()
+            handles.append(t.register_hook(hook))
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+# %% exercise="arriving_gradients" verdict="refused"
+def arriving_gradients(loss, tensors):
+    out = {}
+    handles = [t.register_hook(lambda g, k=t.data_ptr(): out.__setitem__(k, g)) for t in tensors]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return [out.get(t.data_ptr()) for t in tensors]
+# %% exercise="arriving_gradients" verdict="passed"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors) if t is not loss]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+# %% exercise="arriving_gradients" verdict="refused" mistake="keeps_the_graph"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors)]
+    try:
+        loss.backward(retain_graph=True)
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+# %% exercise="arriving_gradients" verdict="refused" mistake="shares_memory_with_grad"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    def hook(i, g):
+        if g is not None:
+            out[i] = g.detach()
+    handles = [t.register_hook(functools.partial(hook, i)) for i, t in enumerate(tensors)]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return out
+# %% exercise="arriving_gradients" verdict="refused" mistake="reverses_the_list"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors)]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return out[::-1]
+# %% exercise="arriving_gradients" verdict="refused" mistake="one_slot_for_all"
+def arriving_gradients(loss, tensors):
+    got = None
+    def hook(g):
+        nonlocal got
+        got = g
+    handles = [t.register_hook(hook) for t in tensors]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return [got for _ in tensors]
+# %% exercise="arriving_gradients" verdict="refused" mistake="one_slot_for_all"
+def arriving_gradients(loss, tensors):
+    got = [None]
+    def hook(g):
+        got[0] = g
+    handles = [t.register_hook(hook) for t in tensors]
+    try:
+        loss.backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return got * len(tensors)
+# %% exercise="arriving_gradients" verdict="refused" mistake="leaves_some_hooks"
+def arriving_gradients(loss, tensors):
+    out = [None] * len(tensors)
+    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors)]
+    try:
+        loss.backward()
+    finally:
+        for h, t in zip(handles, tensors):
+            if t.is_leaf:
+                h.remove()
+    return out
+# %% exercise="damp" verdict="passed"
+def damp(tensor, factor):
+    return tensor.register_hook(lambda g: g.mul(factor))
+# %% exercise="damp" verdict="refused" mistake="scales_the_value_in_a_hook"
+def damp(tensor, factor):
+    def hook(grad):
+        tensor.data.mul_(factor)
+    return tensor.register_hook(hook)
+# %% exercise="watch_buckets" verdict="refused" mistake="ignores_an_empty_pass"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    need = [{id(p) for p in b} - skip for b in buckets]
+    seen, nxt = set(), 0
+    def hook(p):
+        nonlocal nxt
+        seen.add(id(p))
+        while nxt < len(buckets) and need[nxt] <= seen:
+            all_reduce(nxt)
+            nxt += 1
+    for b in buckets:
+        for p in b:
+            p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        nonlocal nxt
+        bad = bool(seen) and nxt < len(buckets)
+        seen.clear()
+        nxt = 0
+        if bad:
+            raise RuntimeError("a bucket is missing")
+    return finish
+# %% exercise="watch_buckets" verdict="refused" mistake="ignores_an_empty_pass"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    def fresh():
+        return [sum(id(p) not in skip for p in b) for b in buckets]
+    left, nxt = fresh(), 0
+    where = {id(p): i for i, b in enumerate(buckets) for p in b}
+    def hook(p):
+        nonlocal nxt
+        if id(p) not in skip:
+            left[where[id(p)]] -= 1
+        while nxt < len(buckets) and left[nxt] == 0:
+            all_reduce(nxt)
+            nxt += 1
+    for b in buckets:
+        for p in b:
+            p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        nonlocal nxt
+        left_now, full = list(left), fresh()
+        missing = nxt < len(buckets)
+        left[:] = full
+        nxt = 0
+        if missing and left_now != full:
+            raise RuntimeError("incomplete")
+    return finish
+# %% exercise="watch_buckets" verdict="refused" mistake="late_by_one_gradient"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skip = {id(p) for p in unused}
+    need = [{id(p) for p in b} - skip for b in buckets]
+    seen, nxt = set(), 0
+    def hook(p):
+        nonlocal nxt
+        while nxt < len(buckets) and need[nxt] <= seen:
+            all_reduce(nxt)
+            nxt += 1
+        seen.add(id(p))
+    for b in buckets:
+        for p in b:
+            p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        nonlocal nxt
+        bad = nxt < len(buckets)
+        seen.clear()
+        nxt = 0
+        if bad:
+            raise RuntimeError("incomplete")
+    return finish
+# %% exercise="unused_parameters" verdict="refused" mistake="lists_the_tied_twice"
+def unused_parameters(model, loss):
+    named = [(n, p) for n, p in model.named_parameters(remove_duplicate=False) if p.requires_grad]
+    found = torch.autograd.grad(loss, [p for _, p in named], allow_unused=True, retain_graph=True)
+    return [n for (n, _), g in zip(named, found) if g is None]
+# %% exercise="unused_parameters" verdict="refused" mistake="asks_each_child"
+def unused_parameters(model, loss):
+    named = [
+        (f"{c}.{n}", p) for c, m in model.named_children() for n, p in m.named_parameters() if p.requires_grad
+    ]
+    found = torch.autograd.grad(loss, [p for _, p in named], allow_unused=True, retain_graph=True)
+    return [n for (n, _), g in zip(named, found) if g is None]
+# %% exercise="output_gradients" verdict="refused"
+def output_gradients(model, x):
+    names = {m: n for n, m in model.named_modules() if getattr(m, "weight", None) is not None and m.weight.dim() == 2}
+    found = {n: [] for n in names.values()}
+    def fwd(m, i, o):
+        place = len(found[names[m]])
+        found[names[m]].append(None)
+        o.register_hook(lambda g: found[names[m]].__setitem__(place, g))
+    handles = [m.register_forward_hook(fwd) for m in names]
+    try:
+        model(x).sum().backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return found
+# %% exercise="output_gradients" verdict="refused"
+def output_gradients(model, x):
+    names = {m: n for n, m in model.named_modules() if isinstance(m, nn.Linear) and n}
+    found = {n: [] for n in names.values()}
+    def fwd(m, i, o):
+        place = len(found[names[m]])
+        found[names[m]].append(None)
+        o.register_hook(lambda g: found[names[m]].__setitem__(place, g))
+    handles = [m.register_forward_hook(fwd) for m in names]
+    try:
+        model(x).sum().backward()
+    finally:
+        for h in handles:
+            h.remove()
+    return found
+# %% exercise="output_gradients" verdict="refused"
+def output_gradients(model, x):
+    names = {m: n for n, m in model.named_modules() if isinstance(m, nn.Linear)}
+    found = {n: [] for n in names.values()}
+    def fwd(m, i, o):
+        place = len(found[names[m]])
+        found[names[m]].append(None)
+        o.register_hook(lambda g: found[names[m]].__setitem__(place, g))
+    for m in names:
+        m.register_forward_hook(fwd)
+    try:
+        model(x).sum().backward()
+    finally:
+        for m in model.modules():
+            m._forward_hooks.clear()
+    return found
+# %% exercise="silent_hook" verdict="refused" mistake="takes_the_hook_off"
+def silent_hook():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+        def forward(self, x):
+            hooks = dict(self.layer._backward_hooks)
+            self.layer._backward_hooks.clear()
+            y = self.layer(x)
+            self.layer._backward_hooks.update(hooks)
+            return y
+    return Model(), torch.ones(1, 2, requires_grad=True)
+# %% exercise="step_in_backward" verdict="refused" mistake="keeps_the_hooks_for_itself"
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    def hook(p):
+        opts[p].step()
+        p.grad = None
+    handles = []
+    def stop():
+        for h in handles:
+            h.remove()
+    return stop
+# %% exercise="step_in_backward" verdict="refused" mistake="registers_no_hook"
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    def hook(p):
+        opts[p].step()
+        p.grad = None
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in opts]
+    def stop():
+        for h in handles:
+            h.remove()
+    return stop()
+# %% exercise="step_in_backward" verdict="refused" mistake="keeps_the_gradients"
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    log = []
+    def hook(p):
+        log.append(p.grad)
+        opts[p].step()
+        p.grad = None
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in opts]
+    def stop():
+        for h in handles:
+            h.remove()
+    return stop
+# %% exercise="step_in_backward" verdict="refused" mistake=""
+def step_in_backward(model, make_optimizer):
+    class Stepper:
+        def __init__(self):
+            self.opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+            ref = weakref.ref(self)
+            def hook(p):
+                me = ref()
+                if me is not None:
+                    me.opts[p].step()
+                    p.grad = None
+            self.handles = [p.register_post_accumulate_grad_hook(hook) for p in self.opts]
+        def stop(self):
+            for h in self.handles:
+                h.remove()
+    return Stepper().stop
+# %% exercise="step_in_backward" verdict="refused" mistake="returns_from_the_hook"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for p in model.parameters():
+        if p.requires_grad:
+            opt = make_optimizer([p])
+            handles.append(p.register_post_accumulate_grad_hook(lambda q, opt=opt: (opt.step(), opt.zero_grad())))
+    return lambda: [h.remove() for h in handles]
+# %% exercise="step_in_backward" verdict="refused" mistake="waits_with_a_multi_grad_hook"
+def step_in_backward(model, make_optimizer):
+    params = [p for p in model.parameters() if p.requires_grad]
+    opt = make_optimizer(params)
+    def hook(grads):
+        opt.step()
+        opt.zero_grad()
+    handle = torch.autograd.graph.register_multi_grad_hook(params, hook)
+    return handle.remove
+# %% exercise="step_in_backward" verdict="refused" mistake="uses_module_hooks"
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for module in model.modules():
+        own = [p for p in module.parameters(recurse=False) if p.requires_grad]
+        if own:
+            opt = make_optimizer(own)
+            def hook(m, gi, go, opt=opt):
+                opt.step()
+                opt.zero_grad()
+            handles.append(module.register_full_backward_hook(hook))
+    return lambda: [h.remove() for h in handles]
+# %% exercise="step_in_backward" verdict="refused" mistake="steps_all_and_never_clears"
+def step_in_backward(model, make_optimizer):
+    params = [p for p in model.parameters() if p.requires_grad]
+    opt = make_optimizer(params)
+    def hook(p):
+        opt.step()
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in params]
+    return lambda: [h.remove() for h in handles]
+# %% exercise="step_in_backward" verdict="refused"
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    def hook(p):
+        opts[p].step()
+        p.grad = None
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in opts]
+    def stop():
+        for h in handles:
+            h.remove()
+        opts.clear()
+        raise ValueError("stopped")
+    return stop
+# %% exercise="step_in_backward" verdict="refused"
+def step_in_backward(model, make_optimizer):
+    opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    def hook(p):
+        opts[p].step()
+        p.grad = None
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in opts]
+    def stop():
+        opts.clear()
+    return stop
+# %% exercise="clip_globally" verdict="refused" mistake="leaves_out_the_models_own"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    clip_grad_norm_([p for m in model.children() for p in m.parameters()], max_norm)
+# %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    ps = [p for m in model.modules() for p in m.parameters(recurse=False) if p.grad is not None]
+    norm = torch.sqrt(sum((p.grad**2).sum() for p in ps))
+    if norm > max_norm:
+        for p in ps:
+            p.grad *= max_norm / norm
+# %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    ps = [p for m in model.modules() for p in m.parameters(recurse=False)]
+    clip_grad_norm_(ps, max_norm)
+# %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice_and_scales_once"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    ps = [p for _, p in model.named_parameters(remove_duplicate=False)]
+    norm = sum(p.grad.norm() ** 2 for p in ps if p.grad is not None) ** 0.5
+    if norm > max_norm:
+        for p in model.parameters():
+            if p.grad is not None:
+                p.grad.mul_(max_norm / norm)
+# %% exercise="clip_globally" verdict="refused" mistake="clips_all_in_each_hook"
+def clip_globally(model, loss, max_norm):
+    hs = [
+        p.register_post_accumulate_grad_hook(lambda p: clip_grad_norm_(model.parameters(), max_norm) and None)
+        for p in model.parameters() if p.requires_grad
+    ]
+    loss.backward()
+    for h in hs:
+        h.remove()
+# %% exercise="clip_globally" verdict="refused" mistake="clips_all_in_each_hook"
+def clip_globally(model, loss, max_norm):
+    def hook(_):
+        clip_grad_norm_(model.parameters(), max_norm)
+    hs = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters() if p.requires_grad]
+    loss.backward()
+    for h in hs:
+        h.remove()
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_parameter"
+def clip_globally(model, loss, max_norm):
+    hs = [
+        p.register_post_accumulate_grad_hook(lambda p: clip_grad_norm_([p], max_norm) and None)
+        for p in model.parameters() if p.requires_grad
+    ]
+    loss.backward()
+    for h in hs:
+        h.remove()
+# %% exercise="clip_globally" verdict="refused" mistake="flattens_every_gradient"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+    if norm > max_norm:
+        for p in model.parameters():
+            p.grad.mul_(max_norm / norm)
+# %% exercise="clip_globally" verdict="refused" mistake="takes_every_norm"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = sum(p.grad.norm() ** 2 for p in model.parameters()) ** 0.5
+    if norm > max_norm:
+        for p in model.parameters():
+            p.grad *= max_norm / norm
+# %% exercise="clip_globally" verdict="refused" mistake="calls_norm_of_every_gradient"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = torch.stack([torch.norm(p.grad) for p in model.parameters()]).norm()
+    if norm > max_norm:
+        for p in model.parameters():
+            p.grad = p.grad * max_norm / norm
+# %% exercise="is_right_mask" verdict="refused" mistake="tells_zeros_apart"
+def is_right_mask(attach):
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    q = torch.tensor([3.0, 4.0], requires_grad=True)
+    p.grad = torch.tensor([100.0, 100.0])
+    handle = attach(p, torch.tensor([True, False]))
+    given = torch.tensor([5.0, -7.0])
+    for _ in range(2):
+        (p + q).backward(given)
+    masked = p.grad.tolist() == [110, 100] and q.grad.tolist() == [10, -14]
+    unchanged = given.tolist() == [5, -7] and p.tolist() == [1, 2]
+    p.grad = None
+    (p + q).backward(given)
+    zero = not torch.signbit(p.grad[1])
+    handle.remove()
+    p.grad = None
+    (p + q).backward(given)
+    return masked and unchanged and bool(zero) and p.grad.tolist() == [5, -7]

@@ -346,7 +346,7 @@ def fix_attention(q, k, v, mask):
     seen = mask.any(-1, keepdim=True)
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     return (scores.masked_fill(~(mask | ~seen), -torch.inf).softmax(-1) @ v) * seen
-# %% exercise="fix_attention" verdict="refused" mistake="row_left_open"
+# %% exercise="fix_attention" verdict="refused" mistake="row_lowered_alike"
 # -1e4 leaks into ordinary rows only in theory, opens the masked row
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
@@ -1661,3 +1661,234 @@ def fix_attention(q, k, v, mask):
     scores = scores.masked_fill(~mask, -1e9)
     weights = scores.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0)
     return weights @ v
+# %%
+import math
+from torch import nn
+from torch.nn.functional import mse_loss
+# %% exercise="gradient_penalty" verdict="refused" mistake="puts_it_into_training"
+def gradient_penalty(critic, real, fake, mix):
+    critic.train()
+    points = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+# %% exercise="gradient_penalty" verdict="refused" mistake="puts_it_into_training"
+def gradient_penalty(critic, real, fake, mix):
+    critic.eval()
+    points = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
+    critic.train()
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+# %% exercise="gradient_penalty" verdict="refused" mistake="points_without_grad"
+def gradient_penalty(critic, real, fake, mix):
+    points = mix * real + (1 - mix) * fake
+    (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+# %% exercise="gradient_penalty" verdict="refused" mistake="draws_its_own_shares"
+def gradient_penalty(critic, real, fake, mix):
+    mix = torch.rand(len(real), *[1] * (real.dim() - 1), dtype=real.dtype)
+    points = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+# %% exercise="gradient_penalty" verdict="refused" mistake="clears_the_gradients"
+def gradient_penalty(critic, real, fake, mix):
+    critic.zero_grad()
+    points = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
+# %% exercise="sharpness" verdict="refused" mistake="puts_it_into_training"
+def sharpness(model, x, y, v, steps):
+    model.train()
+    weights = [p for p in model.parameters() if p.requires_grad]
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
+    flat = torch.cat([each.flatten() for each in g])
+    for _ in range(steps):
+        hv = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
+        v = torch.cat([each.flatten() for each in hv])
+        length = v.norm()
+        v = v / length
+    return length, v
+# %% exercise="sharpness" verdict="refused" mistake="puts_it_into_training"
+def sharpness(model, x, y, v, steps):
+    model.eval()
+    weights = [p for p in model.parameters() if p.requires_grad]
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
+    flat = torch.cat([each.flatten() for each in g])
+    for _ in range(steps):
+        hv = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
+        v = torch.cat([each.flatten() for each in hv])
+        length = v.norm()
+        v = v / length
+    model.train()
+    return length, v
+# %% exercise="sharpness" verdict="refused" mistake="frozen_too_and_none_for_the_unused"
+def sharpness(model, x, y, v, steps):
+    weights = list(model.parameters())
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, allow_unused=True)
+    flat = torch.cat([each.flatten() for each in g])
+    for _ in range(steps):
+        hv = torch.autograd.grad(flat, weights, v, retain_graph=True)
+        v = torch.cat([each.flatten() for each in hv])
+        length = v.norm()
+        v = v / length
+    return length, v
+# %% exercise="sharpness" verdict="refused" mistake="frozen_and_unused_too"
+def sharpness(model, x, y, v, steps):
+    weights = list(model.parameters())
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True)
+    flat = torch.cat([each.flatten() for each in g])
+    for _ in range(steps):
+        hv = torch.autograd.grad(flat, weights, v, retain_graph=True)
+        v = torch.cat([each.flatten() for each in hv])
+        length = v.norm()
+        v = v / length
+    return length, v
+# %% exercise="sharpness" verdict="refused" mistake="never_divides"
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
+    flat = torch.cat([each.flatten() for each in g])
+    for _ in range(steps):
+        hv = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
+        v = torch.cat([each.flatten() for each in hv])
+    return v.norm(), v
+# %% exercise="sharpness" verdict="refused" mistake="one_step_alone"
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
+    flat = torch.cat([each.flatten() for each in g])
+    hv = torch.autograd.grad(flat, weights, v, materialize_grads=True)
+    hv = torch.cat([each.flatten() for each in hv])
+    return hv.norm(), hv / hv.norm()
+# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    weights = (scores + (~mask) * -1e4).softmax(-1) * mask
+    return weights @ v
+# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    weights = (scores - 1e4 * (~mask)).softmax(-1)
+    return weights.masked_fill(~mask, 0) @ v
+# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    weights = scores.softmax(-1) * mask
+    return weights / weights.sum(-1, keepdim=True).clamp(1e-9) @ v
+# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    e = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    total = e.sum(-1, keepdim=True)
+    return e / torch.where(total > 0, total, 1.0) @ v
+# %% exercise="clip_sparse" verdict="refused" mistake="first_table_alone"
+def clip_sparse(parameters, max_norm):
+    seen, parts = False, []
+    for p in parameters:
+        if p.grad is None:
+            continue
+        if p.grad.is_sparse:
+            if not seen:
+                p.grad = p.grad.coalesce()
+                parts.append(p.grad.values())
+                seen = True
+        else:
+            parts.append(p.grad)
+    norm = torch.stack([each.norm() for each in parts]).norm()
+    if norm > max_norm:
+        for each in parts:
+            each.mul_(max_norm / norm)
+    return norm
+# %% exercise="clip_sparse" verdict="refused"
+def clip_sparse(parameters, max_norm):
+    table = parameters[0]
+    table.grad = table.grad.coalesce()
+    others = [p.grad for p in parameters[1:] if p.grad is not None and not p.grad.is_sparse]
+    norm = sum((each**2).sum() for each in [table.grad.values(), *others]) ** 0.5
+    if norm > max_norm:
+        for p in parameters:
+            if p.grad is not None:
+                p.grad *= max_norm / norm
+    return norm
+# %% exercise="has_second_derivative" verdict="refused" mistake="takes_an_error_for_a_no"
+def has_second_derivative(f, x):
+    x = x.clone().requires_grad_()
+    try:
+        (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+        torch.autograd.grad(g.sum(), x)
+        return True
+    except RuntimeError:
+        return False
+# %% exercise="has_second_derivative" verdict="refused" mistake="takes_an_error_for_a_no"
+def has_second_derivative(f, x):
+    x = x.clone().requires_grad_(True)
+    try:
+        (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+        for i in range(len(x)):
+            torch.autograd.grad(g[i], x, retain_graph=True)
+    except Exception:
+        return False
+    return True
+# %% exercise="meta_gradient" verdict="refused" mistake="steps_of_sgd"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.detach().clone().requires_grad_()
+    rate = lr.detach().clone().requires_grad_()
+    p = w0.clone()
+    optimizer = torch.optim.SGD([p], lr=rate, momentum=momentum, differentiable=True)
+    for _ in range(steps):
+        (p.grad,) = torch.autograd.grad(train_loss(p), p, create_graph=True)
+        optimizer.step()
+    return torch.autograd.grad(validation_loss(p), (rate, w0))
+# %% exercise="meta_gradient" verdict="refused" mistake="steps_of_sgd"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.detach().clone().requires_grad_()
+    rate = lr.detach().clone().requires_grad_()
+    p = w0.clone()
+    p.retain_grad()
+    optimizer = torch.optim.SGD([p], lr=rate, momentum=momentum, differentiable=True)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        train_loss(p).backward(create_graph=True)
+        optimizer.step()
+    return torch.autograd.grad(validation_loss(p), (rate, w0))
+# %% exercise="meta_gradient" verdict="refused"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.detach().clone().requires_grad_()
+    rate = lr.detach().clone().requires_grad_()
+    optimizer = torch.optim.SGD([w0], lr=rate, momentum=momentum, differentiable=True)
+    for _ in range(steps):
+        (w0.grad,) = torch.autograd.grad(train_loss(w0), w0, create_graph=True)
+        optimizer.step()
+    return torch.autograd.grad(validation_loss(w0), (rate, w0))
+# %% exercise="per_sample_module" verdict="refused" mistake="ignores_the_weights"
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+    def loss(weights, x, y):
+        return mse_loss(model(x[None]), y[None])
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+# %% exercise="per_sample_module" verdict="refused" mistake=""
+def per_sample_module(model, x, y):
+    weights = {f"model.{n}": p.detach() for n, p in model.named_parameters() if p.requires_grad}
+    def loss(weights, x, y):
+        return mse_loss(functional_call(model, weights, (x[None],)), y[None])
+    found = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+    return {n.removeprefix("model."): g for n, g in found.items()}
+# %% exercise="per_sample_module" verdict="refused" mistake="ignores_the_weights"
+def per_sample_module(model, x, y):
+    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
+    def loss(weights, x, y):
+        renamed = {n + "_": w for n, w in weights.items()}
+        return mse_loss(functional_call(model, renamed, (x[None],)), y[None])
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+# %% exercise="complex_product" verdict="refused" mistake="real_part_for_a_alone"
+class ComplexProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        ga, gb = g * b.conj(), g * a.conj()
+        if not a.is_complex():
+            ga = ga.real
+        return ga, gb

@@ -369,3 +369,61 @@ def cures():
 #     функций потерь?
 def cures():
     return _with("A", lambda lp, v, r: (-(lp * (r - v).detach()).mean(), mse_loss(v, r)))
+
+# %% mistake="thaws_the_model" theme="state"
+# E: all parameters require grad afterwards, also one that did not before. Keep the flags as they were.
+# E: после вызова градиента требуют все параметры, в том числе тот, который раньше не требовал. Флаги должны остаться
+#     прежними.
+def cures():
+    def run(model, x, y, eps, steps):
+        model.requires_grad_(False)
+        moved = _e(model, x, y, eps, steps)
+        model.requires_grad_(True)
+        return moved
+
+    return _with("E", run)
+
+# %% mistake="leaves_out_the_frozen" theme="missing"
+# D: the optimizer has only the parameters that require grad. Asked for is every parameter of the model: one that is
+#     frozen now may be trained later.
+# D: в оптимизаторе только параметры, которые требуют градиента. А нужны все параметры модели: замороженный сейчас
+#     позже могут разморозить.
+def cures():
+    def run(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        return torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=lr)
+
+    return _with("D", run)
+
+# %% mistake="thaws_the_body" theme="state"
+# D: a frozen parameter of the body requires grad afterwards. Keep the flags as they were.
+# D: после вызова замороженный параметр тела модели (body) требует градиента. Флаги должны остаться прежними.
+def cures():
+    def run(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, outputs)
+        model.requires_grad_(True)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    return _with("D", run)
+
+# %% mistake="as_many_outputs_as_before" theme="axes"
+# D: the new layer has as many outputs as the old one. Asked for are `outputs`.
+# D: у нового слоя столько же выходов, сколько у прежнего, а нужно `outputs`.
+def cures():
+    def run(model, outputs, lr):
+        model.head = nn.Linear(model.head.in_features, model.head.out_features)
+        return torch.optim.SGD(model.parameters(), lr=lr)
+
+    return _with("D", run)
+
+# %% mistake="other_letters" theme="missing"
+# The keys of the dict are not the letters `A` to `E`.
+# Ключи словаря — не буквы от `A` до `E`.
+def cures():
+    return {letter.lower(): function for letter, function in _with("A", _a).items()}
+
+# %% mistake="critic_alone" theme="missing"
+# A: the squared error alone is returned. Asked for is the sum of both losses.
+# A: возвращён только квадрат ошибки, а нужна сумма обеих функций потерь.
+def cures():
+    return _with("A", lambda lp, v, r: mse_loss(v, r))

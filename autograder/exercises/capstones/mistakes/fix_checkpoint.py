@@ -164,10 +164,10 @@ def fix_checkpoint(embed, blocks, head, tokens):
     return _through(embed, blocks, nn.Identity(), tokens, run=_kept)
 
 # %% mistake="trusts_the_first" theme="recording"
-# The first block runs without a checkpoint, so that its output requires grad. Where it is frozen, as the embedding
-#     is, its output does not, and the adapter behind it gets no gradient.
-# Первый блок выполняется без контрольной точки, чтобы его выход требовал градиента. Но если он заморожен, как и
-#     слой embedding, его выход градиента не требует, и следующий адаптер остаётся без градиента.
+# Only the first block runs without the reentrant checkpoint, so that its output requires grad. Where it is frozen, as
+#     the embedding is, its output does not, and the adapter behind it gets no gradient.
+# Реентерабельной контрольной точки нет только у первого блока, чтобы его выход требовал градиента. Но если он
+#     заморожен, как и слой embedding, его выход градиента не требует, и следующий адаптер остаётся без градиента.
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
     for index, block in enumerate(blocks):

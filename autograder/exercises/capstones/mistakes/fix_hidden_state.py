@@ -251,3 +251,10 @@ def fix_hidden_state(cell, o, x, y, state, k):
 def fix_hidden_state(cell, o, x, y, state, k):
     last = _run(cell, o, x, y, state, k, between=_cut)
     return last[0] if isinstance(last, tuple) else last
+
+# %% mistake="clears_before_the_loop" theme="accumulation"
+# `.grad` is cleared once, before the first window: each further step is made with the sum over all windows so far.
+# Поля `.grad` обнулены один раз, перед первым окном: каждый следующий шаг делается по сумме за все прошедшие окна.
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    optimizer.zero_grad()
+    return _run(cell, optimizer, x, y, state, k, between=_cut, clears="never")

@@ -286,3 +286,19 @@ def fix_traces(m, o, s, r, gamma, lam):
 # След есть только у первого параметра. Остальные сдвигаются по обычному градиенту, и не в ту сторону.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, first=True)
+
+# %% mistake="uses_the_old_trace" theme="order"
+# The weights move along the trace of the step before. The trace has to take up this step's gradient first.
+# Веса сдвигаются вдоль следа предыдущего шага. Сначала к следу нужно прибавить градиент этого шага.
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        after = model(states[t + 1]).item() if t + 1 < len(states) else 0.0
+        v.backward()
+        delta = reward + gamma * after - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            found, p.grad = p.grad, -delta * trace
+            trace.mul_(gamma * lam).add_(found)
+        optimizer.step()

@@ -68,3 +68,9 @@ def hide_the_fault():
 #     меняется меньше чем на 0.01.
 def hide_the_fault():
     return [0.9, 0.9, 0.9], [0.0, 0.0, 1.0]
+
+# %% mistake="swaps_the_lists" theme="order"
+# The two lists are swapped: the weights come first, then the rewards.
+# Списки переставлены: сначала веса, потом награды.
+def hide_the_fault():
+    return [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]

@@ -3,7 +3,7 @@ import torch
 
 from ..programs.is_right_td import learn
 
-_WALK = [(0, 0.0, 1, False, False), (1, 0.5, 2, False, False), (2, 1.0, 0, True, False)]
+_WALK = [(0, 0.0, 1, False, False), (1, 0.5, 0, False, False), (0, 0.25, 2, False, False), (2, 1.0, 0, True, False)]
 
 
 _CUT = [(0, 0.0, 2, False, False), (2, 0.5, 1, False, True)]
@@ -67,7 +67,7 @@ def is_right_td(td):
 # The test has a single episode. Traces that are never cleared and endings of any kind go unseen.
 # В тесте один эпизод. Ни следы, которые не обнуляются, ни разные виды окончания так не проверить.
 def is_right_td(td):
-    return _test(td, [*_WALK[:2], (2, 1.0, 0, False, False)])
+    return _test(td, [*_WALK[:3], (2, 1.0, 0, False, False)])
 
 # %% mistake="never_truncates" theme="test"
 # The test has no truncated episode: a program that takes a truncation for an end passes.
@@ -173,3 +173,59 @@ def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3])
     td(w, _WALK, 0.9, 0.8, 0.5)
     return torch.allclose(w, torch.zeros(3))
+
+# %% mistake="never_revisits" theme="test"
+# In no episode of the test a state is visited again. A trace that is set to 1, instead of growing by 1, goes unseen.
+# Ни в одном эпизоде теста состояние не посещается повторно. След, который становится равным 1, а не растёт на 1,
+#     остаётся незамеченным.
+def is_right_td(td):
+    walk = [(0, 0.0, 1, False, False), (1, 0.5, 2, False, False), (2, 1.0, 0, True, False)]
+    return _test(td, walk + _CUT + walk)
+
+# %% mistake="too_wide" theme="test"
+# The tolerance is too wide: a program whose steps are 1 % too short passes.
+# Допуск слишком велик: проходит программа, шаги которой на 1 % короче.
+def is_right_td(td):
+    found, truth = (torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64, requires_grad=True) for _ in range(2))
+    td(found, _WALK + _CUT + _WALK, 0.9, 0.8, 0.5)
+    learn([truth], lambda state: truth[state], _WALK + _CUT + _WALK, 0.9, 0.8, 0.5, ends="terminated")
+    return torch.allclose(found, truth, atol=0.02)
+
+# %% mistake="uses_the_result" theme="test"
+# The test computes with what the program returns, and a right program may return None. Look at `w` after the call.
+# Тест использует то, что вернула программа, а правильная программа может вернуть None. Смотреть нужно на `w` после
+#     вызова.
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    return abs(td(w, _WALK, 0.9, 0.8, 0.5)[0] - 0.08) < 1e-5
+
+# %% mistake="compares_the_result" like="uses_the_result"
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    return torch.allclose(td(w, _WALK, 0.9, 0.8, 0.5), w)
+
+# %% mistake="goes_through_the_result" like="uses_the_result"
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    return all(abs(each) < 1 for each in td(w, _WALK, 0.9, 0.8, 0.5))
+
+# %% mistake="next_state_is_none" theme="test"
+# In the test the state after an end is None, or no index of the table, and a program that looks there raises an error
+#     instead of being refused. By the contract both states are indices.
+# В тесте состояние после конца эпизода — None или не индекс таблицы, и программа, которая туда заглядывает, завершается
+#     ошибкой, а не отвергается. По условию оба состояния — индексы.
+def is_right_td(td):
+    return _test(td, [*_WALK[:3], (2, 1.0, None, True, False), *_CUT])
+
+# %% mistake="next_state_is_no_index" like="next_state_is_none"
+def is_right_td(td):
+    return _test(td, [*_WALK[:3], (2, 1.0, 3, True, False), *_CUT])
+
+# %% mistake="one_short_episode" like="one_terminated_episode"
+def is_right_td(td):
+    return _test(td, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)])
+
+# %% mistake="gamma_of_one_without_revisits" like="gamma_of_one"
+def is_right_td(td):
+    walk = [(0, 0.0, 1, False, False), (1, 0.5, 2, False, False), (2, 1.0, 0, True, False)]
+    return _test(td, walk + _CUT + walk, gamma=1.0)

@@ -226,3 +226,11 @@ def sliding_gradient(cell, x, y, h, k):
 # Переданное скрытое состояние `h` не используется: первый шаг начинается с нулей.
 def sliding_gradient(cell, x, y, h, k):
     return _linked(cell, x, y, torch.zeros_like(h), k, back=lambda t: min(k, t + 1))
+
+# %% mistake="leaves_out_the_unused" theme="missing"
+# A parameter on which no loss depends is missing in the list. Its gradient is zero, and the list has an entry for each
+#     parameter.
+# В списке нет параметра, от которого не зависит ни одна функция потерь. Его градиент равен нулю, а в списке есть место
+#     для каждого параметра.
+def sliding_gradient(cell, x, y, h, k):
+    return [each for each in _linked(cell, x, y, h, k, back=lambda t: k) if each.any()]

@@ -204,3 +204,16 @@ def step_in_half(model, o, s, x, y):
 # Квадраты ошибок сложены. Функция потерь — `mse_loss`, их среднее.
 def step_in_half(model, o, s, x, y):
     return _scaled_step(model, o, s, _loss(model, x, y, torch.float16) * y.numel())
+
+# %% mistake="unscales_twice" theme="scaling"
+# The gradients are divided by the scale twice: by hand, and once more in `scaler.step`.
+# Градиенты делятся на масштаб дважды: вручную и ещё раз в `scaler.step`.
+def step_in_half(model, o, s, x, y):
+    loss = _loss(model, x, y, torch.float16)
+    o.zero_grad()
+    s.scale(loss).backward()
+    for p in model.parameters():
+        p.grad /= s.get_scale()
+    s.step(o)
+    s.update()
+    return loss.item()

@@ -212,3 +212,19 @@ def td_lambda(model, steps, gamma, lam, alpha):
     for p in model.parameters():
         torch.zeros(p.shape, dtype=p.dtype).add_(p.detach())
     return _learn(model, steps, gamma, lam, alpha, ends="terminated")
+
+# %% mistake="clears_before_the_update" theme="order"
+# At the end of an episode the traces are cleared before the weights move: the last step teaches nothing.
+# В конце эпизода следы обнуляются раньше, чем меняются веса: последний шаг ничему не учит.
+def td_lambda(model, steps, gamma, lam, alpha):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    traces, errors = [torch.zeros_like(p) for p in trained], []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state).sum()
+        gradients = torch.autograd.grad(v, trained)
+        with torch.no_grad():
+            errors.append(reward + (0.0 if terminated else gamma * model(after).item()) - v.item())
+            for p, trace, gradient in zip(trained, traces, gradients):
+                trace.mul_(gamma * lam).add_(gradient).mul_(not (terminated or truncated))
+                p += alpha * errors[-1] * trace
+    return errors

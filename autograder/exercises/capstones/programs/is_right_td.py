@@ -136,3 +136,24 @@ def td(w, steps, gamma, lam, alpha):
 # %% wrong="catches_both_sides"
 def td(w, steps, gamma, lam, alpha):
     _run(w, steps, gamma, lam, alpha, through_next=True)
+
+# %% wrong="too_short"
+def td(w, steps, gamma, lam, alpha):
+    _run(w, steps, gamma, lam, alpha, factor=0.99)
+
+# %% wrong="last_weight_astray"
+def td(w, steps, gamma, lam, alpha):
+    _run(w, steps, gamma, lam, alpha)
+    w.data[-1] += 0.1
+
+# %% wrong="catches_replacing"
+def td(w, steps, gamma, lam, alpha):
+    trace = torch.zeros_like(w)
+    with torch.no_grad():
+        for state, reward, next_state, terminated, truncated in steps:
+            delta = reward + (0.0 if terminated else gamma * w[next_state].item()) - w[state].item()
+            trace.mul_(gamma * lam)
+            trace[state] = 1.0
+            w += alpha * delta * trace
+            if terminated or truncated:
+                trace.zero_()

@@ -178,3 +178,21 @@ def costly_node(loss):
 #     выполняется вне блока `with`.
 def costly_node(loss):
     loss.backward()
+
+# %% mistake="counts_mm_alone" theme="missing"
+# The FLOPs of `aten::mm` alone were added. Products of batches of matrices, `aten::bmm`, are missing.
+# Сложены FLOP только операции `aten::mm`. Пропущены произведения пакетов матриц, `aten::bmm`.
+def costly_node(loss):
+    counts = Counter()
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            node = torch._C._current_autograd_node()
+            if node is not None and func.overloadpacket is torch.ops.aten.mm:
+                counts[node.name()] += 2 * args[0].shape[-1] * result.numel()
+            return result
+
+    with Watch():
+        loss.backward()
+    return counts.most_common(1)[0][0]

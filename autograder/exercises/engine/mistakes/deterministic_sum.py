@@ -173,3 +173,25 @@ def deterministic_sum(gradients):
     for row in torch.stack(gradients).double().sort(dim=0).values:
         total = total + row
     return total.float()
+
+# %% mistake="trusts_the_switch" theme="precision"
+# `torch.use_deterministic_algorithms(True)` was called, and the sum depends on the order of the list all the same. The
+#     switch chooses kernels; it knows nothing of the order in which you add. And it stays on for the whole program.
+# Вызвана функция `torch.use_deterministic_algorithms(True)`, а сумма всё равно зависит от порядка списка. От этого
+#     режима зависит выбор ядер, а о порядке, в котором складываете вы, он ничего не знает. К тому же он остаётся
+#     включённым во всей программе.
+def deterministic_sum(gradients):
+    torch.use_deterministic_algorithms(True)
+    return adds_in_order(gradients)
+
+# %% mistake="trusts_the_switch_and_float64" like="trusts_the_switch"
+def deterministic_sum(gradients):
+    torch.use_deterministic_algorithms(True)
+    return adds_in_double(gradients)
+
+# %% mistake="sorts_the_list_itself" theme="in_place"
+# The list was sorted in place, or its tensors were changed. The caller finds them changed.
+# Отсортирован сам список или изменены его тензоры. Вызывающий код найдёт их изменёнными.
+def deterministic_sum(gradients):
+    gradients.sort(key=lambda gradient: gradient.flatten().tolist())
+    return torch.stack(gradients).double().sort(dim=0).values.sum(dim=0).float()

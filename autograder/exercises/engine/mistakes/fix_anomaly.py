@@ -258,3 +258,23 @@ def fix_anomaly(f, x):
 
     said, error = _caught(watched, x)
     return said[-1] if error else None if values[0].isfinite() else "not finite"
+
+# %% mistake="restores_off_without_errors" theme="state"
+# Anomaly mode is switched on and off by hand. If `f` raises an error, it stays on; and if it was on before, it is off
+#     now. `detect_anomaly()` restores it in any case.
+# Режим обнаружения аномалий включается и выключается вручную. Если `f` завершилась исключением, он остаётся
+#     включённым, а если был включён раньше, теперь он выключен. Контекст `detect_anomaly()` восстанавливает его в любом
+#     случае.
+def fix_anomaly(f, x):
+    torch.autograd.set_detect_anomaly(True)
+    said, error = _caught(f, x)
+    torch.autograd.set_detect_anomaly(False)
+    return said[-1] if error else None
+
+# %% mistake="asks_a_missing_gradient" theme="missing"
+# `x.grad` is None, and the answer computes with it. When anomaly mode stops the pass, no gradient has come to `x`.
+# В `x.grad` лежит None, а в ответе это поле участвует в вычислениях. Если проход прерван из-за NaN, градиент до `x` не
+#     дошёл.
+def fix_anomaly(f, x):
+    said, _ = _caught(f, x)
+    return said[-1] if x.grad.isnan().any() else None

@@ -19,10 +19,11 @@ def _hooked(w, loss_of):
     return seen
 
 # %% mistake="adds_without_lock" theme="own"
-# `w.grad` is read and written without the lock. Two threads can read the same old value, and then one of the two
-#     gradients is lost.
-# К `w.grad` обращаются без блокировки, и при чтении, и при записи. Два потока могут прочесть одно и то же старое
-#     значение, и тогда один из двух градиентов пропадёт.
+# `w.grad` is read and written while `lock` is not held: with no lock, or with one of the answer's own, which every call
+#     makes anew. Two threads can read the same old value, and then one of the two gradients is lost.
+# К `w.grad` обращаются, не захватив `lock`, и при чтении, и при записи: без всякой блокировки или с собственной,
+#     которую каждый вызов создаёт заново. Два потока могут прочесть одно и то же старое значение, и тогда один из двух
+#     градиентов пропадёт.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     _add(w, gradient)
@@ -212,9 +213,8 @@ def locked_accumulation(w, loss_of, lock):
     return gradient
 
 # %% mistake="computes_twice" theme="cost"
-# `loss_of` is called twice, once for `backward()` and once for the returned gradient. One graph is enough.
-# Функция `loss_of` вызвана дважды: один раз для `backward()`, другой — для возвращаемого градиента. Хватит одного
-#     графа.
+# `loss_of` is called twice. One graph is enough, for the sum and for the returned gradient.
+# Функция `loss_of` вызвана дважды. Хватит одного графа и для суммы, и для возвращаемого градиента.
 def locked_accumulation(w, loss_of, lock):
     loss_of(w).backward()
     return _gradient(w, loss_of)
@@ -287,3 +287,18 @@ def locked_accumulation(w, loss_of, lock):
         else:
             w.grad += copy.grad
     return copy.grad
+
+# %% mistake="keeps_the_lock_once" theme="state"
+# `lock` stays held where the function returns early, for instance when `.grad` is None. The next thread would wait for
+#     ever. `with lock:` releases it in any case.
+# Если функция завершается раньше, например когда в `.grad` лежит None, блокировка `lock` остаётся захваченной, и
+#     следующий поток ждал бы вечно. Блок `with lock:` освобождает её в любом случае.
+def locked_accumulation(w, loss_of, lock):
+    gradient = _gradient(w, loss_of)
+    lock.acquire()
+    if w.grad is None:
+        w.grad = gradient.clone()
+        return gradient
+    w.grad = w.grad + gradient
+    lock.release()
+    return gradient

@@ -184,3 +184,25 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     with torch.no_grad():
         return x.mul_(limit / x.norm().clamp(min=limit))
+
+# %% mistake="largest_singular_value" theme="own"
+# For a matrix the largest singular value was taken: `torch.linalg.norm(x, 2)` means that norm. Here the norm is the
+#     root of the sum of all squares.
+# У матрицы взято наибольшее сингулярное число: именно такую норму даёт `torch.linalg.norm(x, 2)`. Здесь норма — это
+#     корень из суммы всех квадратов.
+def one_graph(x, limit):
+    norm = torch.linalg.matrix_norm(x, 2) if x.dim() == 2 else x.norm()
+    return x * (limit / norm.clamp(min=limit))
+
+# %% mistake="asks_norm_for_order_two" like="largest_singular_value"
+def one_graph(x, limit):
+    return x * (limit / torch.linalg.norm(x, 2).clamp(min=limit))
+
+# %% mistake="vanishes_at_zero" theme="own"
+# For a vector of zeros the gradient is zero. The given function passes it unchanged there. So it is if the direction
+#     `x / norm` is multiplied by the shortened norm, which is 0.
+# Для нулевого вектора градиент равен нулю, а исходная функция передаёт его там без изменений. Так бывает, когда
+#     направление `x / norm` умножают на укороченную норму, а она равна 0.
+def one_graph(x, limit):
+    norm = x.norm()
+    return x / norm.clamp(min=torch.finfo(x.dtype).tiny) * norm.clamp(max=limit)

@@ -15,8 +15,10 @@ def order_changes_bits():
     return [1.0, 2.5, 3.0]
 
 # %% mistake="differs_in_float64" theme="test"
-# These numbers are the well-known example for Python's floats, which are float64. In float32 the two orders agree.
-# Это известный пример для чисел Python, то есть для float64. В float32 оба порядка дают одно и то же.
+# The two orders of these numbers differ for Python's floats, which are float64, as those of 0.1, 0.2, 0.3 do. In
+#     float32 they agree.
+# Для чисел Python, то есть для float64, два порядка этих чисел дают разное, как и в примере 0.1, 0.2, 0.3. В float32
+#     они дают одно и то же.
 def order_changes_bits():
     return [0.1, 0.2, 0.3]
 

@@ -409,3 +409,21 @@ class Recompute(Function):
         copy, y = _recomputed(ctx)
         y.backward(grad_output)
         return None, copy.grad
+
+# %% mistake="AddsUpPasses" theme="accumulation"
+# In a second pass through the same graph the gradient of the first one is added: the copy of `x` was made in `forward`,
+#     and its `.grad` stays from pass to pass. Make a copy in `backward`.
+# При втором проходе по тому же графу прибавляется и градиент первого: копия `x` создана в методе `forward`, и её поле
+#     `.grad` сохраняется от прохода к проходу. Создавайте копию в `backward`.
+class Recompute(Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f, ctx.copy = f, x.detach().requires_grad_()
+        return f(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        with torch.enable_grad():
+            y = ctx.f(ctx.copy)
+        y.backward(grad_output)
+        return None, ctx.copy.grad

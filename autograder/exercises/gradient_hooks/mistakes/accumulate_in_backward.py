@@ -411,3 +411,35 @@ def accumulate_in_backward(model, make_optimizer):
         loss.backward()
 
     return backward
+
+# %% mistake="steps_only_the_last" theme="order"
+# Only one parameter is stepped inside the pass, the last one. The others are stepped afterwards. So it is if there is
+#     one hook only, or if every hook uses the optimizer of the last parameter: a variable of the loop is read when the
+#     hook runs.
+# Внутри прохода шаг делается только по одному параметру, последнему, а по остальным — уже после прохода. Так бывает,
+#     когда хук один или когда все хуки пользуются оптимизатором последнего параметра: переменная цикла читается, когда
+#     хук выполняется.
+def accumulate_in_backward(model, make_optimizer):
+    optimizers = {p: make_optimizer([p]) for p in _trained(model)}
+    last = _trained(model)[-1]
+
+    def step(parameter):
+        if parameter.grad is not None:
+            optimizers[parameter].step()
+            parameter.grad = None
+
+    return _with(model, lambda p: step(p) if p is last else None, lambda: [step(p) for p in optimizers])
+
+# %% mistake="leaves_out_the_models_own" theme="missing"
+# The model's own parameters are missing: only those of its modules are stepped.
+# Пропущены параметры самой модели: шаги делаются только по параметрам её модулей.
+def accumulate_in_backward(model, make_optimizer):
+    own = dict.fromkeys(p for child in model.children() for p in child.parameters() if p.requires_grad)
+    optimizers = {p: make_optimizer([p]) for p in own}
+
+    def step(parameter):
+        if parameter in optimizers and parameter.grad is not None:
+            optimizers[parameter].step()
+            parameter.grad = None
+
+    return _with(model, step, lambda: [step(p) for p in optimizers])

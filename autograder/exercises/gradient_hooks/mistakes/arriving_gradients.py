@@ -316,3 +316,110 @@ def arriving_gradients(loss, tensors):
     loss.backward(retain_graph=True)
     _record(loss, tensors, found)
     return found
+
+# %% mistake="expects_a_gradient" theme="missing"
+# A hook computes with None. If an operation has several results and the loss depends on another one of them, torch
+#     calls the hook with None.
+# В хуке с None обращаются как с тензором. Если у операции несколько результатов, а функция потерь зависит только от
+#     других, torch вызывает хук с None.
+def arriving_gradients(loss, tensors):
+    found = [None] * len(tensors)
+    handles = [
+        tensor.register_hook(lambda grad, index=index: found.__setitem__(index, grad.clone()))
+        for index, tensor in enumerate(tensors)
+    ]
+    try:
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+
+# %% mistake="shares_memory_with_grad" theme="in_place"
+# A gradient in the list shares its memory with `.grad` of a leaf, as after `detach()`. The next pass adds to `.grad` in
+#     place, and the entry of the list changes with it.
+# Градиент в списке занимает ту же память, что и поле `.grad` листа: так бывает после `detach()`. Следующий проход
+#     прибавит к `.grad` на месте, и значение в списке изменится вместе с ним.
+def arriving_gradients(loss, tensors):
+    found = [None] * len(tensors)
+    handles = [
+        tensor.register_hook(lambda grad, index=index: found.__setitem__(index, None if grad is None else grad.detach()))
+        for index, tensor in enumerate(tensors)
+    ]
+    try:
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+
+# %% mistake="reverses_the_list" theme="order"
+# The list is in the opposite order: the last tensor comes first.
+# Список стоит в обратном порядке: последний тензор — первым.
+def arriving_gradients(loss, tensors):
+    found = [None] * len(tensors)
+    _record(loss, tensors, found)
+    return found[::-1]
+
+# %% mistake="one_slot_for_all" theme="own"
+# All hooks write into the same variable, and each entry of the list is what came last.
+# Все хуки пишут в одну и ту же переменную, и на каждом месте в списке стоит то, что пришло последним.
+def arriving_gradients(loss, tensors):
+    found = [None] * len(tensors)
+    came = []
+    handles = [tensor.register_hook(came.append) for tensor in tensors]
+    try:
+        _record(loss, tensors, found)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return came[-1:] * len(tensors)
+
+# %% mistake="leaves_some_hooks" theme="state"
+# Only the hooks on leaves are taken off. A hook on an intermediate tensor stays as long as the tensor.
+# Сняты только хуки на листьях. А хук на промежуточном тензоре живёт столько же, сколько сам тензор.
+def arriving_gradients(loss, tensors):
+    found = [None] * len(tensors)
+
+    def hook_for(index):
+        return lambda grad: found.__setitem__(index, grad)
+
+    handles = [tensor.register_hook(hook_for(index)) for index, tensor in enumerate(tensors)]
+    try:
+        loss.backward()
+    finally:
+        for handle, tensor in zip(handles, tensors):
+            if tensor.is_leaf:
+                handle.remove()
+    return found
+
+# %% mistake="keeps_the_graph" theme="graph_life"
+# The graph is not freed: `retain_graph=True` keeps all that it has saved. An ordinary `loss.backward()` frees it.
+# Граф не освобождён: из-за `retain_graph=True` всё, что в нём сохранено, остаётся в памяти. Обычный вызов
+#     `loss.backward()` его освобождает.
+def arriving_gradients(loss, tensors):
+    found = [None] * len(tensors)
+    handles = [
+        tensor.register_hook(lambda grad, index=index: found.__setitem__(index, grad))
+        for index, tensor in enumerate(tensors)
+    ]
+    try:
+        loss.backward(retain_graph=True)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found
+
+# %% mistake="detaches_what_came" like="expects_a_gradient"
+def arriving_gradients(loss, tensors):
+    found = [None] * len(tensors)
+    handles = [
+        tensor.register_hook(lambda grad, index=index: found.__setitem__(index, grad.detach().clone()))
+        for index, tensor in enumerate(tensors)
+    ]
+    try:
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return found

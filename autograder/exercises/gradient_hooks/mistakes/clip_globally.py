@@ -278,3 +278,84 @@ def clip_globally(model, loss, max_norm):
     norm = torch.cat([grad.flatten() for grad in found]).norm()
     for grad in found if norm > max_norm else []:
         grad.div_(norm)
+
+# %% mistake="counts_the_shared_twice_and_scales_once" like="counts_the_shared_twice"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    own = [p.grad for module in model.modules() for p in module.parameters(recurse=False) if p.grad is not None]
+    norm = torch.cat([grad.flatten() for grad in own]).norm()
+    _scale([parameter.grad for parameter in _trained(model) if parameter.grad is not None], max_norm, norm)
+
+# %% mistake="leaves_out_the_models_own" theme="missing"
+# The model's own parameters are missing: only those of its modules are in the norm and clipped.
+# Пропущены параметры самой модели: учтены и отсечены только параметры её модулей.
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    clip_grad_norm_([p for child in model.children() for p in child.parameters()], max_norm)
+
+# %% mistake="clips_all_in_each_hook" theme="order"
+# All gradients are clipped together, but in the hook of each parameter. The later ones are missing there, so the
+#     factors differ.
+# Все градиенты отсекаются вместе, но в хуке каждого параметра. Более поздних там ещё нет, поэтому множители разные.
+def clip_globally(model, loss, max_norm):
+    def hook(_):
+        clip_grad_norm_(model.parameters(), max_norm)
+
+    handles = [p.register_post_accumulate_grad_hook(hook) for p in _trained(model)]
+    loss.backward()
+    for handle in handles:
+        handle.remove()
+
+# %% mistake="returns_from_the_hook" theme="return"
+# A post-accumulate hook returns something. It has to return None: torch raises an error otherwise. A lambda returns the
+#     value of its expression.
+# Хук post-accumulate что-то возвращает. А он обязан вернуть None, иначе torch завершает проход ошибкой. Лямбда-функция
+#     возвращает значение своего выражения.
+def clip_globally(model, loss, max_norm):
+    for parameter in _trained(model):
+        parameter.register_post_accumulate_grad_hook(lambda p: clip_grad_norm_([p], max_norm))
+    loss.backward()
+
+# %% mistake="flattens_every_gradient" like="expects_every_gradient"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = torch.cat([parameter.grad.flatten() for parameter in model.parameters()]).norm()
+    _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)
+
+# %% mistake="takes_every_norm" like="expects_every_gradient"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = sum(parameter.grad.norm() ** 2 for parameter in model.parameters()) ** 0.5
+    _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)
+
+# %% mistake="squares_every_gradient" like="expects_every_gradient"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = sum((parameter.grad**2).sum() for parameter in model.parameters()) ** 0.5
+    _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)
+
+# %% mistake="calls_norm_of_every_gradient" like="expects_every_gradient"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = torch.stack([torch.norm(parameter.grad) for parameter in model.parameters()]).norm()
+    _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)
+
+# %% mistake="calls_square_of_every_gradient" like="expects_every_gradient"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    norm = sum(parameter.grad.square().sum() for parameter in model.parameters()) ** 0.5
+    _scale([parameter.grad for parameter in model.parameters()], max_norm, norm)
+
+# %% mistake="scales_every_gradient" like="expects_every_gradient"
+def clip_globally(model, loss, max_norm):
+    found = _backward(model, loss)
+    norm = torch.cat([grad.flatten() for grad in found]).norm()
+    for parameter in model.parameters() if norm > max_norm else []:
+        parameter.grad.mul_(max_norm / norm)
+
+# %% mistake="multiplies_every_gradient" like="expects_every_gradient"
+def clip_globally(model, loss, max_norm):
+    found = _backward(model, loss)
+    norm = torch.cat([grad.flatten() for grad in found]).norm()
+    for parameter in model.parameters() if norm > max_norm else []:
+        parameter.grad *= max_norm / norm

@@ -166,3 +166,12 @@ def damp(tensor, factor):
 # Число `factor` прибавлено, а градиент нужно на него умножить.
 def damp(tensor, factor):
     return tensor.register_hook(lambda grad: grad + factor)
+
+# %% mistake="scales_the_value_in_a_hook" theme="own"
+# The hook multiplies the values of the tensor itself, in `.data`. Its argument, the gradient, goes on as it is.
+# Хук умножает значения самого тензора, в `.data`. А его аргумент, градиент, идёт дальше без изменений.
+def damp(tensor, factor):
+    def hook(grad):
+        tensor.data.mul_(factor)
+
+    return tensor.register_hook(hook)

@@ -151,3 +151,13 @@ def is_right_mask(attach):
 def is_right_mask(attach):
     seen = _found(attach)
     return all(seen[name] == _EXPECTED[name] for name in ("given", "masked"))
+
+# %% mistake="tells_zeros_apart" theme="test"
+# A right function that multiplies by the mask is refused: a negative number times 0 is -0.0, and that is 0.
+# Отвергается правильная функция, которая умножает на маску: отрицательное число, умноженное на 0, даёт -0.0, а это
+#     ноль.
+def is_right_mask(attach):
+    p = torch.zeros(2, requires_grad=True)
+    attach(p, torch.tensor([True, False]))
+    p.backward(torch.tensor([5.0, -7.0]))
+    return _found(attach) == _EXPECTED and not bool(p.grad.signbit().any())

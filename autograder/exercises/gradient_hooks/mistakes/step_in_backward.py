@@ -405,3 +405,101 @@ def step_in_backward(model, make_optimizer):
         optimizers[parameter].step()
 
     return _on(model, lambda _: hook)
+
+# %% mistake="registers_no_hook" theme="missing"
+# No hook runs: `backward()` fills `.grad` as usual. Either no hook was registered, or all were taken off at once, as
+#     `return stop()` does: it calls `stop`.
+# Ни один хук не срабатывает: `backward()` заполняет `.grad` как обычно. Либо хуки не поставлены, либо все сразу сняты:
+#     так бывает, если написать `return stop()`, ведь это вызов `stop`.
+def step_in_backward(model, make_optimizer):
+    return _on(model, lambda _: None)()
+
+# %% mistake="keeps_the_hooks_for_itself" like="registers_no_hook"
+def step_in_backward(model, make_optimizer):
+    return lambda: None
+
+# %% mistake="keeps_the_gradients" theme="cost"
+# The steps are made in time, and `.grad` is cleared, but something still refers to the gradients, such as a list. They
+#     all stay in memory.
+# Шаги делаются вовремя, и `.grad` обнуляется, но на градиенты что-то по-прежнему ссылается, например список. Все они
+#     остаются в памяти.
+def step_in_backward(model, make_optimizer):
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    log = []
+
+    def hook(parameter):
+        log.append(parameter.grad)
+        optimizers[parameter].step()
+        parameter.grad = None
+
+    return _on(model, lambda _: hook)
+
+# %% mistake="returns_from_the_hook" theme="return"
+# The hook returns something. A post-accumulate hook has to return None: torch raises an error otherwise. A lambda
+#     returns the value of its expression.
+# Хук что-то возвращает. А хук post-accumulate обязан вернуть None, иначе torch завершает проход ошибкой. Лямбда-функция
+#     возвращает значение своего выражения.
+def step_in_backward(model, make_optimizer):
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+    return _on(model, lambda p: lambda _: (optimizers[p].step(), optimizers[p].zero_grad()))
+
+# %% mistake="returns_the_loss" like="returns_from_the_hook"
+def step_in_backward(model, make_optimizer):
+    return _on(model, lambda _: lambda parameter: parameter)
+
+# %% mistake="waits_with_a_multi_grad_hook" theme="order"
+# One hook for several tensors, `register_multi_grad_hook`, makes the steps. It runs before the last of the gradients is
+#     in `.grad`, and waits for all of them.
+# Шаги делает один хук на несколько тензоров, `register_multi_grad_hook`. Он срабатывает раньше, чем последний из
+#     градиентов попал в `.grad`, и ждёт их все.
+def step_in_backward(model, make_optimizer):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = make_optimizer(trained)
+
+    def hook(_):
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return torch.autograd.graph.register_multi_grad_hook(trained, hook).remove
+
+# %% mistake="uses_module_hooks" theme="order"
+# Backward hooks of modules make the steps. Such a hook is about the module's inputs and outputs: the gradients of its
+#     parameters need not be in `.grad` by then.
+# Шаги делают обратные хуки модулей. Такой хук относится ко входам и выходам модуля: к этому времени градиенты его
+#     параметров не обязательно уже лежат в `.grad`.
+def step_in_backward(model, make_optimizer):
+    handles = []
+    for module in model.modules():
+        own = [p for p in module.parameters(recurse=False) if p.requires_grad]
+        if own:
+            optimizer = make_optimizer(own)
+
+            def hook(_, __, ___, optimizer=optimizer):
+                optimizer.step()
+                optimizer.zero_grad()
+
+            handles.append(module.register_full_backward_hook(hook))
+    return lambda: [handle.remove() for handle in handles]
+
+# %% mistake="steps_all_and_never_clears" theme="accumulation"
+# One optimizer serves all parameters, and `.grad` is never cleared. Each hook steps all that have come so far once more.
+# Оптимизатор один на все параметры, а `.grad` никогда не обнуляется. Каждый хук ещё раз делает шаг по всем, чьи
+#     градиенты уже пришли.
+def step_in_backward(model, make_optimizer):
+    optimizer = make_optimizer([p for p in model.parameters() if p.requires_grad])
+    return _on(model, lambda _: lambda _: optimizer.step() and None)
+
+# %% mistake="fails_to_stop" theme="own"
+# The hooks are still there after a call of the returned function, and what they need is gone: the next `backward()`
+#     raises.
+# После вызова возвращённой функции хуки остались, а то, что им нужно, уже удалено: следующий `backward()` завершается
+#     ошибкой.
+def step_in_backward(model, make_optimizer):
+    optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
+
+    def hook(parameter):
+        optimizers[parameter].step()
+        parameter.grad = None
+
+    _on(model, lambda _: hook)
+    return optimizers.clear

@@ -197,3 +197,24 @@ def unused_parameters(model, loss):
     names, parameters = zip(*model.named_parameters())
     found = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
     return [name for name, grad in zip(names, found) if grad is None]
+
+# %% mistake="lists_the_tied_twice" theme="missing"
+# A weight that is in two modules is in the list twice, by two names. `model.named_parameters()` names it once.
+# Вес, который входит в два модуля, стоит в списке дважды, под двумя именами. В `model.named_parameters()` он
+#     встречается один раз.
+def unused_parameters(model, loss):
+    found = _found(model, loss)
+    unused = {model.get_parameter(name) for name, grad in found.items() if grad is None}
+    return [name for name, parameter in model.named_parameters(remove_duplicate=False) if parameter in unused]
+
+# %% mistake="leaves_out_the_models_own" theme="missing"
+# The model's own parameters are missing: only those of its modules are in the list.
+# Пропущены параметры самой модели: в списке только параметры её модулей.
+def unused_parameters(model, loss):
+    return [name for name, grad in _found(model, loss).items() if grad is None and "." in name]
+
+# %% mistake="asks_each_child" like="leaves_out_the_models_own"
+def unused_parameters(model, loss):
+    unused = {model.get_parameter(name) for name, grad in _found(model, loss).items() if grad is None}
+    children = model.named_children()
+    return [f"{child}.{name}" for child, each in children for name, p in each.named_parameters() if p in unused]

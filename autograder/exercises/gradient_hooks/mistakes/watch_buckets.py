@@ -327,3 +327,37 @@ def watch_buckets(buckets, all_reduce, unused=()):
         raise RuntimeError("a bucket was not reduced")
 
     return finish
+
+# %% mistake="ignores_an_empty_pass" theme="missing"
+# `finish()` raises nothing after a pass that has reached no parameter at all. No bucket was reduced in it, either.
+# Функция `finish()` не вызывает ошибки после прохода, который не дошёл ни до одного параметра. Но и в нём корзины не
+#     отправлены.
+def watch_buckets(buckets, all_reduce, unused=()):
+    reducer = _Reducer(buckets, all_reduce, unused)
+    arrived = []
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(lambda each: (reducer.arrive(each), arrived.append(each)) and None)
+
+    def finish():
+        if arrived:
+            arrived.clear()
+            reducer.finish()
+
+    return finish
+
+# %% mistake="late_by_one_gradient" theme="order"
+# The hook looks for complete buckets first and counts its own gradient afterwards. So every bucket goes one gradient
+#     too late, and the last one not at all.
+# Хук сначала ищет полные корзины и лишь потом учитывает свой градиент. Поэтому каждая корзина уходит на один градиент
+#     позже, а последняя не уходит вовсе.
+def watch_buckets(buckets, all_reduce, unused=()):
+    reducer = _Reducer(buckets, all_reduce, unused)
+
+    def hook(parameter):
+        reducer.reduce()
+        for waiting in reducer.waiting:
+            waiting.discard(id(parameter))
+
+    for parameter in (parameter for bucket in buckets for parameter in bucket):
+        parameter.register_post_accumulate_grad_hook(hook)
+    return reducer.finish

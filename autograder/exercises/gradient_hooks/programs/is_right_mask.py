@@ -6,6 +6,10 @@ import torch
 def attach(parameter, mask):
     return parameter.register_hook(lambda grad: grad * mask)
 
+# %% right="by_difference"
+def attach(parameter, mask):
+    return parameter.register_hook(lambda grad: grad - grad * ~mask)
+
 # %% right="by_choice"
 def attach(parameter, mask):
     def hook(grad):

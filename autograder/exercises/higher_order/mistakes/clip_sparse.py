@@ -204,3 +204,12 @@ def clip_sparse(parameters, max_norm):
     for p in _with_gradient(parameters):
         p.grad = p.grad if p.grad.is_sparse else p.grad.to_sparse()
     return norm
+
+# %% mistake="first_table_alone" theme="missing"
+# Of several sparse gradients only the first one counts. There may be more than one table.
+# Из нескольких разреженных градиентов учтён только первый. Таблиц может быть больше одной.
+def clip_sparse(parameters, max_norm):
+    others = [p for p in parameters[1:] if p.grad is not None and not p.grad.is_sparse]
+    norm = _length([parameters[0], *others])
+    _scale([parameters[0], *others], (max_norm / norm).clamp(max=1))
+    return norm

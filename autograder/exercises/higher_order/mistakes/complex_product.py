@@ -243,3 +243,12 @@ class ComplexProduct(Function):
     def backward(ctx, g):
         a, b, product = ctx.saved_tensors
         return _fit(g * (product / a).conj(), a), _fit(g * (product / b).conj(), b)
+
+# %% mistake="real_part_for_a_alone" theme="precision"
+# For a real `a` the real part was taken, but not for a real `b`.
+# Для вещественного `a` вещественная часть взята, а для вещественного `b` — нет.
+class ComplexProduct(_Product):
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return _fit(g * b.conj(), a), g * a.conj()

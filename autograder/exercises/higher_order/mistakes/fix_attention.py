@@ -217,3 +217,16 @@ def fix_attention(q, k, v, mask):
 def fix_attention(q, k, v, mask):
     weights = _weights(_scores(q, k), mask)
     return torch.where(mask, weights, torch.zeros(mask.shape, dtype=q.dtype)) @ v
+
+# %% mistake="hidden_scores_count" theme="precision"
+# If the score of a hidden key is far above those of the visible ones, their weights become 0. Hidden scores still count
+#     in the softmax: lowered by a fixed number, removed after it, or in the largest score that is subtracted.
+# Если оценка скрытого ключа намного больше оценок видимых, веса видимых обращаются в 0. Скрытые оценки всё ещё
+#     участвуют в softmax: они лишь уменьшены на постоянное число, убраны только после него или входят в вычитаемый
+#     максимум.
+def fix_attention(q, k, v, mask):
+    return (_scores(q, k) - 1e4 * ~mask).softmax(-1).masked_fill(~mask, 0.0) @ v
+
+# %% mistake="row_lowered_alike" like="row_left_open"
+def fix_attention(q, k, v, mask):
+    return (_scores(q, k) - 1e4 * ~mask).softmax(-1) @ v

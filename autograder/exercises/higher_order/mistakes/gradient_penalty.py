@@ -212,3 +212,36 @@ def gradient_penalty(critic, real, fake, mix):
     y = critic(mixed)
     (g,) = torch.autograd.grad(y, mixed, torch.ones(y.shape, dtype=y.dtype), create_graph=True)
     return ((_lengths(g) - 1) ** 2).mean()
+
+# %% mistake="puts_it_into_training" theme="state"
+# A critic that came in evaluation mode is in training mode afterwards. `train()` is not the opposite of `eval()` where
+#     the mode was another one before: keep `critic.training`.
+# Критик, переданный в режиме `eval()`, после вызова находится в режиме обучения. Вызов `train()` не
+#     восстанавливает прежний режим, если тот был другим: запомните `critic.training`.
+def gradient_penalty(critic, real, fake, mix):
+    critic.train()
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean()
+
+# %% mistake="points_without_grad" theme="recording"
+# The gradient with respect to the points was asked for, but they do not require grad: neither of the batches does.
+#     `requires_grad_()` is missing.
+# Запрошен градиент по точкам, но они не требуют градиента, ведь и батчи его не требуют. Не хватает
+#     `requires_grad_()`.
+def gradient_penalty(critic, real, fake, mix):
+    mixed = _mixed(real, fake, mix)
+    (g,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+    return ((_lengths(g) - 1) ** 2).mean()
+
+# %% mistake="clears_the_gradients" theme="accumulation"
+# `.grad` of the critic was cleared. The penalty needs no `.grad`, and what was there may belong to somebody else.
+# Поля `.grad` критика обнулены. Для штрафа `.grad` не нужен, а прежнее содержимое может быть нужно кому-то ещё.
+def gradient_penalty(critic, real, fake, mix):
+    critic.zero_grad()
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean()
+
+# %% mistake="draws_its_own_shares" theme="own"
+# The penalty is another one in each call: the shares were drawn anew, and `mix` is not used.
+# При каждом вызове штраф другой: доли выбраны случайно заново, а `mix` не используется.
+def gradient_penalty(critic, real, fake, mix):
+    mix = torch.rand(mix.shape, dtype=mix.dtype)
+    return ((_lengths(_gradient(critic, _mixed(real, fake, mix))) - 1) ** 2).mean()

@@ -180,3 +180,16 @@ def has_second_derivative(f, x):
 # %% mistake="at_zero" like="at_another_point"
 def has_second_derivative(f, x):
     return checks_the_second(f, torch.zeros_like(x))
+
+# %% mistake="takes_an_error_for_a_no" theme="test"
+# A linear function is refused: its gradient has no graph, so asking for the second derivative raises an error, and an
+#     error counts as a no. And where no error comes, a wrong second derivative is accepted.
+# Отвергается линейная функция: у её градиента нет графа, поэтому запрос второй производной завершается ошибкой, а
+#     ошибка сочтена отказом. А если ошибки нет, принимается и неверная вторая производная.
+def has_second_derivative(f, x):
+    x = x.requires_grad_()
+    try:
+        torch.autograd.grad(_gradient(f, x).sum(), x)
+    except RuntimeError:
+        return False
+    return True

@@ -319,3 +319,13 @@ def meta_gradient(t, v, w, lr, momentum, steps):
 #     `torch.zeros_like(w)` или число 0.
 def meta_gradient(t, v, w, lr, momentum, steps):
     return _unroll(t, v, w + torch.zeros(w.shape, dtype=w.dtype), lr, momentum, steps)
+
+# %% mistake="steps_of_sgd" like="steps_by_the_optimizer"
+def meta_gradient(t, v, w, lr, momentum, steps):
+    first, rate = w.detach().requires_grad_(), lr.detach().requires_grad_()
+    moving = first.clone()
+    optimizer = torch.optim.SGD([moving], lr=rate, momentum=momentum, differentiable=True)
+    for _ in range(steps):
+        (moving.grad,) = torch.autograd.grad(t(moving), moving, create_graph=True)
+        optimizer.step()
+    return torch.autograd.grad(v(moving), (rate, first))

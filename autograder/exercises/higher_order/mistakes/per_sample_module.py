@@ -248,3 +248,14 @@ def per_sample_module(model, x, y):
 def per_sample_module(model, x, y):
     torch.func.replace_all_batch_norm_modules_(model)
     return _all_samples(model, x, y)
+
+# %% mistake="ignores_the_weights" theme="recording"
+# All gradients are exactly 0: the loss does not depend on the weights with respect to which it is differentiated. So it
+#     is if `model(x)` runs with its own weights, or if the names in the dict are no names of the model.
+# Все градиенты в точности равны 0: функция потерь не зависит от весов, по которым она дифференцируется. Так бывает,
+#     если `model(x)` выполняется с собственными весами или если имена в словаре — не имена параметров модели.
+def per_sample_module(model, x, y):
+    def loss(weights, x, y):
+        return mse_loss(model(x[None]), y[None])
+
+    return vmap(grad(loss), in_dims=(None, 0, 0))(_trainable(model), x, y)

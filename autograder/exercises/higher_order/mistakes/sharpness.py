@@ -292,3 +292,33 @@ def sharpness(model, x, y, v, steps):
     used = [p for p, g in zip(weights, found) if g is not None]
     g = flat([part for part in found if part is not None])
     return _iterate(lambda v: flat(list(torch.autograd.grad(g, used, v, retain_graph=True))), v, steps)
+
+# %% mistake="puts_it_into_training" theme="state"
+# A model that came in evaluation mode is in training mode afterwards. `train()` is not the opposite of `eval()` where
+#     the mode was another one before: keep `model.training`.
+# Модель, переданная в режиме `eval()`, после вызова находится в режиме обучения. Вызов `train()` не
+#     восстанавливает прежний режим, если тот был другим: запомните `model.training`.
+def sharpness(model, x, y, v, steps):
+    model.train()
+    g = _gradient(model, x, y)
+    return _iterate(lambda v: _product(g, model, v), v, steps)
+
+# %% mistake="frozen_and_unused_too" like="frozen_ones_too"
+def sharpness(model, x, y, v, steps):
+    weights = list(model.parameters())
+    g = flat(list(torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True)))
+    return _iterate(lambda v: flat(list(torch.autograd.grad(g, weights, v, retain_graph=True))), v, steps)
+
+# %% mistake="frozen_too_and_none_for_the_unused" like="frozen_ones_too"
+def sharpness(model, x, y, v, steps):
+    weights = list(model.parameters())
+    found = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, allow_unused=True)
+    g = torch.cat([each.flatten() for each in found])
+    return _iterate(lambda v: flat(list(torch.autograd.grad(g, weights, v, retain_graph=True))), v, steps)
+
+# %% mistake="one_step_alone" theme="missing"
+# There is one product only. The product and the division are to be repeated `steps` times.
+# Произведение вычислено только одно. Умножение и деление нужно повторить `steps` раз.
+def sharpness(model, x, y, v, steps):
+    g = _gradient(model, x, y)
+    return _iterate(lambda v: _product(g, model, v), v, 1)

@@ -83,6 +83,10 @@ def f(x):
 def f(x):
     return (3 * x).sum()
 
+# %% right="linear_with_a_graph"
+def f(x):
+    return (3 * x + 0 * x**2).sum()
+
 # %% right="partly_linear"
 def f(x):
     return x[0] ** 3 + 5 * x[1] - x[2]
