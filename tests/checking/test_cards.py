@@ -15,6 +15,7 @@ from autograder.checking.judge import judge
 from autograder.checking.observe import observe
 from autograder.checking.values import AtMost
 from autograder.messages.measured import NAMES, measured_name
+from autograder.session import SESSION
 from support.check import check
 from support.exercises import mistakes_in, program, public_key
 
@@ -150,8 +151,10 @@ def test_a_count_has_its_name_and_its_limit_below_its_aspect(language, label):
 @pytest.mark.parametrize("name", ["is_right", "is_right_function"])
 def test_reproduce_gives_the_program_that_fooled_the_test(name):
     exercise = exercises.find(name)
-    verdict = check(lambda function: True, name)
-    assert verdict.finding.aspect != exercise.aspects[0].name
+    known = public_key(name, exercise.lesson)
+    verdicts = [judge(exercise, runs, known) for runs in known.mistakes.values()]
+    verdict = next(each for each in verdicts if each.finding.aspect != exercise.aspects[0].name)
+    SESSION.last[name] = verdict
     case = autograder.reproduce(name)
     others = exercise.draw("public")[0].others
     assert vars(case) == {"function": others.wrong(verdict.finding.aspect)}

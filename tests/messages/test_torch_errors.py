@@ -153,3 +153,9 @@ def test_explanations_exist_in_both_languages():
     assert as_text(found, None) == as_text(found, "en") + "\n" + as_text(found, "ru")
     assert '<div lang="ru">' in as_html(found, "ru")
     assert "<code>retain_graph=True</code>" in as_html(found, "ru")
+
+
+def test_a_text_of_millions_of_letters_is_read_at_its_beginning() -> None:
+    assert explain("x" * 5_000_000) is None
+    found = explain("element 0 of tensors does not require grad and does not have a grad_fn" + "x" * 5_000_000)
+    assert found is not None

@@ -14,5 +14,5 @@ TOTAL = sum(exercise.points for exercise in EXERCISES.values() if exercise.core)
 FIRST = next(exercise for exercise in EXERCISES.values() if exercise.asks_for == "function")
 CHECK = f"check-{FIRST.name}"
 WRONG = f"def {FIRST.asks}(*arguments):\n    return None"
-TAMPERS = f"{SOLVED[FIRST.name]}\nimport torch\ntorch.equal = lambda *arguments: True"
-REPLACED = f"{FIRST.name}: replaced or left on: torch.equal"  # what is said of TAMPERS
+TAMPERS = f"{SOLVED[FIRST.name]}\nimport math\nmath.isclose = lambda *arguments: True"
+REPLACED = f"{FIRST.name}: replaced or left on: math.isclose"  # what is said of TAMPERS

@@ -43,7 +43,7 @@ DOUBLES_TOO = (
 )
 
 
-PATCH = "\nimport torch\n_old = torch.Tensor.backward\ntorch.Tensor.backward = lambda *a, **k: _old(*a, **k)\n"
+PATCH = "\nimport math\n_old = math.isclose\nmath.isclose = lambda *a, **k: _old(*a, **k)\n"
 
 
 PREDICT = (

@@ -70,12 +70,16 @@ EXPLANATIONS: tuple[Explanation, ...] = (
 )
 
 
+_LONGEST = 2_000  # characters of a text that is looked at: a learner's own may have millions
+
+
 def explain(error: str, scene: Scene | None = None) -> Explanation | None:
     """Return the explanation for the text of an error or warning. Returns None if the course has none.
 
     Of the entries that match the text, the one whose cause shows in the scene explains it. Where no cause shows, or
     several do, it is the entry for the text alone.
     """
+    error = error[:_LONGEST]
     place = replace(scene or Scene(), text=error)
     matching = (each for each in EXPLANATIONS if each.pattern.search(error))
     fitting = [each for each in matching if not each.fits or _agrees(each.fits, place)]
