@@ -114,6 +114,7 @@ NAMES: dict[str, Text] = {
     "read without the lock": Text("`.grad` was read without the lock", "`.grad` прочитан без блокировки"),
     "written without the lock": Text("`.grad` was written without the lock", "`.grad` записан без блокировки"),
     "require grad": Text("require grad", "требуют градиента"),
+    "model's mode stays": Text("the model's mode stays the same", "режим модели не меняется"),
     "model's flags": Text("the model's parameters that require grad", "параметры модели, требующие градиента"),
     "graph freed": Text("the graph is freed", "граф освобождён"),
     "list unchanged": Text("the list unchanged", "список не изменён"),
