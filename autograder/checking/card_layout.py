@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from ..language import LANGUAGES, Note, Text
 from ..messages.cards import MESSAGES, message
 from ..messages.measured import measured_name, yes_or_no
-from ..messages.torch_errors import explain
+from ..messages.torch_errors.table import explain
 from .exercise import PUBLIC_SEED, Exercise
 from .verdict import AspectState, Finding, Verdict, VerdictState
 
@@ -51,7 +51,8 @@ class Card:
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
         self.verdict, self.exercise, self.language = verdict, exercise, language
         self.title = exercise.title.read(language)
-        self.state = f"{_LOOKS[verdict.state][0]} {self._say(f'state.{verdict.state}')}"
+        self.sign, self.colour = _LOOKS[verdict.state]
+        self.state = self._say(f"state.{verdict.state}")
         every = verdict.state == VerdictState.NOT_YET and verdict.points == verdict.maximum
         points = "card.every_point" if every else "card.points"
         self.points = self._say(points, earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
@@ -159,7 +160,7 @@ class Card:
 
     def text(self) -> str:
         """Return the card as plain text."""
-        lines = [f"{self.state} · {self.title} · {self.points}"]
+        lines = [f"{self.sign} {self.state} · {self.title} · {self.points}"]
         rows = [
             f"{label}: {line}" if label and not i else line for label, said in self.rows for i, line in enumerate(said)
         ]
@@ -178,10 +179,9 @@ class Card:
 
         The HTML is readable on light and dark backgrounds, and works in notebooks that Jupyter does not trust.
         """
-        sign, colour = _LOOKS[self.verdict.state]
         # The word has the page's own colour: in the tone of its state it had too little contrast.
-        words = html.escape(self.state.removeprefix(sign))
-        head = f'<strong><span style="color:rgb({colour})">{sign}</span>{words}</strong> · {inline(self.title)}'
+        sign = f'<span style="color:rgb({self.colour})">{self.sign}</span>'
+        head = f"<strong>{sign} {html.escape(self.state)}</strong> · {inline(self.title)}"
         parts = [_div(f"{head} · {html.escape(self.points)}")]
         for state, says, points, explained in self.aspects:
             parts.append(_aspect(state, says, points))
@@ -196,7 +196,8 @@ class Card:
             parts.append(f'<ul style="margin:.3em 0">{items}</ul>')
         for sentence, code in self.closing:
             parts.append(_div(f"{inline(sentence)} <code>{html.escape(code)}</code>", "opacity:.75"))
-        frame = f"border-left:4px solid rgb({colour});background:rgba({colour},.07);padding:.6em 1em;margin:.3em 0"
+        tone = f"border-left:4px solid rgb({self.colour});background:rgba({self.colour},.07)"
+        frame = f"{tone};padding:.6em 1em;margin:.3em 0"
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
 
 
@@ -216,9 +217,10 @@ def aside(inside: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return `text` as escaped HTML, with text between backticks in `<code>`, and links to notebooks beside this one.
+    """Return `text` as escaped HTML with code and links.
 
-    Because all else is escaped, text from an answer cannot become markup.
+    Code stands between backticks. A link to a notebook beside this one is [title](name.ipynb). Because all else is
+    escaped, text from an answer cannot become markup.
     """
     linked = re.sub(r"\[([^\]`]+)\]\((\w+\.ipynb)\)", r'<a href="\2">\1</a>', html.escape(text))
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", linked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 from types import TracebackType
 from typing import Any
 
@@ -84,11 +85,9 @@ def is_bound_in(sources: list[str], name: str) -> bool:
     """Return whether one of some cells gives a value to `name`: a definition, an assignment or an import."""
     for source in sources:
         try:
-            statements = ast.parse(source).body
+            names = symtable.symtable(source, "cell", "exec")
         except (SyntaxError, ValueError, RecursionError):
             continue
-        for statement in statements:
-            imported = statement.names if isinstance(statement, (ast.Import, ast.ImportFrom)) else []
-            if name in _bound_by(statement) or name in [(each.asname or each.name).split(".")[0] for each in imported]:
-                return True
+        if name in names.get_identifiers() and (names.lookup(name).is_assigned() or names.lookup(name).is_imported()):
+            return True
     return False

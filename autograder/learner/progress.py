@@ -122,21 +122,22 @@ class Contents:
     notebooks: Path = NOTEBOOKS
 
     def __repr__(self) -> str:
-        rows = [self._head(), *((row.title, row.time, row.needs, row.done) for row in self._rows())]
-        return "\n".join([*("  ".join(filter(None, row)) for row in rows), "", self._onward(linked=False)])
+        rows = list(self._rows())
+        lines = [self._head(), *((row.title, row.time, row.needs, row.done) for row in rows)]
+        return "\n".join([*("  ".join(filter(None, line)) for line in lines), "", self._onward(rows, linked=False)])
 
     def _repr_markdown_(self) -> str:
+        rows = list(self._rows())
         lines = [self._head(), (":--", "--:", ":--", ":--")]
-        lines += [(f"[{row.title}]({row.file})", row.time, row.needs, row.done) for row in self._rows()]
-        return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(linked=True)])
+        lines += [(f"[{row.title}]({row.file})", row.time, row.needs, row.done) for row in rows]
+        return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(rows, linked=True)])
 
     def _head(self) -> tuple[str, ...]:
         columns = ("lesson", "minutes", "needs", "done")
         return tuple(message(f"contents.{column}").read(self.language) for column in columns)
 
-    def _onward(self, linked: bool) -> str:
+    def _onward(self, rows: list[_Row], linked: bool) -> str:
         """Return the sentence below the table: the hours in all, and the first lesson that is not done."""
-        rows = list(self._rows())
         hours = round(sum(row.minutes for row in rows) / 60)
         following = next((row for row in rows if not row.is_done), None)
         if following is None:
@@ -150,7 +151,7 @@ class Contents:
         for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
             notebook = read_notebook(path)
             ours = notebook["metadata"]["autograder"]
-            title = f"{path.stem[:2]} {read_title(notebook)}"
+            title = title_of(path, notebook)
             checks = [nbgrader_of(cell) for cell in notebook["cells"]]
             named = [(GradeId(each.get("grade_id", "")), each) for each in checks]
             graded = {id.exercise: each["grade"] for id, each in named if id.kind is CellKind.CHECK}
@@ -165,10 +166,11 @@ def _title_of(lesson: str, language: str) -> str:
     If the lesson is not one of the course's, return its name.
     """
     for path in (NOTEBOOKS / language).glob(f"[0-9][0-9]_{lesson}.ipynb"):
-        return f"{path.stem[:2]} {read_title(read_notebook(path))}"
+        return title_of(path, read_notebook(path))
     return lesson
 
 
-def read_title(notebook: dict[str, Any]) -> str:
-    """Return the heading of a notebook."""
-    return "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
+def title_of(path: Path, notebook: dict[str, Any]) -> str:
+    """Return number and heading of the notebook at `path`, such as "03 Gradient accumulation"."""
+    heading = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
+    return f"{path.stem[:2]} {heading}"

@@ -28,7 +28,7 @@ from ..session import SESSION, being_graded
 from .notebooks.notebook_file import Unreadable, read_notebook, restore_metadata, untouched
 from .notebooks.own_notebook import colab_notebook, own_path
 from .points import LessonNotebook, describe_assignment, describe_due_date, describe_state, nbgrader_of
-from .progress import read_title
+from .progress import title_of
 from .replies import Reply, Table
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell
@@ -66,7 +66,7 @@ def _with_next_lesson(tried: Table | Reply, file: Path) -> Table | Reply:
     if not isinstance(tried, Table) or not following:
         return tried
     try:
-        link = f"[{following[0].stem[:2]} {read_title(read_notebook(following[0]))}]({following[0].name})"
+        link = f"[{title_of(following[0], read_notebook(following[0]))}]({following[0].name})"
     except Unreadable:
         return tried
     return replace(tried, below=(*tried.below, message("progress.next", link=link).read(SESSION.speaks)))

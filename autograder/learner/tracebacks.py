@@ -10,7 +10,9 @@ from typing import Any
 from ..checking.card_layout import aside, inline
 from ..language import LANGUAGES
 from ..messages.cards import message
-from ..messages.torch_errors import Explanation, Scene, explain
+from ..messages.torch_errors.entry import Explanation
+from ..messages.torch_errors.scene import Scene
+from ..messages.torch_errors.table import explain
 
 KINDS = (
     *(RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError, IndexError),

@@ -11,7 +11,7 @@ from autograder.authoring.lint import banned_words
 from autograder.exercises import load
 from autograder.learner.tracebacks import as_html, as_text
 from autograder.lessons.collection import COURSE
-from autograder.messages.torch_errors import EXPLANATIONS, explain
+from autograder.messages.torch_errors.table import EXPLANATIONS, explain
 from support.gpu_programs import MIXTURES, ON_A_GPU_ALONE
 from support.torch_programs import told
 

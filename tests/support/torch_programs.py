@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from autograder.messages.torch_errors import PREAMBLE, Explanation, Scene, explain
+from autograder.messages.torch_errors.entry import PREAMBLE, Explanation
+from autograder.messages.torch_errors.scene import Scene
+from autograder.messages.torch_errors.table import explain
 
 _NUMBERS = count()
 

@@ -37,7 +37,7 @@ def copies(operation: Any) -> bool:
 
 
 def find_mixture(operation: Any, args: Any, inputs: list[Tensor], devices: Devices) -> str | None:
-    """Return the text of the error with which a GPU refuses the `inputs` of an operation of torch, or None.
+    """Return a GPU's error for the `inputs` of an operation of torch, or None if it takes them.
 
     At least one of the inputs lies on the pretended device. `args` are the operation's arguments.
     """

@@ -117,9 +117,9 @@ def _sample(function: Any, case: Case) -> object:
 
 
 def _noise(function: Any) -> dict[str, bool]:
-    """Return whether 4,000 entries of noise look standard normal, and differ from each other and in another call.
+    """Return whether 4,000 entries of noise look standard normal and random.
 
-    The limits are five standard deviations away or more, so that no right sample fails.
+    Random means that they differ from each other, and from those of another call. The limits are five standard deviations away or more, so that no right sample fails.
     """
     mu, log_std = (torch.full((_SAMPLES,), value, dtype=torch.float64) for value in (2.0, 0.5))
     one, other = ((function(mu, log_std).detach() - mu) / log_std.exp() for _ in range(2))

@@ -21,7 +21,7 @@ _EXPECTED = [
 
 
 def _refusal(name: str, en: str, ru: str) -> Any:
-    """Return the aspect that the learner's test refuses a wrong program. `en` and `ru` describe that program."""
+    """Return the aspect that the learner's test refuses a wrong program, which `en` and `ru` describe."""
     return aspect(name, 0.5, en=f"A program {en} is refused.", ru=f"Программа, {ru}, отвергается.")
 
 

@@ -93,7 +93,7 @@ def sliding_gradient(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _with_a_spare(answer: Any, case: Case) -> object:
-    """Return the list for a cell with a parameter on which nothing depends, or the error that came instead."""
+    """Return the list for a cell with a parameter that nothing depends on, or the error."""
     case.cell.register_parameter("spare", torch.nn.Parameter(torch.ones(2, dtype=torch.float64)))
     try:
         found = answer.sliding_gradient(case.cell, case.x, case.y, case.h, case.k)

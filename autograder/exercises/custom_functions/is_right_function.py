@@ -15,7 +15,7 @@ from autograder.language import Text
 
 
 def _refusal(name: str, points: float, en: str, ru: str) -> Any:
-    """Return the aspect that the learner's test refuses a wrong Function. `en` and `ru` describe that Function."""
+    """Return the aspect that the learner's test refuses a wrong Function, which `en` and `ru` describe."""
     return aspect(name, points, en=f"{en} is refused.", ru=f"{ru} отвергается.")
 
 

@@ -47,7 +47,10 @@ def _after_an_error(answer: Any, kind: type[Exception]) -> tuple[bool, int]:
 
 
 def _beside_a_used_result(answer: Any) -> object:
-    """Return the list for two results of one operation, or the error. torch calls a hook on the second with None."""
+    """Return the list for two results of one operation, or the error.
+
+    torch calls a hook on the second result with None.
+    """
     used, aside = (torch.arange(4, dtype=torch.float64, requires_grad=True) * 2).split(2)
     try:
         found = answer.arriving_gradients((used * used).sum(), [used, aside])

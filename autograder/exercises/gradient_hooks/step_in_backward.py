@@ -27,9 +27,9 @@ def _loss(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def _peak(step_in_backward: Callable[..., Any], start: float) -> tuple[AtMost, dict[str, bool]]:
-    """Return the peak bytes of a pass through 8 equal layers, with a limit, and what tells its causes apart.
+    """Return the peak bytes of a pass, with a limit, and what tells its causes apart.
 
-    The returned function is dropped: the hooks have to work without it. The unit is the gradient of one layer, 32 x 32
+    The pass goes through 8 equal layers. The returned function is dropped: the hooks have to work without it. The unit is the gradient of one layer, 32 x 32
     numbers. A right answer needs 1 unit and the small activations of one sample, an ordinary step 8. The limit is 2.5
     units.
     """

@@ -224,7 +224,7 @@ class Guard:
         return found
 
     @contextmanager
-    def with_torch(self, changed: list[str]) -> Iterator[None]:
+    def torch_put_back(self, changed: list[str]) -> Iterator[None]:
         """Put back torch's own functions inside the `with` block, and afterwards what a notebook has replaced.
 
         Packages such as lightning and torchrl replace some as soon as they are imported. The dotted names that were

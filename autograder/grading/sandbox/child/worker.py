@@ -257,8 +257,8 @@ class Worker:
         """
         for _ in range(_TRIES):
             self._changed = []
-            of_torch = self._guard.with_torch(self._changed)
-            with self._guard.in_order(), of_torch, as_in_a_fresh_process() as unusual:
+            put_back = self._guard.torch_put_back(self._changed)
+            with self._guard.in_order(), put_back, as_in_a_fresh_process() as unusual:
                 threads = OtherThreads()
                 self._changed += self._guard.changed()
                 runs = observe_in_order(exercise, answer, seed, unusual)

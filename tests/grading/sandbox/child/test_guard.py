@@ -110,7 +110,7 @@ def test_what_is_torchs_is_put_back_for_a_check(owner: Any, name: str, guard: Gu
     was = dict(vars(owner))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, Clamped, raising=False)
-        with guard.with_torch(changed := []):
+        with guard.torch_put_back(changed := []):
             assert dict(vars(owner)) == was
         assert (vars(owner)[name], changed) == (Clamped, [])
         assert guard.changed() == []
@@ -120,14 +120,14 @@ def test_what_is_torchs_is_put_back_for_a_check(owner: Any, name: str, guard: Gu
 def test_what_is_removed_is_there_during_a_check(guard: Guard) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(torch, "relu")
-        with guard.with_torch([]):
+        with guard.torch_put_back([]):
             assert torch.relu(torch.tensor(-1.0)) == 0
         assert not hasattr(torch, "relu")
 
 
 def test_what_is_replaced_during_a_check_is_found(guard: Guard) -> None:
     patch = pytest.MonkeyPatch()
-    with guard.with_torch(changed := []):
+    with guard.torch_put_back(changed := []):
         patch.setattr(torch, "relu", Clamped)
         patch.setattr(torch.Tensor, "backward", Clamped)
     patch.undo()
