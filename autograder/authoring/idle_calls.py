@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..checking.containment.answer_calls import can_be_called, with_calls
 from ..checking.exercise import Exercise
 from ..checking.expected import Expected
 from .junk import passes
@@ -20,15 +21,19 @@ _MOST = 30  # calls that are tried, of up to 200
 def idle_calls(exercise: Exercise, key: Expected, solution: Any) -> Iterator[str]:
     """Yield a complaint for each call in which a solution may return None and still pass.
 
-    Only functions are tried. Calls in which the solution returns None or False are left out, and all after the first
-    30.
+    Only functions and custom Functions are tried; a call of the latter is one of `apply`. Calls in which the solution
+    returns None or False are left out, and all after the first 30.
     """
-    if exercise.asks_for != "function":
+    if not can_be_called(solution):
         return
-    if not passes(exercise, counted := _Idle(solution, None), key):
-        return  # another complaint
-    for number in counted.others[:_MOST]:
-        if passes(exercise, _Idle(solution, number), key):
+
+    def try_idle(number: int | None) -> tuple[bool, _Idle]:
+        calls = _Idle(getattr(solution, "apply", solution), number)
+        return passes(exercise, with_calls(solution, lambda _: calls), key), calls
+
+    passed, counted = try_idle(None)
+    for number in counted.others[:_MOST] if passed else ():  # a solution that fails is another complaint
+        if try_idle(number)[0]:
             call = f"call {number + 1} of {counted.calls}"
             yield f"an answer that returns None in {call} passes: observe the result of that call"
 

@@ -88,7 +88,7 @@ def observe_in_order(
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
         runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, before, unusual, place))
     if is_about_devices(exercise) and not any(run.raised for run in runs):
-        found = canonical(observe_device(exercise, answer, exercise.draw_first(seed)))
+        found = canonical(observe_device(exercise, answer, exercise.draw_first(seed), exercise.draw_first(seed)))
         runs = [replace(run, values={**run.values, DEVICE: found}) for run in runs]
     return runs
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..containment.answer_calls import can_be_called, with_calls
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
 from ..exercise import Aspect, Case, Exercise, aspect
@@ -77,41 +79,55 @@ def tensors_in(value: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
         yield from tensors_in(part, seen)
 
 
-def observe_device(exercise: Exercise, answer: object, case: Case) -> dict[str, object]:
+def observe_device(exercise: Exercise, answer: object, case: Case, same: Case) -> dict[str, object]:
     """Run the probe for devices on a pretended one, and return the aspect's value.
 
     The tensors of `case` lie there. Only what a GPU refuses counts: a mixture of devices, whether it ended the probe
     or the probe caught it. Another exception says nothing, because the pretended device lacks much of a real one.
+    `same` is another copy of the case. The probe runs on it without a device, and has to find the same numbers.
     """
-    refused, there, idle = None, True, [False]
+    refused, there, equal, idle = None, True, True, [False]
+    probe = exercise.device_probe or exercise.probe
     with undisturbed([]):
         try:
             with limited(exercise.seconds), pretended_device("cuda") as devices:
                 for tensor in tensors_in(case):
                     devices.put(tensor, devices.there)
                 noting = SimpleNamespace(**{exercise.asks: _noting_idle(answer, idle)})
-                found = (exercise.device_probe or exercise.probe)(noting, case)
+                found = probe(noting, case)
             there = not any(devices.of(each) == CPU and each.dim() for each in tensors_of(found))
             refused = next(filter(None, map(_refusal, _texts(found))), None)
+            with limited(exercise.seconds):
+                equal = _have_equal_numbers(found, probe(noting, same))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             cause = error.__cause__ or error
             refused = _refusal(f"{type(cause).__name__}: {cause}")
-    return {"on a GPU": refused, "results there": there, "nothing returned": any(idle)}
+    return {"on a GPU": refused, "results there": there, "same numbers": equal, "nothing returned": any(idle)}
 
 
 def _noting_idle(answer: object, idle: list[bool]) -> object:
-    """Return a wrapper of a learner's function that notes in `idle` whether a call has returned None."""
-    if not callable(answer) or isinstance(answer, type):
-        return answer
+    """Return a learner's function or custom Function that notes in `idle` whether a call has returned None."""
 
-    def call(*args: object, **named: object) -> object:
-        returned = answer(*args, **named)
-        idle.append(returned is None)
-        return returned
+    def noting(call: Callable[..., object]) -> Callable[..., object]:
+        def noted(*args: object, **named: object) -> object:
+            returned = call(*args, **named)
+            idle.append(returned is None)
+            return returned
 
-    return call
+        return noted
+
+    return with_calls(answer, noting) if can_be_called(answer) else answer
+
+
+def _have_equal_numbers(there: object, here: object) -> bool:
+    """Return whether the tensors in two results of a probe are equal, up to rounding."""
+    pairs = zip_longest(tensors_of(there), tensors_of(here))
+    return all(
+        isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape and torch.allclose(a, b, equal_nan=True)
+        for a, b in pairs
+    )
 
 
 def _refusal(text: str) -> str | None:

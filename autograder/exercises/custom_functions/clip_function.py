@@ -68,17 +68,17 @@ from .common import EACH_CALL, apply_custom, gradients, observe_state, same_numb
 )
 def clip_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
-    gradient: object = None
     requires: dict[str, object] = {}
     with using_answer():
-        each = observe_state(answer.Clip, x, v=v)
         y = apply_custom(answer.Clip, x)
+        gradient = gradients(y[0] if isinstance(y, tuple) and y else y, [x], v)[0]
+        start = case.x.clone().requires_grad_()
+        each, second = observe_state(answer.Clip, start, v=case.grad_output, found=[gradient])
         outputs: dict[str, object] = {"what came back": y}
         if isinstance(y, tuple) and len(y) == 2:
-            outputs = {"clipped": y[0], "share": y[1]}
+            outputs = {"clipped": y[0], "share": y[1], **second}
             pair = zip(("clipped", "share"), y)
             requires = {f"{name} requires grad": isinstance(t, Tensor) and t.requires_grad for name, t in pair}
-            gradient = gradients(y[0], [x], v)[0]
     found = {"gradient": gradient, "grad_output unchanged": same_numbers(v, case.grad_output)}
     return {"each_call": each, "outputs": outputs, "gradient": found, "share_is_constant": requires}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -59,17 +58,6 @@ def apply(function: Any, *arguments: object) -> Any:
     if not issubclass(function, torch.autograd.Function):
         raise TypeError("the class does not derive from torch.autograd.Function")
     return function.apply(*arguments)
-
-
-def apply_twice(function: Any, *arguments: Any) -> Any:
-    """Call `function.apply` on `arguments`, then on other arguments, and return the first result.
-
-    If two calls share state, the gradient of the first result is wrong afterwards.
-    """
-    y = apply(function, *arguments)
-    others = [(1 - a.detach()).requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a + 1 for a in arguments]
-    apply(function, *others)
-    return y
 
 
 def apply_custom(function: Any, *arguments: object) -> Any:
@@ -166,37 +154,33 @@ def result_or_error(call: Callable[[], object]) -> object:
         return f"{type(error).__name__}: {textwrap.shorten(str(error), _MOST_OF_ERROR, placeholder=' …')}"
 
 
-def error_text(call: Callable[[], object]) -> str:
-    """Return the text of the exception that `call()` raises, without numbers, or an empty string."""
-    try:
-        call()
-    except Exception as error:
-        return re.sub(r"\d+", "#", str(error))
-    return ""
-
-
-def observe_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object]:
+def observe_state(
+    function: Any, *arguments: Any, v: Tensor, found: list[Tensor | None]
+) -> tuple[dict[str, object], dict[str, object]]:
     """Observe whether a call of a Function changes its inputs or shares state with another call.
 
-    Returns a dict with two booleans: inputs unchanged, and same gradient after a second call. Returns {} for inputs
-    with fewer than two dimensions, because the test is needed only once.
+    `arguments` are those of the call that an exercise checks, before it. `found` are the gradients of that call.
+    Returns two dicts. The first holds two booleans: inputs unchanged, and the gradients `found` after a second call on
+    other arguments, too. The second holds the value of that second call. Both are empty for inputs with fewer than two
+    dimensions, because the test is needed only once.
     """
     if arguments[0].dim() < 2:
-        return {}
-
-    def run(applied: Callable[..., Any]) -> tuple[list[Any], list[Tensor | None]]:
-        given = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in arguments]
-        y = applied(function, *given)
-        asked = [a for a in given if isinstance(a, Tensor) and a.requires_grad]
-        return given, gradients(y[0] if isinstance(y, tuple) and y else y, asked, v.clone())
-
-    given, alone = run(apply)
-    followed = run(apply_twice)[1]
+        return {}, {}
+    given = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in arguments]
+    others = [(1 - a.detach()).requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a + 1 for a in arguments]
+    y, second = (_first_output(apply(function, *each)) for each in (given, others))
+    asked = [a for a in given if isinstance(a, Tensor) and a.requires_grad]
+    followed = gradients(y, asked, v.clone())
     pairs = [(a, b) for a, b in zip(given, arguments) if isinstance(b, Tensor)]
-    return {
+    each: dict[str, object] = {
         "input unchanged": all(same_numbers(a, b) for a, b in pairs),
-        "same gradient with a second call": all(same_numbers(a, b) for a, b in zip(alone, followed)),
+        "same gradient with a second call": all(map(same_numbers, found, followed)),
     }
+    return each, {"value of a second call": second}
+
+
+def _first_output(y: Any) -> Any:
+    return y[0] if isinstance(y, tuple) and y else y
 
 
 def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
@@ -207,11 +191,12 @@ def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
     """
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        each = observe_state(function, x, v=v)
         y = apply_custom(function, x)
         gradient = gradients(y, [x], v)[0]
+        start = case.x.clone().requires_grad_()
+        each, second = observe_state(function, start, v=case.grad_output, found=[gradient])
     unchanged = {"grad_output unchanged": gradient is not None and same_numbers(v, case.grad_output)}
-    return {"each_call": each, aspect: {"value": y, "gradient": gradient}, "grad_output_after": unchanged}
+    return {"each_call": each, aspect: {"value": y, "gradient": gradient, **second}, "grad_output_after": unchanged}
 
 
 def observe_both(function: Any, case: Case, applied: Callable[..., Any] = apply) -> dict[str, object]:
@@ -221,11 +206,12 @@ def observe_both(function: Any, case: Case, applied: Callable[..., Any] = apply)
     """
     with using_answer():
         x, v = case.x.clone().requires_grad_(), case.v.clone()
-        each = observe_state(function, x, v=v)
+        y = applied(function, x)
+        gradient = gradients(y, [x], v)[0]
+        each, other = observe_state(function, case.x.clone().requires_grad_(), v=case.v, found=[gradient])
         if not all(each.values()):
             return {"each_call": each}
-        y = applied(function, x)
-        first = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        first = {"value": y, "gradient": gradient, **other}
         first["grad_output unchanged"] = same_numbers(v, case.v)
         second = result_or_error(lambda: second_derivative(lambda t: apply(function, t), case.x, case.v, case.w))
     return {"each_call": each, "first": first, "second": {"second derivative": second}}

@@ -86,22 +86,24 @@ def exp_function(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.x)
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        each = observe_state(answer.Exp, x, v=v)
-        if not all(each.values()):
-            return {"each_call": each}
         y = apply_custom(answer.Exp, x)
         gradient = gradients(y, [x], v)[0]
+        alone = case.x.clone().requires_grad_()
+        each, second = observe_state(answer.Exp, alone, v=case.grad_output, found=[gradient])
+        if not all(each.values()):
+            return {"each_call": each}
         edited = after_input = None
         if case.x.dim() > 1:  # two cases are enough
             edited = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="result")
-            after_input = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="input")
         # measured on a tensor of its own, so one case is enough
         kept = AtMost(0, 0)
         if case.x.dim() == 2:
             kept = bytes_kept(answer.Exp, start, drop_input=True)
+            if not kept.kept:  # tells the ways to keep the input apart
+                after_input = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="input")
     return {
         "each_call": each,
-        "derivative": {"value": y, "gradient": gradient},
+        "derivative": {"value": y, "gradient": gradient, **second},
         "grad_output_after": {"grad_output unchanged": same_numbers(v, case.grad_output)},
         "bytes_kept": kept,
         "result_edited_before_backward": edited,

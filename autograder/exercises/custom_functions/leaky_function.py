@@ -60,9 +60,11 @@ def leaky_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     neighbour = case.neighbour.clone().requires_grad_()
     with using_answer():
-        each = observe_state(answer.Leaky, x, case.slope, v=v)
         y = apply_custom(answer.Leaky, x, case.slope)
-        first = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        gradient = gradients(y, [x], v)[0]
+        start = case.x.clone().requires_grad_()
+        each, second = observe_state(answer.Leaky, start, case.slope, v=case.grad_output, found=[gradient])
+        first = {"value": y, "gradient": gradient, **second}
         # The newest node runs first and gets the same tensor as `exp` after it. Without `x` in the list of inputs,
         # autograd would skip the node.
         both = neighbour.exp() + apply(answer.Leaky, x, case.slope)

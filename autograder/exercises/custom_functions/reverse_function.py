@@ -57,9 +57,11 @@ from .common import EACH_CALL, apply, gradients, observe_state, result_or_error,
 def reverse_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        each = observe_state(answer.Reverse, x, case.factor, v=v)
         y = apply(answer.Reverse, x, case.factor)
-        found = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        gradient = gradients(y, [x], v)[0]
+        start = case.x.clone().requires_grad_()
+        each, second = observe_state(answer.Reverse, start, case.factor, v=case.grad_output, found=[gradient])
+        found: dict[str, object] = {"value": y, "gradient": gradient, **second}
         found["grad_output unchanged"] = same_numbers(v, case.grad_output)
         result = after_change = None
         if isinstance(y, Tensor):

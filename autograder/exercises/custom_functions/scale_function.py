@@ -54,20 +54,20 @@ from .common import apply, gradients, result_or_error, same_numbers
     ],
 )
 def scale_function(answer: Any, case: Case) -> dict[str, object]:
-    def scaled() -> tuple[Tensor, Tensor, Any]:
+    def scaled() -> tuple[Tensor, Tensor, Any, Any]:
         x = case.x.clone().requires_grad_()
         h = x.neg()
         y = apply(answer.ScaleInPlace, h, case.factor)
-        apply(answer.ScaleInPlace, (1 - case.x).requires_grad_().neg(), case.factor + 1)
-        return x, h, y
+        second = apply(answer.ScaleInPlace, (1 - case.x).requires_grad_().neg(), case.factor + 1)
+        return x, h, y, second
 
     with using_answer():
-        x, h, y = scaled()
-        same = {"result is the input": y is h, "input": h.detach().clone(), "result": y}
+        x, h, y, second = scaled()
+        same = {"result is the input": y is h, "input": h.detach().clone(), "result": y, "second result": second}
         v = case.grad_output.clone()
         by_result = result_or_error(lambda: gradients(y, [x], v)[0])
         unchanged = same_numbers(v, case.grad_output)
-        x, h, y = scaled()
+        x, h, y, same["result after a second call"] = scaled()
         by_input = result_or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
     found = {"through the result": by_result, "through the input": by_input, "grad_output unchanged": unchanged}
     return {"in_place": same, "gradients": found}

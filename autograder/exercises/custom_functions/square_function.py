@@ -66,7 +66,7 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
         x, v = case.a.clone().requires_grad_(), case.grad_output.clone()
         once = apply_custom(answer.Square, x)
         saved = getattr(once.grad_fn, "saved_tensors", ()) if isinstance(once, Tensor) else ()
-        gradients(once, [x], v)
+        found["one call"] = gradients(once, [x], v)[0]
         unchanged = {
             "input unchanged": same_numbers(x, case.a),
             "grad_output unchanged": same_numbers(v, case.grad_output),
