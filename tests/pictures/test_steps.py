@@ -82,6 +82,13 @@ def test_a_small_graph_step_by_step() -> None:
         assert fact in text
 
 
+def test_zeros_without_memory_are_zeros() -> None:
+    """The derivative of `sgn` is a tensor of torch's own kind, which has no address."""
+    x = torch.tensor([-2.0, 3.0], requires_grad=True)
+    x.grad = torch.tensor([1.0, 5.0])
+    assert "x.grad: [1, 5] + [0, 0] = [1, 5]" in repr(steps(torch.sgn(x).sum()))
+
+
 def test_numbers_are_those_that_autograd_adds() -> None:
     torch.manual_seed(1)
     x = torch.randn(3, requires_grad=True)

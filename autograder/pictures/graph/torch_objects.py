@@ -63,6 +63,8 @@ def is_hollow(tensor: torch.Tensor) -> bool:
 
     torch would crash if it read them while the tensor's class is switched off.
     """
+    if tensor._is_zerotensor():  # zeros without memory, such as the derivative of `sgn`
+        return False
     if tensor.is_meta or tensor.is_nested or tensor.layout != torch.strided:
         return tensor.is_meta or tensor.is_nested
     try:
@@ -95,6 +97,8 @@ def brief(tensor: torch.Tensor) -> str | None:
 def _brief(tensor: torch.Tensor) -> str | None:
     if is_hollow(tensor):
         return None
+    if tensor._is_zerotensor():
+        tensor = tensor.clone()
     if tensor.layout != torch.strided or tensor.is_quantized:
         tensor = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
     if is_number(tensor):
