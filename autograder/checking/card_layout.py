@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..language import LANGUAGES, Note, Text
 from ..messages.cards import MESSAGES, message
-from ..messages.measured import measured_name, yes_or_no
-from ..messages.torch_errors.table import explain
+from ..messages.entries import name_count, name_place
+from ..messages.measured import yes_or_no
+from ..messages.torch_errors.entry import Explanation
+from ..messages.torch_errors.table import EXPLANATIONS, explain
+from .comparison import place_of
 from .exercise import PUBLIC_SEED, Exercise
 from .verdict import AspectState, Finding, Verdict, VerdictState
 
@@ -51,6 +54,8 @@ class Card:
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
         self.verdict, self.exercise, self.language = verdict, exercise, language
         self.title = exercise.title.read(language)
+        explained = verdict.finding.aspect if verdict.finding else ""
+        self.entries = next((each.entries for each in exercise.aspects if each.name == explained), ())
         self.sign, self.colour = _LOOKS[verdict.state]
         self.state = self._say(f"state.{verdict.state}")
         every = verdict.state == VerdictState.NOT_YET and verdict.points == verdict.maximum
@@ -71,7 +76,9 @@ class Card:
             k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
             for k, v in parameters.items()
         }
-        name = _measured(said)
+        place = place_of(said)
+        said["items"] = name_count(place, self.entries).read(self.language)
+        name = name_place(place, self.entries)
         if name is not None:
             said["what"] = f"{name.read(self.language)}: "
             if answer := yes_or_no(said.get("got")):
@@ -84,7 +91,7 @@ class Card:
         Aspects are left out if the answer raised an error or was not run.
         """
         finding = self.verdict.finding
-        ran = finding is None or (finding.aspect and not any(note.is_error for note in finding.got))
+        ran = finding is None or (finding.aspect and not any(note.is_error for note in finding.got[:1]))
         return self.verdict.state in (VerdictState.PASSED, VerdictState.NOT_YET) and bool(ran)
 
     def _aspects(self) -> Iterator[tuple[AspectState, str, str, bool]]:
@@ -109,7 +116,7 @@ class Card:
         Inputs of hidden cases are never shown. The card then says that the case is hidden.
         """
         got = [self._say(note.id, **note.parameters) for note in finding.got]
-        got += [e.says.read(self.language) for n in finding.got if (e := explain(str(n.parameters.get("message"))))]
+        got += [each.says.read(self.language) for each in map(_explanation, finding.got[:1]) if each]
         if not finding.aspect:
             yield "", got
             return
@@ -133,7 +140,8 @@ class Card:
             return self._say("card.wrong")
         if measured:
             return measured.read(self.language)
-        return self._say("card.checked" if _measured(first.parameters) else "card.returned")
+        named = self.entries or name_place(place_of(first.parameters), self.entries)
+        return self._say("card.checked" if named else "card.returned")
 
     def _closing(self) -> Iterator[tuple[str, str]]:
         """Yield pairs of strings for the end of the card: a sentence, and source code.
@@ -201,12 +209,12 @@ class Card:
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
 
 
-def _measured(parameters: Mapping[str, object]) -> Text | None:
-    """Return the name of the measurement that a note is about, or None if the note is about code.
-
-    `parameters` are the note's. The measurement is in the parameter "what".
-    """
-    return measured_name(str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`"))
+def _explanation(note: Note) -> Explanation | None:
+    """Return the explanation of the error in a note, or None. It was looked for where the error was raised."""
+    named = note.parameters.get("explained")
+    if named is not None:
+        return next((each for each in EXPLANATIONS if each.name == named), None)
+    return explain(str(note.parameters.get("message")))
 
 
 def aside(inside: str) -> str:

@@ -1,8 +1,20 @@
-"""Labels of counts that several exercises have, in English and Russian."""
+"""Words for what probes count and list, in English and Russian."""
 
 from __future__ import annotations
 
 from ..language import Text
+from ..messages.entries import Entries
+
+WEIGHTS_AFTER_STEPS = Entries(Text("weights after step {n}", "веса после шага {n}"), Text("steps", "шагов"))
+OF_PARAMETERS = Entries(Text("parameter {n}", "параметр {n}"), Text("parameters", "параметров"))
+GRADIENTS_OF_PARAMETERS = Entries(
+    Text("gradient of parameter {n}", "градиент параметра {n}"), Text("gradients", "градиентов")
+)
+NAMES_OF_PARAMETERS = Entries(Text("name {n}", "имя {n}"), Text("names", "имён"))
+DIRECTIONS_OF_PASSES = Entries(
+    Text("direction of a gradient, number {n}", "направление градиента номер {n}"),
+    Text("backward passes", "обратных проходов"),
+)
 
 PEAK = Text("Peak in bytes", "Пик, байт")
 CALLS_AND_PASSES = Text("Calls and backward passes", "Вызовов и обратных проходов")

@@ -64,7 +64,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "differs.value": Text.same("{what}{got}"),
     "differs.value.expected": Text("{what}{got}, expected {expected}", "{what}{got}, ожидалось {expected}"),
-    "differs.length": Text("{what}items: {got}, not {expected}", "{what}элементов: {got}, а не {expected}"),
+    "differs.length": Text("{what}{items}: {got}, not {expected}", "{what}{items}: {got}, а не {expected}"),
     "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
     "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
     "differs.counted_run": Text(
@@ -599,6 +599,7 @@ MESSAGES: dict[str, Text] = {
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
     "kind.no_error": Text("none", "без ошибки"),
+    "kind.result": Text("a result", "результат"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),

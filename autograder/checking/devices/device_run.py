@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..caught import Caught
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
 from ..exercise import Aspect, Case, Exercise, aspect
@@ -83,7 +84,8 @@ def observe_device(exercise: Exercise, answer: object, case: Case) -> dict[str, 
     The tensors of `case` lie there. Only what a GPU refuses counts: a mixture of devices, whether it ended the probe
     or the probe caught it. Another exception says nothing, because the pretended device lacks much of a real one.
     """
-    refused, there, idle = None, True, [False]
+    refused: str | Caught | None = None
+    there, idle = True, [False]
     with undisturbed([]):
         try:
             with limited(exercise.seconds), pretended_device("cuda") as devices:
@@ -92,12 +94,13 @@ def observe_device(exercise: Exercise, answer: object, case: Case) -> dict[str, 
                 noting = SimpleNamespace(**{exercise.asks: _noting_idle(answer, idle)})
                 found = (exercise.device_probe or exercise.probe)(noting, case)
             there = not any(devices.of(each) == CPU and each.dim() for each in tensors_of(found))
-            refused = next(filter(None, map(_refusal, _texts(found))), None)
+            refused = next((each for each in _texts(found) if _is_refusal(each)), None)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             cause = error.__cause__ or error
-            refused = _refusal(f"{type(cause).__name__}: {cause}")
+            caught = Caught.of(cause, f"{type(cause).__name__}: {cause}")
+            refused = caught if _is_refusal(caught) else None
     return {"on a GPU": refused, "results there": there, "nothing returned": any(idle)}
 
 
@@ -114,13 +117,13 @@ def _noting_idle(answer: object, idle: list[bool]) -> object:
     return call
 
 
-def _refusal(text: str) -> str | None:
-    """Return an error's text if it is that of a GPU, else None."""
-    return text if _REFUSAL.search(text) else None
+def _is_refusal(error: str | Caught) -> bool:
+    """Return whether an error is one of a GPU."""
+    return _REFUSAL.search(error if isinstance(error, str) else error.text) is not None
 
 
-def _texts(tree: Any) -> Iterator[str]:
-    if isinstance(tree, str):
+def _texts(tree: Any) -> Iterator[str | Caught]:
+    if isinstance(tree, (str, Caught)):
         yield tree
     elif isinstance(tree, (dict, list, tuple)):
         for item in tree.values() if isinstance(tree, dict) else tree:

@@ -13,6 +13,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.values import number
 from autograder.language import Text
+from autograder.messages.entries import Entries
 
 from .common import copies, linear
 
@@ -49,6 +50,7 @@ class _Products(TorchDispatchMode):
             "scale is halved.",
             ru="Оптимизатор делает шаг с градиентами float32, с точностью до 2 %; если они бесконечны, шага нет, а масштаб "
             "уменьшен вдвое.",
+            entries=(Entries(Text("step {n}", "шаг {n}"), Text("steps", "шагов")),),
         ),
         aspect(
             "dtypes",

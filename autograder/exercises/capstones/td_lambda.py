@@ -14,6 +14,7 @@ from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.observe import using_answer
 from autograder.checking.values import number
 from autograder.language import Text
+from autograder.messages.entries import Entries
 
 from .common import copies, linear, value_net, value_table
 
@@ -32,6 +33,12 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             2.5,
             en="At the end the trained weights are those of TD(λ).",
             ru="В конце обучаемые веса такие, как в TD(λ).",
+            entries=(
+                Entries(
+                    Text("trained parameter {n}", "обучаемый параметр {n}"),
+                    Text("trained parameters", "обучаемых параметров"),
+                ),
+            ),
         ),
         aspect(
             "errors",
@@ -39,6 +46,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             en="The TD errors of all steps are returned as a list of numbers.",
             ru="Возвращён список чисел: ошибки TD всех шагов.",
             after=(),
+            entries=(Entries(Text("TD error of step {n}", "ошибка TD на шаге {n}"), Text("TD errors", "ошибок TD")),),
         ),
         aspect(
             "rest",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from autograder.checking.caught import Caught
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
@@ -68,13 +70,16 @@ def on_device(answer: Any, case: Case) -> dict[str, object]:
     turns: object = None
     if isinstance(gradient, Tensor):
         turns = _named("in turns with the CPU", lambda: _take_turns(answer.Gray, x, case.grad_output))
-    return {"y": y, "gradient": gradient, "turns": turns if isinstance(turns, str) else None}
+    return {"y": y, "gradient": gradient, "turns": turns if isinstance(turns, Caught) else None}
 
 
 def _named(where: str, call: Any) -> object:
-    """Return what `call()` returns, or the text of its error with the words `where` in it."""
+    """Return what `call()` returns, or its error with the words `where` in the text that is compared."""
     found = result_or_error(call)
-    return f"{found.partition(': ')[0]}: {where}: {found.partition(': ')[2]}" if isinstance(found, str) else found
+    if not isinstance(found, Caught):
+        return found
+    kind, _, said = found.text.partition(": ")
+    return replace(found, text=f"{kind}: {where}: {said}")
 
 
 def _take_turns(function: Any, x: Tensor, v: Tensor) -> Tensor | None:

@@ -18,6 +18,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
+from autograder.messages.entries import Entries
 
 _BAD = "this batch cannot be used"
 _PATIENCE = 0.3  # seconds for an answer that waits for its threads otherwise than by `join()`
@@ -138,6 +139,7 @@ class _Model(torch.nn.Module):
             0,
             en="A list of the model's outputs comes back, in the order of the batches, one call for each.",
             ru="Возвращается список результатов модели, в порядке батчей, по одному вызову на батч.",
+            entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
         ),
         aspect(
             "no_graph",

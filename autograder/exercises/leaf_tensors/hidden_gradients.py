@@ -14,6 +14,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
+from autograder.messages.entries import Entries
 
 from .networks import random_network, recording_outputs, state_of
 
@@ -31,6 +32,12 @@ from .networks import random_network, recording_outputs, state_of
             en="The list holds the derivative of the loss with respect to the output of each layer, in order of the "
             "layers.",
             ru="В списке производные функции потерь по выходу каждого слоя, в порядке слоёв.",
+            entries=(
+                Entries(
+                    Text("gradient of the output of layer {n}", "градиент выхода слоя {n}"),
+                    Text("gradients", "градиентов"),
+                ),
+            ),
         ),
         aspect(
             "backward_runs",

@@ -9,6 +9,7 @@ from autograder.checking.labels import BYTES_KEPT, PEAK
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
+from autograder.messages.entries import Entries
 
 from .common import nbytes
 from .deep_layers import layer_gradients, layered_cases, measure_layers
@@ -48,6 +49,7 @@ from .deep_layers import layer_gradients, layered_cases, measure_layers
             en="Each layer is called twice: in the forward pass and in one recomputation.",
             ru="Каждый слой вызван дважды: в прямом проходе и при одном повторном вычислении.",
             after=("gradients", "kept", "forward"),
+            entries=(Entries(Text("calls of layer {n}", "вызовов слоя {n}"), Text("layers", "слоёв")),),
         ),
         aspect(
             "peak",
