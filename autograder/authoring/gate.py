@@ -7,6 +7,7 @@
 - No call of the answer goes unobserved: who returns None there loses points.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.
+- All points mean a pass: an aspect with points waits for every aspect without.
 - Every text exists in English and in Russian, with equally many code spans.
 - The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
 """
@@ -90,6 +91,7 @@ def verify(
             key = keys[exercise.name]
             _judge_stub(exercise, ran.stubs.get(exercise.name), key, report)
             report.problems += _unnamed_limits(exercise, key)
+            report.problems += _worthless_aspects(exercise)
             report.problems += _unread_tensors(exercise, key)
             _compare_key(exercise, key, report)
             report.problems += accepted_junk(exercise, key)
@@ -151,6 +153,14 @@ def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
         limited = any(isinstance(run.values.get(one.name), AtMost) for run in key.solution)
         if limited and one.measured is None:
             yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
+
+
+def _worthless_aspects(exercise: Exercise) -> Iterator[str]:
+    """Yield a complaint for each aspect that may be wrong in an answer with all points."""
+    needed = {name for each in exercise.aspects if each.points for name in each.after}
+    for one in exercise.aspects:
+        if not one.points and one.name not in needed:
+            yield f"aspect {one.name} has no points: name it in `after` of an aspect with points, or give it some"
 
 
 def _compare_key(exercise: Exercise, key: Expected, report: Report) -> None:

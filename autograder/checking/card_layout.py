@@ -58,9 +58,7 @@ class Card:
         self.entries = next((each.entries for each in exercise.aspects if each.name == explained), ())
         self.sign, self.colour = _LOOKS[verdict.state]
         self.state = self._say(f"state.{verdict.state}")
-        every = verdict.state == VerdictState.NOT_YET and verdict.points == verdict.maximum
-        points = "card.every_point" if every else "card.points"
-        self.points = self._say(points, earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
+        self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
         self.aspects = list(self._aspects()) if self._has_aspects() else []
         self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
         self.mistake = _sentence(exercise, verdict.mistake).read(language) if verdict.mistake else ""

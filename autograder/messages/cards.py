@@ -15,10 +15,6 @@ MESSAGES: dict[str, Text] = {
     "state.begun": Text("begun, entries: {filled} of {total}", "начато, строк: {filled} из {total}"),
     # -- the rows of a card -------------------------------------------------------------------------------------
     "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
-    "card.every_point": Text(
-        "{earned} of {maximum} points; a requirement without points is not met yet",
-        "баллы: {earned} из {maximum}; требование без баллов пока не выполнено",
-    ),
     "card.not_met": Text("Not met", "Не выполнено"),
     "card.called": Text("Called", "Вызов"),
     "card.with": Text("with", "где"),

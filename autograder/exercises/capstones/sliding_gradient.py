@@ -28,7 +28,7 @@ from .recurrent import Cell
     aspects=[
         aspect(
             "gradients",
-            2,
+            1.5,
             en="From every loss the gradient goes through at most `k` calls of the cell, and no further.",
             ru="От каждой функции потерь градиент проходит самое большее через `k` вызовов ячейки, и не дальше.",
             entries=(GRADIENTS_OF_PARAMETERS,),
@@ -42,10 +42,10 @@ from .recurrent import Cell
         ),
         aspect(
             "rest",
-            0,
+            0.5,
             en="Every `.grad` is as before.",
             ru="Все поля `.grad` остались прежними.",
-            after=(),
+            after=("gradients",),
         ),
         aspect(
             "spare",

@@ -45,7 +45,7 @@ class _Products(TorchDispatchMode):
     aspects=[
         aspect(
             "step",
-            2,
+            1.5,
             en="The optimizer steps with the gradients of float32, within 2 %; if they are infinite, it makes no step and the "
             "scale is halved.",
             ru="Оптимизатор делает шаг с градиентами float32, с точностью до 2 %; если они бесконечны, шага нет, а масштаб "
@@ -61,7 +61,7 @@ class _Products(TorchDispatchMode):
         ),
         aspect(
             "loss",
-            0,
+            0.5,
             en="The loss is returned without the scale, a Python number.",
             ru="Возвращается значение функции потерь без масштаба, число Python.",
             after=(),

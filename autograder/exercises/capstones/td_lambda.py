@@ -30,7 +30,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
     aspects=[
         aspect(
             "weights",
-            2.5,
+            2,
             en="At the end the trained weights are those of TD(λ).",
             ru="В конце обучаемые веса такие, как в TD(λ).",
             entries=(
@@ -50,10 +50,10 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
         ),
         aspect(
             "rest",
-            0,
+            0.5,
             en="Frozen weights, every `.grad` and every flag `requires_grad` are as before.",
             ru="Замороженные веса, все поля `.grad` и все флаги `requires_grad` остались прежними.",
-            after=(),
+            after=("weights",),
         ),
         works_on(
             0.5,

@@ -29,15 +29,16 @@ from .common import EACH_CALL, apply, gradients, observe_first, result_or_error
         EACH_CALL,
         aspect(
             "numbers",
-            1,
+            0.5,
             en="The result is the weighted sum of the three colours, and the gradient is `grad_output` times the weights.",
             ru="Результат — взвешенная сумма трёх цветов, а градиент равен `grad_output`, умноженному на веса.",
         ),
         aspect(
             "grad_output_after",
-            0,
+            0.5,
             en="`backward` leaves the tensor `grad_output` as it was.",
             ru="Метод `backward` не меняет тензор `grad_output`.",
+            after=("each_call", "numbers"),
         ),
         works_on(3, after=("each_call", "numbers")),
     ],
