@@ -10,6 +10,7 @@ from ..language import Note
 from ..lookalikes import explain_unknown
 from ..messages.cards import MESSAGES
 from .comparison import Difference, compare, place_of, same_message
+from .entry_types import mistyped
 from .exercise import PUBLIC_SEED, Aspect, Exercise
 from .expected import Expected
 from .run import Raised, Run
@@ -48,6 +49,7 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
     if failing is None:
         return _verdict(exercise, VerdictState.PASSED, right, None, None, notes)
     mistake = _recognise(exercise, failing, runs, expected)
+    notes = (*notes, *mistyped(table, truth))
     return _verdict(exercise, VerdictState.NOT_YET, right, _finding(exercise, failing, runs, expected), mistake, notes)
 
 

@@ -225,6 +225,22 @@ MESSAGES: dict[str, Text] = {
         "`{entry}` is no entry of this table: its letter `{letter}` is Cyrillic. Type `{meant}` in Latin letters.",
         "Записи `{entry}` в этой таблице нет: буква `{letter}` в ней русская. Наберите `{meant}` латинскими буквами.",
     ),
+    "note.entry_text": Text(
+        "`{entry}`: `{value}` is given in quotes, as a text. Write it without them.",
+        "`{entry}`: значение `{value}` дано в кавычках, то есть как текст. Уберите кавычки.",
+    ),
+    "note.entry_bool": Text(
+        "`{entry}`: write True or False, not `{value}`.",
+        "`{entry}`: нужно True или False, а не `{value}`.",
+    ),
+    "note.entry_number": Text(
+        "`{entry}`: write a number, not `{value}`.",
+        "`{entry}`: нужно число, а не `{value}`.",
+    ),
+    "note.entry_kind": Text(
+        "`{entry}`: `{value}` cannot be an entry. Write a number, True, False, None, a text, or a tuple of numbers.",
+        "`{entry}`: значением не может быть `{value}`. Нужно число, True, False, None, текст или кортеж чисел.",
+    ),
     "note.device.real": Text("Checked on {device}, after the CPU.", "Проверено на {device}, сначала — на CPU."),
     "note.device.pretended": Text(
         "Checked on a pretended {device}, after the CPU: this machine cannot use {device} for the checks. Numbers are "
