@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from ..checking.exercise import Exercise
 
 _START = re.compile(r"(?m)^start\(")
-TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
+TEXT_STUBS = {
+    "en": "> **Double-click here and write your answer in place of this line.**",
+    "ru": "> **Щёлкните здесь дважды и напишите ответ вместо этой строки.**",
+}
 
 
 class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
@@ -81,7 +84,7 @@ def settings(language: str) -> dict[str, dict[str, Any]]:
     """
     other = {x for x in LANGUAGES if x != language}
     return {
-        "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUB},
+        "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUBS[language]},
         "OneLanguage": {"enabled": True, "remove_cell_tags": other},
     }
 

@@ -436,6 +436,12 @@ MESSAGES: dict[str, Text] = {
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
     "solution.ours": Text("Ways to write it: {total}", "Возможные решения: {total}"),
+    "question.unchecked": Text(
+        "`{name}` is a question, to be answered in words: it has no check and no hints. When you have written yours, "
+        'compare it with the rubric and a model answer: `solution("{name}", give_up=True)`',
+        "`{name}` — вопрос, на который отвечают словами: проверки и подсказок у него нет. Когда напишете свой ответ, "
+        'сравните его с критериями и примером ответа: `solution("{name}", give_up=True)`',
+    ),
     "reproduce.nothing": Text(
         "`{name}` is checked without inputs: there is no case to try it on.",
         "`{name}` проверяется без входных данных, поэтому примера нет.",

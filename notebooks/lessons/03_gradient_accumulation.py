@@ -446,7 +446,13 @@ assert train(fix_backward_last) == [3.0, 2.0]
 # %% [markdown] written="why_they_agree" points=2 minutes=8
 # **Rubric.** 1 point: in both, only the gradient of the window's last micro-batch, divided by K, reaches the step; the first cell throws the other gradients away, the second never computes them. 1 point: compare with something that cannot have this bug, such as one backward pass on the joined batch, and not with another loop. Counting backward passes (two against one per window) also tells the cells apart.
 #
+# **A model answer.** In both cells the step uses the gradient of one micro-batch only: the last one of the window, divided by K. The first cell computes the other gradients and throws them away before the step; the second never computes them. So equal numbers confirm nothing: two programs with one fault agree. I would have compared with something that has no loop over micro-batches, one `backward()` on the joined batch: it steps to 3 and not to 1.4.
+#
+# ---
+#
 # **Критерии.** 1 балл: в обоих случаях до шага доходит только градиент последнего микробатча окна, делённый на K; первая ячейка выбрасывает остальные градиенты, вторая их не вычисляет. 1 балл: сравнить с тем, где такой ошибки быть не может, — с одним обратным проходом по склеенному батчу, а не с другим циклом. Различить ячейки можно и по числу обратных проходов (два против одного за окно).
+#
+# **Пример ответа.** В обеих ячейках до шага доходит градиент только одного микробатча — последнего в окне, — делённый на K. Первая ячейка вычисляет и остальные градиенты, но выбрасывает их до шага, а вторая их вообще не вычисляет. Поэтому одинаковые числа ничего не подтверждают: у двух программ одна и та же ошибка. Я бы сравнил их с вычислением, в котором нет цикла по микробатчам, — с одним вызовом `backward()` на склеенном батче: после первого шага вес там равен 3, а не 1.4.
 # %% [markdown] tags=["en"]
 # One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it. And a comment there promises the mean over the whole dataset, which would be a gradient of $-15$; dividing by $K$ gives the mean over one window, $-20$.
 # %% [markdown] tags=["ru"] of="4148105b"
