@@ -14,6 +14,7 @@ from ..messages.torch_errors.entry import Explanation
 from ..messages.torch_errors.table import EXPLANATIONS, explain
 from .comparison import place_of
 from .exercise import PUBLIC_SEED, Exercise
+from .labels import ANY_ENTRY
 from .verdict import AspectState, Finding, Verdict, VerdictState
 
 # Signs, and tones that are readable on light and on dark pages.
@@ -56,6 +57,7 @@ class Card:
         self.title = exercise.title.read(language)
         explained = verdict.finding.aspect if verdict.finding else ""
         self.entries = next((each.entries for each in exercise.aspects if each.name == explained), ())
+        self.places = (*self.entries, ANY_ENTRY)
         self.sign, self.colour = _LOOKS[verdict.state]
         self.state = self._say(f"state.{verdict.state}")
         self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
@@ -75,8 +77,8 @@ class Card:
             for k, v in parameters.items()
         }
         place = place_of(said)
-        said["items"] = name_count(place, self.entries).read(self.language)
-        name = name_place(place, self.entries)
+        said["items"] = name_count(place, self.places).read(self.language)
+        name = name_place(place, self.places)
         if name is not None:
             said["what"] = f"{name.read(self.language)}: "
             if answer := yes_or_no(said.get("got")):
@@ -138,7 +140,7 @@ class Card:
             return self._say("card.wrong")
         if measured:
             return measured.read(self.language)
-        named = self.entries or name_place(place_of(first.parameters), self.entries)
+        named = self.entries or name_place(place_of(first.parameters), self.places)
         return self._say("card.checked" if named else "card.returned")
 
     def _closing(self) -> Iterator[tuple[str, str]]:

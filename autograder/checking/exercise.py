@@ -17,8 +17,8 @@ from typing import Any
 import torch
 
 from ..language import MINUTE, POINT, Text
-from ..messages.entries import Entries
 from .inputs import Formula, Lineup, Programs
+from .labels import Entries
 from .values import RTOL, canonical, describe
 
 KINDS = {

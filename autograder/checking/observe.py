@@ -20,8 +20,9 @@ import torch
 
 from ..language import Note
 from .allocations import ProfilerInterfered
-from .caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
 from .containment import timeout_causes as overlong
+from .containment.caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
+from .containment.edits import copy_tensors, find_edited
 from .containment.surroundings import undisturbed
 from .containment.switches import as_in_a_fresh_process
 from .containment.tensor_overrides import find_replaced
@@ -29,7 +30,6 @@ from .containment.thread_starts import StartedThread
 from .containment.time_limit import TimeIsUp, limited
 from .devices.device_run import DEVICE, is_about_devices, observe_device
 from .devices.place import Place
-from .edits import copy_tensors, find_edited
 from .exercise import Case, Exercise
 from .run import Raised, Run
 from .values import canonical

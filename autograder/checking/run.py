@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..language import Note
-from .caught import NOWHERE, Spot
+from .containment.caught import NOWHERE, Spot
 from .values import decode, encode
 
 

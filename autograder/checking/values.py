@@ -16,7 +16,7 @@ from typing import Any, SupportsFloat
 
 import torch
 
-from .caught import Caught
+from .containment.caught import Caught
 
 RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000

@@ -11,7 +11,7 @@ import torch
 
 import autograder
 from autograder import exercises
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import PUBLIC_SEED
 from autograder.checking.expected import Expected, expect
 from autograder.checking.judge import judge

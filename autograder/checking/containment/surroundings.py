@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import torch
 
 from ...language import Note
-from ..caught import SHOWN
+from .caught import SHOWN
 from .switches import putting_back
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..caught import Caught
+from ..containment.caught import Caught
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
 from ..exercise import Aspect, Case, Exercise, aspect

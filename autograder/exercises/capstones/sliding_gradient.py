@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import GRADIENTS_OF_PARAMETERS

@@ -11,9 +11,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
+from autograder.checking.labels import Entries
 from autograder.checking.values import number
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 from .common import copies, linear
 

@@ -11,10 +11,10 @@ from torch import nn
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import number
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 from .common import copies, linear, value_net, value_table
 

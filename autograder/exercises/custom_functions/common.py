@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import signed, uniform

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 _BAD = "this batch cannot be used"
 _PATIENCE = 0.3  # seconds for an answer that waits for its threads otherwise than by `join()`

@@ -12,10 +12,10 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import tensors
-from autograder.messages.entries import Entries
 
 from .common import run_in_thread, unmarked
 

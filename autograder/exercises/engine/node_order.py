@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import graph_nodes
-from autograder.messages.entries import Entries
 
 _UNARY: tuple[Callable[[Tensor], Tensor], ...] = (
     torch.sin,

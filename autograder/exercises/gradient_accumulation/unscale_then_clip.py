@@ -8,10 +8,9 @@ from typing import Any
 import torch
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.labels import WEIGHTS_AFTER_STEPS
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS, Entries
 from autograder.language import Text
 from autograder.measure import weights_after_steps
-from autograder.messages.entries import Entries
 
 from .common import adam, affine, alternating_batches, mean_gradient_norm, sgd, with_old_gradients
 

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed, with_old_gradient
+from autograder.checking.labels import Entries
 from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 from .common import hooks_on, quiet_gradients
 

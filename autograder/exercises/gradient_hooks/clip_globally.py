@@ -10,10 +10,9 @@ from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed
-from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, OF_PARAMETERS
+from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, OF_PARAMETERS, Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 from .common import Branches, gradients, hooks_on, linear
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradient
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 from .common import gradients, hooks_on, linear
 

@@ -8,16 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed
-from autograder.checking.labels import OF_PARAMETERS, PEAK
+from autograder.checking.labels import OF_PARAMETERS, PEAK, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
-from autograder.messages.entries import Entries
 
 from .common import Branches, garbage_collected, gradients, hooks_on, linear
 

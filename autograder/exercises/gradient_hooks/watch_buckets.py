@@ -9,13 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.labels import OF_PARAMETERS
+from autograder.checking.labels import OF_PARAMETERS, Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 from .common import garbage_collected, gradients, hooks_on, linear
 

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 _INPUTS = Entries(Text.same("`inputs[{i}]`"), Text("gradients", "градиентов"))
 

@@ -10,12 +10,11 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, PEAK
+from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, PEAK, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
-from autograder.messages.entries import Entries
 
 Parameters = list[Any]
 _ROWS = 150  # of the table

@@ -9,12 +9,11 @@ import torch
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform, with_old_gradient
-from autograder.checking.labels import BACKWARD_PASSES
+from autograder.checking.labels import BACKWARD_PASSES, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
-from autograder.messages.entries import Entries
 
 from .networks import random_network, recording_outputs, state_of
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
-from autograder.checking.caught import Caught
+from autograder.checking.containment.caught import Caught
 from autograder.checking.inputs import Formula
 from autograder.measure import live_bytes
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.labels import BYTES_KEPT, PEAK
+from autograder.checking.labels import BYTES_KEPT, PEAK, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
-from autograder.messages.entries import Entries
 
 from .common import nbytes
 from .deep_layers import layer_gradients, layered_cases, measure_layers

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from .... import exercises
-from ....checking.caught import functions_of
+from ....checking.containment.caught import functions_of
 from ....checking.containment.switches import as_in_a_fresh_process
 from ....checking.containment.time_limit import TimeIsUp, limited
 from ....checking.exercise import Exercise

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from ....checking.caught import Spot
+from ....checking.containment.caught import Spot
 from ....checking.run import Raised, Run, decode_run, encode_run
 from ....language import LANGUAGES, Note
 from ....messages.cards import MESSAGES

@@ -1,4 +1,4 @@
-"""Exceptions that a probe caught, and the learner's lines that they came from."""
+"""Exceptions that a probe caught, and the learner's lines that failed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from types import FunctionType, TracebackType
 from typing import Any
 
-from ..messages.torch_errors.scene import Scene
-from ..messages.torch_errors.table import explain
-
 SHOWN = 300  # characters of a print, a warning or an error that reach a card
 _DEEPEST = 3  # lists and dicts inside each other that are searched
 
@@ -21,10 +18,10 @@ Place = tuple[int, str, int]
 
 @dataclass(frozen=True)
 class Spot:
-    """What a card says of an exception: the learner's line that failed, the explanation, the text.
+    """Details of an exception, for a card.
 
-    `line` is None if no line of the learner's failed. `explained` is the name of an explanation, or "" if the course
-    has none.
+    `line` and `code` are the learner's line that failed. `line` is None if no line of the learner's failed. `explained`
+    is the name of an explanation, or "" if the course has none. `said` is the error with its message.
     """
 
     line: int | None = None
@@ -70,6 +67,9 @@ def message_of(error: BaseException) -> str:
 
 def explained(error: BaseException) -> str:
     """Return the name of the explanation of an error where it was raised, or ""."""
+    from ...messages.torch_errors.scene import Scene  # imported here: expected results depend on no wording
+    from ...messages.torch_errors.table import explain
+
     try:
         found = explain(str(error), Scene.of_error(error))
     except Exception:  # objects of the learner's may raise anything when they are looked at
