@@ -9,6 +9,7 @@
 - The key has at most 100 kB.
 - All points mean a pass: an aspect with points waits for every aspect without.
 - Every text exists in English and in Russian, with equally many code spans.
+- Each line of a contract names an aspect or why none checks it, and each aspect is in a line.
 - The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
 """
 
@@ -28,6 +29,7 @@ from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict, VerdictState
 from ..exercises import Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
+from ..lessons.contracts import contract_problems
 from ..lessons.execute import run
 from ..lessons.keys import build_key
 from ..lessons.mistakes import mistakes_of
@@ -220,6 +222,7 @@ def _texts(exercise: Exercise) -> Iterator[str]:
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
     yield from (f"line {line}: {complaint}" for line, complaint in problems(lesson))
+    yield from contract_problems(lesson, exercises)
     for name, exercise in exercises.items():
         if not lesson.of("check", name):
             yield f"{name} has no check cell in the lesson"

@@ -16,6 +16,7 @@ from nbgrader import preprocessors
 from .. import __version__
 from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES
+from .contracts import without_ties
 from .source import CHECK, STUB, Lesson, digest
 
 # nbgrader's config imports this module, and needs no torch.
@@ -126,7 +127,8 @@ def _cell(
         if role == "answer" and name in given:
             metadata["autograder"] = {"given": given[name]}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
-    made: NotebookNode = make(cell.source, id=cell_id, metadata=metadata)
+    source = without_ties(cell.source) if cell.kind == "markdown" else cell.source
+    made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
 
 
