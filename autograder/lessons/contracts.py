@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..checking.exercise import Exercise
 
 _NO_ASPECT = "no aspect: "
+_LABELLED = re.compile(r"\* \*\*(?P<label>[^*\n]+)\.\*\* ", re.M)
 _COMMENT = re.compile(r" <!-- (?P<said>[^\n]*?) -->$", re.M)
 
 
@@ -51,6 +52,9 @@ _LABELS = {
 }
 
 
+_SAID_ONCE = {*_LABELS[Part.GIVEN], *_LABELS[Part.RESULT]}
+
+
 @dataclass(frozen=True)
 class Line:
     """One line of a contract.
@@ -72,7 +76,7 @@ def read_contract(lesson: Lesson, exercise: str, language: str) -> list[Line]:
     prose = "\n".join(cell.source for cell in lesson.cells if cell.language == language)
     below = re.search(rf"^### .*`{exercise}`.*\n((?:(?!#).*(?:\n|\Z))*)", prose, re.M)
     labels = {part.label.read(language): part for part in Part}
-    found = re.finditer(r"^\* \*\*(?P<label>[^*\n]+)\.\*\* (?P<says>.*)$", below[1] if below else "", re.M)
+    found = re.finditer(rf"^{_LABELLED.pattern}(?P<says>.*)$", below[1] if below else "", re.M)
     lines = []
     for each in found:
         comment = _COMMENT.search(each["says"])
@@ -81,9 +85,21 @@ def read_contract(lesson: Lesson, exercise: str, language: str) -> list[Line]:
     return lines
 
 
-def without_ties(prose: str) -> str:
-    """Return the prose of a lesson without the comments of its contracts."""
-    return _COMMENT.sub("", prose)
+def as_students_see(prose: str) -> str:
+    """Return the prose of a lesson without the comments of its contracts.
+
+    A label that the line above has, too, is left out. One that forbids something is repeated: a line without it would
+    read as a demand.
+    """
+    before = ""
+    lines = []
+    for line in _COMMENT.sub("", prose).split("\n"):
+        found = _LABELLED.match(line)
+        label = found["label"] if found else ""
+        repeated = label == before and label in _SAID_ONCE
+        lines.append(f"* {line[found.end() :]}" if found and repeated else line)
+        before = label
+    return "\n".join(lines)
 
 
 def contract_problems(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:

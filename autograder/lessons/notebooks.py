@@ -16,7 +16,7 @@ from nbgrader import preprocessors
 from .. import __version__
 from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES
-from .contracts import without_ties
+from .contracts import as_students_see
 from .source import CHECK, STUB, Lesson, digest
 
 # nbgrader's config imports this module, and needs no torch.
@@ -127,7 +127,7 @@ def _cell(
         if role == "answer" and name in given:
             metadata["autograder"] = {"given": given[name]}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
-    source = without_ties(cell.source) if cell.kind == "markdown" else cell.source
+    source = as_students_see(cell.source) if cell.kind == "markdown" else cell.source
     made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
 

@@ -7,7 +7,7 @@ import pytest
 from autograder import exercises
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
-from autograder.lessons.contracts import contract_problems, read_contract
+from autograder.lessons.contracts import Part, contract_problems, read_contract
 from autograder.lessons.source import read
 from support.solved import built_notebook
 
@@ -40,7 +40,11 @@ def test_a_line_and_an_aspect_without_each_other_are_told(tmp_path, old, new, co
     assert any(each.startswith(f"numerical_slope: {complaint}") for each in found), found
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_students_see_no_comments(language):
-    assert "<!--" in LESSONS["first_gradient"].path.read_text(encoding="utf-8")
-    assert "<!--" not in built_notebook(LESSONS["first_gradient"], language)
+@pytest.mark.parametrize(("language", "label"), [("en", "**Result.**"), ("ru", "**Результат.**")])
+def test_students_see_no_comments_and_each_label_once_where_lines_follow_each_other(language, label):
+    lesson = LESSONS["first_gradient"]
+    assert "<!--" in lesson.path.read_text(encoding="utf-8")
+    built = built_notebook(lesson, language)
+    assert "<!--" not in built
+    assert built.count(label) == 2  # of the two exercises; the second has three results
+    assert built.count(Part.LEAVE.label.read(language)) == 2
