@@ -7,7 +7,9 @@
 - No call of the answer goes unobserved: who returns None there loses points.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.
+- All points mean a pass: an aspect with points waits for every aspect without.
 - Every text exists in English and in Russian, with equally many code spans.
+- Each line of a contract names an aspect or why none checks it, and each aspect is in a line.
 - The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
 """
 
@@ -27,6 +29,7 @@ from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict, VerdictState
 from ..exercises import Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
+from ..lessons.contracts import contract_problems
 from ..lessons.execute import run
 from ..lessons.keys import build_key
 from ..lessons.mistakes import mistakes_of
@@ -90,6 +93,7 @@ def verify(
             key = keys[exercise.name]
             _judge_stub(exercise, ran.stubs.get(exercise.name), key, report)
             report.problems += _unnamed_limits(exercise, key)
+            report.problems += _worthless_aspects(exercise)
             report.problems += _unread_tensors(exercise, key)
             _compare_key(exercise, key, report)
             report.problems += accepted_junk(exercise, key)
@@ -153,6 +157,14 @@ def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
             yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
 
 
+def _worthless_aspects(exercise: Exercise) -> Iterator[str]:
+    """Yield a complaint for each aspect that may be wrong in an answer with all points."""
+    needed = {name for each in exercise.aspects if each.points for name in each.after}
+    for one in exercise.aspects:
+        if not one.points and one.name not in needed:
+            yield f"aspect {one.name} has no points: name it in `after` of an aspect with points, or give it some"
+
+
 def _compare_key(exercise: Exercise, key: Expected, report: Report) -> None:
     """Write into the report whether the key on disk is current, and whether the key is too large."""
     path = key_in(path_of(exercise), exercise.name)
@@ -210,6 +222,7 @@ def _texts(exercise: Exercise) -> Iterator[str]:
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
     yield from (f"line {line}: {complaint}" for line, complaint in problems(lesson))
+    yield from contract_problems(lesson, exercises)
     for name, exercise in exercises.items():
         if not lesson.of("check", name):
             yield f"{name} has no check cell in the lesson"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..language import LANGUAGES, Note, Text
 from ..messages.cards import MESSAGES, message
-from ..messages.measured import measured_name, yes_or_no
-from ..messages.torch_errors.table import explain
+from ..messages.entries import name_count, name_place
+from ..messages.measured import yes_or_no
+from ..messages.torch_errors.entry import Explanation
+from ..messages.torch_errors.table import EXPLANATIONS, explain
+from .comparison import place_of
 from .exercise import PUBLIC_SEED, Exercise
+from .labels import ANY_ENTRY
 from .verdict import AspectState, Finding, Verdict, VerdictState
 
 # Signs, and tones that are readable on light and on dark pages.
@@ -51,11 +55,12 @@ class Card:
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
         self.verdict, self.exercise, self.language = verdict, exercise, language
         self.title = exercise.title.read(language)
+        explained = verdict.finding.aspect if verdict.finding else ""
+        self.entries = next((each.entries for each in exercise.aspects if each.name == explained), ())
+        self.places = (*self.entries, ANY_ENTRY)
         self.sign, self.colour = _LOOKS[verdict.state]
         self.state = self._say(f"state.{verdict.state}")
-        every = verdict.state == VerdictState.NOT_YET and verdict.points == verdict.maximum
-        points = "card.every_point" if every else "card.points"
-        self.points = self._say(points, earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
+        self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
         self.aspects = list(self._aspects()) if self._has_aspects() else []
         self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
         self.mistake = _sentence(exercise, verdict.mistake).read(language) if verdict.mistake else ""
@@ -71,7 +76,9 @@ class Card:
             k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
             for k, v in parameters.items()
         }
-        name = _measured(said)
+        place = place_of(said)
+        said["items"] = name_count(place, self.places).read(self.language)
+        name = name_place(place, self.places)
         if name is not None:
             said["what"] = f"{name.read(self.language)}: "
             if answer := yes_or_no(said.get("got")):
@@ -84,7 +91,7 @@ class Card:
         Aspects are left out if the answer raised an error or was not run.
         """
         finding = self.verdict.finding
-        ran = finding is None or (finding.aspect and not any(note.is_error for note in finding.got))
+        ran = finding is None or (finding.aspect and not any(note.is_error for note in finding.got[:1]))
         return self.verdict.state in (VerdictState.PASSED, VerdictState.NOT_YET) and bool(ran)
 
     def _aspects(self) -> Iterator[tuple[AspectState, str, str, bool]]:
@@ -109,7 +116,7 @@ class Card:
         Inputs of hidden cases are never shown. The card then says that the case is hidden.
         """
         got = [self._say(note.id, **note.parameters) for note in finding.got]
-        got += [e.says.read(self.language) for n in finding.got if (e := explain(str(n.parameters.get("message"))))]
+        got += [each.says.read(self.language) for each in map(_explanation, finding.got[:1]) if each]
         if not finding.aspect:
             yield "", got
             return
@@ -133,7 +140,8 @@ class Card:
             return self._say("card.wrong")
         if measured:
             return measured.read(self.language)
-        return self._say("card.checked" if _measured(first.parameters) else "card.returned")
+        named = self.entries or name_place(place_of(first.parameters), self.places)
+        return self._say("card.checked" if named else "card.returned")
 
     def _closing(self) -> Iterator[tuple[str, str]]:
         """Yield pairs of strings for the end of the card: a sentence, and source code.
@@ -201,12 +209,12 @@ class Card:
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
 
 
-def _measured(parameters: Mapping[str, object]) -> Text | None:
-    """Return the name of the measurement that a note is about, or None if the note is about code.
-
-    `parameters` are the note's. The measurement is in the parameter "what".
-    """
-    return measured_name(str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`"))
+def _explanation(note: Note) -> Explanation | None:
+    """Return the explanation of the error in a note, or None. It was looked for where the error was raised."""
+    named = note.parameters.get("explained")
+    if named is not None:
+        return next((each for each in EXPLANATIONS if each.name == named), None)
+    return explain(str(note.parameters.get("message")))
 
 
 def aside(inside: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from .values import RTOL, AtMost, describe, rounded
+from .values import RTOL, AtMost, describe, outline, rounded
 
 _ERROR = re.compile(r"(?P<type>\w+(Error|Exception))(: (?P<message>.*))?", re.DOTALL)  # caught by a probe, as text
 _OPERATION = re.compile(r"\A\w+: ")  # torch 2.15 writes `mm: mat1 and mat2 ...`, earlier ones `mat1 and mat2 ...`
@@ -44,7 +45,7 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
             return None
         return Difference("differs.counted_run", {"what": _at(what)})
     if _is_error(got) and not isinstance(expected, str):
-        wanted = "kind.tensor" if isinstance(expected, torch.Tensor) else describe(expected)
+        wanted = "kind.result" if isinstance(expected, (list, dict)) else _wanted(expected, reveal)
         wanted = "kind.no_error" if expected is None else wanted
         return Difference("differs.raised", {"what": _at(what), "got": got, "expected": wanted})
     if isinstance(expected, torch.Tensor):
@@ -53,7 +54,9 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL, reve
         return _compare_tensors(expected, got, what, rtol, reveal)
     if isinstance(expected, (list, dict)):
         if type(got) is not type(expected):
-            return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": describe(expected)})
+            return Difference(
+                "differs.kind", {"what": _at(what), "got": describe(got), "expected": _wanted(expected, reveal)}
+            )
         return _compare_items(expected, got, what, rtol, reveal)
     if _same_scalar(expected, got, rtol):
         return None
@@ -73,6 +76,13 @@ def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
     if reveal and not isinstance(expected, bool):
         return Difference("differs.value.expected", {**said, **_told_apart(got, expected)})
     return Difference("differs.value", said)
+
+
+def _wanted(expected: Any, reveal: bool) -> str:
+    """Return a text for what should have come in place of a value of another kind, or the id of a sentence."""
+    if isinstance(expected, torch.Tensor):
+        return "kind.tensor"
+    return describe(expected) if reveal else outline(expected)
 
 
 def _is_error(value: object) -> bool:
@@ -108,6 +118,11 @@ def _told_apart(got: Any, expected: Any) -> dict[str, object]:
 def _at(path: str) -> str:
     """Return the start of a sentence that names a position in a list or dict, or "" for the whole value."""
     return f"`{path}`: " if path else ""
+
+
+def place_of(parameters: Mapping[str, object]) -> str:
+    """Return the position that a difference is about, such as `grads[0]`; "" for the whole value."""
+    return str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`")
 
 
 def _compare_tensors(

@@ -18,6 +18,7 @@ import torch
 
 from ..language import MINUTE, POINT, Text
 from .inputs import Formula, Lineup, Programs
+from .labels import Entries
 from .values import RTOL, canonical, describe
 
 KINDS = {
@@ -85,7 +86,8 @@ class Aspect:
 
     `name` is the key of its value in the observation, `says` the sentence that a card shows. An aspect is judged only
     if all aspects named in `after` are right. `measured` names what the probe measures for this aspect, such as "Bytes
-    in memory". It is None if the aspect's value is the returned value itself.
+    in memory". It is None if the aspect's value is the returned value itself. `entries` names the entries of lists in
+    the value, from the outermost list inwards.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Aspect:
     says: Text
     after: tuple[str, ...]
     measured: Text | None = None
+    entries: tuple[Entries, ...] = ()
 
 
 def _no_probe(answer: Any, case: Case) -> dict[str, object]:
@@ -202,15 +205,22 @@ class Exercise:
 
 
 def aspect(
-    name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None, measured: Text | None = None
+    name: str,
+    points: float,
+    en: str,
+    ru: str,
+    after: Sequence[str] | None = None,
+    measured: Text | None = None,
+    entries: Sequence[Entries] = (),
 ) -> Aspect:
     """Return an `Aspect` whose sentence is `en` in English and `ru` in Russian.
 
     `after` names the aspects that must be right before this one is judged. If `after` is None, only the first aspect of
     the exercise must be right. `measured` is the label of the measured number on a card. An aspect with a limit
-    (`AtMost`) needs one.
+    (`AtMost`) needs one. `entries` names the entries of a list that the probe returns as the aspect's value: a card
+    shows "weights after step 2" in place of `[1]`.
     """
-    return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after), measured)
+    return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after), measured, tuple(entries))
 
 
 EVERY_ENTRY = aspect(

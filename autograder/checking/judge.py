@@ -9,7 +9,8 @@ from typing import Any
 from ..language import Note
 from ..lookalikes import explain_unknown
 from ..messages.cards import MESSAGES
-from .comparison import Difference, compare, same_message
+from .comparison import Difference, compare, place_of, same_message
+from .entry_types import mistyped
 from .exercise import PUBLIC_SEED, Aspect, Exercise
 from .expected import Expected
 from .run import Raised, Run
@@ -48,6 +49,7 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
     if failing is None:
         return _verdict(exercise, VerdictState.PASSED, right, None, None, notes)
     mistake = _recognise(exercise, failing, runs, expected)
+    notes = (*notes, *mistyped(table, truth))
     return _verdict(exercise, VerdictState.NOT_YET, right, _finding(exercise, failing, runs, expected), mistake, notes)
 
 
@@ -151,8 +153,14 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
                     {"wrong": len(wrong), "total": total, "entries": ", ".join(f"`{entry}`" for entry in wrong)},
                 )
             ]
-        if run.raised and run.raised.line is not None and run.raised.code:
-            got.append(Note("raised.line", {"line": run.raised.line, "code": run.raised.code}))
+        spot = run.caught.get(f"{failing.name}:{place_of(difference.parameters)}")
+        if spot:
+            got = [Note(difference.id, {**difference.parameters, "got": spot.said, "explained": spot.explained})]
+        if run.raised:
+            spot = run.raised.spot
+            got = [Note(difference.id, {**difference.parameters, "explained": spot.explained})]
+        if spot and spot.line is not None and spot.code:
+            got.append(Note("raised.line", {"line": spot.line, "code": spot.code}))
         value = run.values.get(failing.name)
         if isinstance(value, AtMost):  # measured on the probe's own inputs, not on those of the case
             return Finding(failing.name, expected.seed, index, got=tuple(got))

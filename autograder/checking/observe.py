@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import linecache
 import signal
-import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from types import FrameType, FunctionType, SimpleNamespace, TracebackType
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -23,14 +21,15 @@ import torch
 from ..language import Note
 from .allocations import ProfilerInterfered
 from .containment import timeout_causes as overlong
-from .containment.surroundings import SHOWN, undisturbed
+from .containment.caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
+from .containment.edits import copy_tensors, find_edited
+from .containment.surroundings import undisturbed
 from .containment.switches import as_in_a_fresh_process
 from .containment.tensor_overrides import find_replaced
 from .containment.thread_starts import StartedThread
 from .containment.time_limit import TimeIsUp, limited
 from .devices.device_run import DEVICE, is_about_devices, observe_device
 from .devices.place import Place
-from .edits import copy_tensors, find_edited
 from .exercise import Case, Exercise
 from .run import Raised, Run
 from .values import canonical
@@ -88,8 +87,9 @@ def observe_in_order(
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
         runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, before, unusual, place))
     if is_about_devices(exercise) and not any(run.raised for run in runs):
-        found = canonical(observe_device(exercise, answer, exercise.draw_first(seed), exercise.draw_first(seed)))
-        runs = [replace(run, values={**run.values, DEVICE: found}) for run in runs]
+        found = observe_device(exercise, answer, exercise.draw_first(seed), exercise.draw_first(seed))
+        there, caught = canonical(found), spots_in({DEVICE: found}, answer)
+        runs = [replace(run, values={**run.values, DEVICE: there}, caught={**run.caught, **caught}) for run in runs]
     return runs
 
 
@@ -110,6 +110,7 @@ def _observe_case(
     inputs = case.shown(shown)
     call = "" if exercise.asks_for == "class" else f"{exercise.asks}({', '.join(f'case.{name}' for name in shown)})"
     values: dict[str, Any] = {}
+    caught: dict[str, Spot] = {}
     raised: Raised | None = None
     held = overlong.resident()
     with undisturbed(notes):
@@ -118,6 +119,7 @@ def _observe_case(
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer)}), case)
                 _refuse_replaced(found, case)
             values = {str(name): canonical(value) for name, value in found.items()}
+            caught = spots_in(found, answer)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
                 raise  # the user pressed Ctrl+C
@@ -130,7 +132,7 @@ def _observe_case(
         why = overlong.reason(raised.parameters, notes, held)
         raised = replace(raised, id=why.id, parameters=why.parameters)
         notes = [note for note in notes if not note.id.startswith("note.left.")]
-    return Run(values, raised, call, inputs, tuple(notes), edited)
+    return Run(values, raised, call, inputs, tuple(notes), edited, caught)
 
 
 def _shown(exercise: Exercise, answer: object, case: Case) -> list[str]:
@@ -235,50 +237,15 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
         return Raised("answer", "raised.time", {"seconds": f"{exercise.seconds:g}"})
     marked = error.__cause__ if isinstance(error, AnswerRaised) else None
     cause = error if marked is None else marked
-    kind, said = type(cause).__name__, _said(cause)
-    theirs = _learners_frame(cause.__traceback__, answer)
-    if marked is None and theirs is None:
+    kind, said = type(cause).__name__, message_of(cause)
+    line, code = learners_line(places_of(cause), answer)
+    if marked is None and line is None:
         where = traceback.extract_tb(cause.__traceback__)[-1].name
         return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
-    line, code = theirs or (None, "")
+    spot = Spot(line, code, explained(cause))
     if isinstance(cause, (SystemExit, GeneratorExit, KeyboardInterrupt)):
-        return Raised("answer", "raised.exit", {"type": kind}, line, code)
-    if theirs is None and exercise.asks_for == "class":
-        return Raised("answer", "raised.used", {"name": exercise.asks, "type": kind, "message": said})
-    id = "raised.returned" if isinstance(error, CannotBeUsed) and theirs is None else "raised.answer"
-    return Raised("answer", id, {"type": kind, "message": said}, line, code)
-
-
-def _said(error: BaseException) -> str:
-    """Return the text of an exception, shortened to fit on one line of a card."""
-    try:
-        return textwrap.shorten(str(error), SHOWN, placeholder=" …")
-    except Exception:  # an exception class of the answer may be broken as well
-        return ""
-
-
-def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str] | None:
-    """Return line number and source of the innermost traceback frame in the answer's code.
-
-    The answer's code is its notebook or file. Returns None if no frame is in it.
-    """
-    functions = functions_of(answer)
-    namespace = functions[0].__globals__ if functions else None
-    found: tuple[int, str] | None = None
-    while tb is not None:
-        frame: FrameType = tb.tb_frame
-        if namespace is not None and frame.f_globals is namespace:
-            code = linecache.getline(frame.f_code.co_filename, tb.tb_lineno, frame.f_globals).strip()
-            found = (tb.tb_lineno, code)
-        tb = tb.tb_next
-    return found
-
-
-def functions_of(answer: object) -> list[FunctionType]:
-    """Return the functions of an answer: a list of the answer itself, or of the methods of a class.
-
-    The list is empty if the answer is a table of predictions.
-    """
-    members = vars(answer).values() if isinstance(answer, type) else [answer]
-    unwrapped = [getattr(member, "__func__", member) for member in members]
-    return [function for function in unwrapped if isinstance(function, FunctionType)]
+        return Raised("answer", "raised.exit", {"type": kind}, spot)
+    if line is None and exercise.asks_for == "class":
+        return Raised("answer", "raised.used", {"name": exercise.asks, "type": kind, "message": said}, spot)
+    id = "raised.returned" if isinstance(error, CannotBeUsed) and line is None else "raised.answer"
+    return Raised("answer", id, {"type": kind, "message": said}, spot)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..language import Note
+from .containment.caught import NOWHERE, Spot
 from .values import decode, encode
 
 
@@ -15,14 +16,13 @@ class Raised:
     """An exception that ended a run, as data for a card.
 
     `whose` is "answer" if the learner's code caused the exception, and "ours" if the exercise did. `id` and
-    `parameters` make the card's sentence. `line` and `code` are the learner's line that failed.
+    `parameters` make the card's sentence. `spot` is the learner's line that failed.
     """
 
     whose: str
     id: str
     parameters: dict[str, object]
-    line: int | None = None
-    code: str = ""
+    spot: Spot = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Run:
 
     `values` is a dict from the name of each aspect or evidence to its value. If an exception ended the run, it is in
     `raised`. `called` and `inputs` are the call and its inputs as text. `edited` names the inputs that the answer
-    changed in place.
+    changed in place. `caught` maps the text of each exception in `values` to the learner's line that failed.
     """
 
     values: dict[str, Any]
@@ -40,6 +40,7 @@ class Run:
     inputs: str = ""
     notes: tuple[Note, ...] = ()
     edited: tuple[str, ...] = ()  # names of the inputs with changed contents
+    caught: Mapping[str, Spot] = field(default_factory=dict)
 
 
 def encode_run(run: Run) -> dict[str, Any]:

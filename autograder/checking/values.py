@@ -8,12 +8,15 @@ safely from a process that is not trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, SupportsFloat
 
 import torch
+
+from .containment.caught import Caught
 
 RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
@@ -74,6 +77,8 @@ def canonical(value: object, _depth: int = 0) -> Any:
         return {str(key)[:200]: canonical(item, _depth + 1) for key, item in value.items()}
     if type(value) is Other:
         return value
+    if type(value) is Caught:
+        return value.text
     return Other("..." if value is Ellipsis else type(value).__name__[:_LONGEST_NAME])
 
 
@@ -157,8 +162,8 @@ def rounded(number: float) -> float | str:
 def describe(value: Any) -> str:
     """Return a short text for a value, the same in English and Russian.
 
-    Tensors show shape and dtype, numbers six digits. A list of at most three items shows the items, a longer one its
-    length: `[…] × 7`.
+    Tensors show shape and dtype, numbers six digits. A list or dict shows at most three items, and a longer one its
+    length, too: `[1, 2, 3, …] × 7`.
     """
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
@@ -175,12 +180,31 @@ def describe(value: Any) -> str:
         return value.kind
     if isinstance(value, AtMost):
         return f"{rounded(value.used)} (≤ {rounded(value.limit)})"
-    if isinstance(value, dict):
-        return f"{{…}} × {len(value)}"
-    if isinstance(value, list):
-        items = ", ".join(map(describe, value)) if len(value) <= _FEW_ITEMS else ""
-        return f"[{items}]" if len(items) <= _MOST_SHOWN and len(value) <= _FEW_ITEMS else f"[…] × {len(value)}"
+    if isinstance(value, (list, dict)):
+        return _describe_items(value, describe)
     return str(value)[:60]
+
+
+def outline(value: Any) -> str:
+    """Return a short text for the form of a value, without its numbers and texts: `[float, float, None]`."""
+    if isinstance(value, (list, dict)):
+        return _describe_items(value, outline)
+    if isinstance(value, torch.Tensor) and value.dim() == 0:
+        return describe(value[None])
+    return type(value).__name__ if type(value) in (int, float, str) else describe(value)
+
+
+def _describe_items(value: list[Any] | dict[str, Any], say: Callable[[Any], str]) -> str:
+    """Return a text for a list or dict in which `say` makes the texts of its first items."""
+    texts = [f"{key!r}: {say(item)}" for key, item in value.items()] if isinstance(value, dict) else map(say, value)
+    shown: list[str] = []
+    for text in islice(texts, _FEW_ITEMS):
+        if len(", ".join([*shown, text])) > _MOST_SHOWN:
+            break
+        shown.append(text)
+    left_out = len(value) > len(shown)
+    inside = ", ".join([*shown, "…"] if left_out else shown)
+    return (f"{{{inside}}}" if isinstance(value, dict) else f"[{inside}]") + (f" × {len(value)}" if left_out else "")
 
 
 def encode(value: Any) -> Any:

@@ -23,7 +23,7 @@ from ..messages.torch_errors.silent import silent_mistakes
 from ..session import SESSION, being_graded
 from ..torch_versions import newer_torch
 from .cells_run import remember_cells, unfinished
-from .replies import Programs, Reply, Table
+from .replies import Programs, Prose, Reply, Table
 from .verdict_notes import with_cell_above, with_first_table, with_note_once, with_worth
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def hint(name: str = "", number: int | None = None) -> Reply:
     try:
         exercise = _exercise(name)
     except exercises.Unknown as unknown:
-        return Reply((unknown.says,))
+        return _unknown(name, unknown)
     total = len(exercise.hints)
     number = min(max(number or SESSION.hints.get(exercise.name, 0) + 1, 1), total)
     SESSION.hints[exercise.name] = number
@@ -198,18 +198,19 @@ def hint(name: str = "", number: int | None = None) -> Reply:
     return Reply((*parts, message(after, exercise=exercise.name)))
 
 
-def solution(name: str = "", *, give_up: bool = False) -> Programs | Reply:
+def solution(name: str = "", *, give_up: bool = False) -> Programs | Prose | Reply:
     """Return the course's solution of exercise `name` and alternatives to it.
 
     Without a name, the exercise is the one that was checked last. If the learner has not passed the check and `give_up`
-    is False, the reply only says so.
+    is False, the reply only says so. Of a question that is answered in words, return the rubric and a model answer.
     """
-    from ..lessons.source import solutions
+    from ..lessons.source import model_answer, solutions
 
     try:
         exercise = _exercise(name)
     except exercises.Unknown as unknown:
-        return Reply((unknown.says,))
+        answer = model_answer(SESSION.lesson or "", name) if give_up else None
+        return Prose(answer) if answer else _unknown(name, unknown)
     name = exercise.name
     last, standing = SESSION.last.get(name), standings(verdicts(name)).get(name)
     passed = (last and last.state == VerdictState.PASSED) or (standing and standing.best.state == VerdictState.PASSED)
@@ -219,6 +220,14 @@ def solution(name: str = "", *, give_up: bool = False) -> Programs | Reply:
     if not found:
         return Reply((message("solution.absent"),))
     return Programs(message("solution.ours", total=len(found)), tuple(found))
+
+
+def _unknown(name: str, unknown: exercises.Unknown) -> Reply:
+    """Return the reply to a name that no exercise has. It may be that of a question in words."""
+    from ..lessons.source import model_answer
+
+    asked = name and model_answer(SESSION.lesson or "", name)
+    return Reply((message("question.unchecked", name=name) if asked else unknown.says,))
 
 
 def reproduce(name: str = "") -> Case | Reply:

@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass
 
 from ..checking.card_layout import aside, inline
-from ..language import Text
+from ..language import LANGUAGES, Text
 from ..session import SESSION
 
 
@@ -47,6 +47,19 @@ class Programs:
     def _repr_markdown_(self) -> str:
         blocks = (f"~~~~python\n{program}\n~~~~" for program in self.programs)
         return "\n\n".join([self.title.read(SESSION.language).replace("\n", "  \n"), *blocks])
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A text in Markdown, with formulas."""
+
+    says: Text
+
+    def __repr__(self) -> str:
+        return self.says.read(SESSION.language)
+
+    def _repr_markdown_(self) -> str:
+        return "\n\n".join(self.says.read(each) for each in ([SESSION.language] if SESSION.language else LANGUAGES))
 
 
 @dataclass(frozen=True)

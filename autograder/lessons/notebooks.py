@@ -16,6 +16,7 @@ from nbgrader import preprocessors
 from .. import __version__
 from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES
+from .contracts import as_students_see
 from .source import CHECK, STUB, Lesson, digest
 
 # nbgrader's config imports this module, and needs no torch.
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from ..checking.exercise import Exercise
 
 _START = re.compile(r"(?m)^start\(")
-TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
+TEXT_STUBS = {
+    "en": "> **Double-click here and write your answer in place of this line.**",
+    "ru": "> **Щёлкните здесь дважды и напишите ответ вместо этой строки.**",
+}
 
 
 class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
@@ -81,7 +85,7 @@ def settings(language: str) -> dict[str, dict[str, Any]]:
     """
     other = {x for x in LANGUAGES if x != language}
     return {
-        "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUB},
+        "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUBS[language]},
         "OneLanguage": {"enabled": True, "remove_cell_tags": other},
     }
 
@@ -123,7 +127,8 @@ def _cell(
         if role == "answer" and name in given:
             metadata["autograder"] = {"given": given[name]}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
-    made: NotebookNode = make(cell.source, id=cell_id, metadata=metadata)
+    source = as_students_see(cell.source) if cell.kind == "markdown" else cell.source
+    made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
 
 

@@ -2,7 +2,8 @@
 
 A lesson source is a file of cells. The attribute `tags` is "en" or "ru" for prose, "fact" for an assertion that backs
 the prose, "picture" for a plot. A cell of an exercise has one of the attributes `answer`, `given`, `alternative`,
-`check` and `written`. The attribute's value is the exercise's name.
+`check` and `written`. The attribute's value is the exercise's name. The cell of a question, `written`, holds the rubric
+and a model answer in English, and below a line `---` the same in Russian.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..cells import ROLES, BrokenSource, Cell, read_cells
 from ..exercises import PACKAGED, bare
+from ..language import Text
 
 # nbgrader's config imports this module, and needs no torch.
 if TYPE_CHECKING:
@@ -66,7 +68,8 @@ class Lesson:
         """
         if stated := self.cells and self.cells[0].metadata.get("reading"):
             return int(stated)
-        prose = [cell.source for cell in self.cells if cell.kind == "markdown" and cell.language != "ru"]
+        markdown = [cell for cell in self.cells if cell.kind == "markdown" and not cell.role]
+        prose = [cell.source for cell in markdown if cell.language != "ru"]
         shown = [cell for cell in self.cells if cell.kind == "code" and not cell.is_fact and cell.language != "ru"]
         code = [cell.source for cell in shown if not cell.role or cell.role[0] == "given"]
         lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
@@ -142,3 +145,15 @@ def solutions(exercise: Exercise) -> list[str]:
         for cell in lesson.of("answer", exercise.name) + lesson.of("alternative", exercise.name):
             found.append(re.sub(r"^[ \t]*### (?:BEGIN|END) SOLUTION\n", "", cell.source + "\n", flags=re.M).strip())
     return found
+
+
+def model_answer(lesson: str, name: str) -> Text | None:
+    """Return rubric and model answer of the question `name`, or None if the lesson has no such question.
+
+    Returns None, too, where the lesson sources are not installed. `lesson` is the name of a lesson, or "" for any.
+    """
+    for path in sorted(SOURCES.glob(f"[0-9][0-9]_{lesson or '*'}.py")):
+        for cell in read(path).of("written", name):
+            english, _, russian = cell.source.partition("\n---\n")
+            return Text(english.strip(), russian.strip())
+    return None

@@ -15,10 +15,6 @@ MESSAGES: dict[str, Text] = {
     "state.begun": Text("begun, entries: {filled} of {total}", "начато, строк: {filled} из {total}"),
     # -- the rows of a card -------------------------------------------------------------------------------------
     "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
-    "card.every_point": Text(
-        "{earned} of {maximum} points; a requirement without points is not met yet",
-        "баллы: {earned} из {maximum}; требование без баллов пока не выполнено",
-    ),
     "card.not_met": Text("Not met", "Не выполнено"),
     "card.called": Text("Called", "Вызов"),
     "card.with": Text("with", "где"),
@@ -64,7 +60,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "differs.value": Text.same("{what}{got}"),
     "differs.value.expected": Text("{what}{got}, expected {expected}", "{what}{got}, ожидалось {expected}"),
-    "differs.length": Text("{what}items: {got}, not {expected}", "{what}элементов: {got}, а не {expected}"),
+    "differs.length": Text("{what}{items}: {got}, not {expected}", "{what}{items}: {got}, а не {expected}"),
     "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
     "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
     "differs.counted_run": Text(
@@ -228,6 +224,22 @@ MESSAGES: dict[str, Text] = {
     "note.cyrillic_letter": Text(
         "`{entry}` is no entry of this table: its letter `{letter}` is Cyrillic. Type `{meant}` in Latin letters.",
         "Записи `{entry}` в этой таблице нет: буква `{letter}` в ней русская. Наберите `{meant}` латинскими буквами.",
+    ),
+    "note.entry_text": Text(
+        "`{entry}`: `{value}` is given in quotes, as a text. Write it without them.",
+        "`{entry}`: значение `{value}` дано в кавычках, то есть как текст. Уберите кавычки.",
+    ),
+    "note.entry_bool": Text(
+        "`{entry}`: write True or False, not `{value}`.",
+        "`{entry}`: нужно True или False, а не `{value}`.",
+    ),
+    "note.entry_number": Text(
+        "`{entry}`: write a number, not `{value}`.",
+        "`{entry}`: нужно число, а не `{value}`.",
+    ),
+    "note.entry_kind": Text(
+        "`{entry}`: `{value}` cannot be an entry. Write a number, True, False, None, a text, or a tuple of numbers.",
+        "`{entry}`: значением не может быть `{value}`. Нужно число, True, False, None, текст или кортеж чисел.",
     ),
     "note.device.real": Text("Checked on {device}, after the CPU.", "Проверено на {device}, сначала — на CPU."),
     "note.device.pretended": Text(
@@ -424,6 +436,12 @@ MESSAGES: dict[str, Text] = {
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
     "solution.ours": Text("Ways to write it: {total}", "Возможные решения: {total}"),
+    "question.unchecked": Text(
+        "`{name}` is a question, to be answered in words: it has no check and no hints. When you have written yours, "
+        'compare it with the rubric and a model answer: `solution("{name}", give_up=True)`',
+        "`{name}` — вопрос, на который отвечают словами: проверки и подсказок у него нет. Когда напишете свой ответ, "
+        'сравните его с критериями и примером ответа: `solution("{name}", give_up=True)`',
+    ),
     "reproduce.nothing": Text(
         "`{name}` is checked without inputs: there is no case to try it on.",
         "`{name}` проверяется без входных данных, поэтому примера нет.",
@@ -599,6 +617,7 @@ MESSAGES: dict[str, Text] = {
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
     "kind.no_error": Text("none", "без ошибки"),
+    "kind.result": Text("a result", "результат"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),

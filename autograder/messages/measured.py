@@ -72,9 +72,9 @@ NAMES: dict[str, Text] = {
     ".grad of the parameters": Text("`.grad` of the parameters", "`.grad` параметров"),
     "flags of the parameters": Text("`requires_grad` of the parameters", "`requires_grad` параметров"),
     "backward can be called": Text("`loss.backward()` can be called", "`loss.backward()` можно вызвать"),
-    "calls of all_reduce": Text("calls of `all_reduce`, pass", "вызовы `all_reduce`, проход"),
-    ".grad at the calls": Text("`.grad` at the calls, pass", "`.grad` в момент вызовов, проход"),
-    "finish() raised": Text("`finish()` raised RuntimeError, pass", "`finish()` вызвала RuntimeError, проход"),
+    "calls of all_reduce": Text("calls of `all_reduce`", "вызовы `all_reduce`"),
+    ".grad at the calls": Text("`.grad` at the calls", "`.grad` в момент вызовов"),
+    "finish() raised": Text("`finish()` raised RuntimeError", "`finish()` вызвала RuntimeError"),
     "retain_grad() stays on": Text(
         "`retain_grad()` is still on for an intermediate tensor", "у промежуточного тензора действует `retain_grad()`"
     ),
@@ -85,6 +85,7 @@ NAMES: dict[str, Text] = {
     "calls of torch.save": Text("calls of `torch.save`", "вызовов `torch.save`"),
     "all digits are right": Text("all digits are right", "все цифры верны"),
     "calls of f": Text("calls of `f`", "вызовов `f`"),
+    "calls of loss_of": Text("calls of `loss_of`", "вызовов `loss_of`"),
     "first backward": Text("gradient after the first `backward()`", "градиент после первого `backward()`"),
     "second backward": Text("gradient after the second `backward()`", "градиент после второго `backward()`"),
     "written": Text("files written", "записано файлов"),
@@ -202,13 +203,7 @@ _YES_NO = {"True": Text("yes", "да"), "False": Text("no", "нет")}
 
 
 def measured_name(key: str) -> Text | None:
-    """Return the name of a measurement, or None if `key` is code, such as `w.grad`.
-
-    The name of one entry, such as `numbers[2]` or `result['0']`, ends with its position.
-    """
-    whole, position = re.fullmatch(r"(.*?)((?:\[\d+\]|\['[^']*'\])*)", key, re.S).groups()  # type: ignore[union-attr]
-    if position and (name := measured_name(whole)):
-        return Text(f"{name.en} `{position}`", f"{name.ru} `{position}`")
+    """Return the name of a measurement, or None if `key` is code, such as `w.grad`."""
     if key in NAMES:
         return NAMES[key]
     for pattern, name in _PATTERNS:

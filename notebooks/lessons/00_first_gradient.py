@@ -120,8 +120,11 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # ### Exercise `numerical_slope`: a derivative from two values
 # *complete · ●○○ · 6 minutes · 4 points*
 #
-# `f` is a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python `float`. Return the central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. `f` gets float64 tensors only, and `x` itself is not changed, not even for a moment.
-# %% [markdown] tags=["ru"] of="b2e52160"
+# * **Given.** `f`, a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` a Python `float`.
+# * **Result.** The central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. <!-- slope -->
+# * **Leave.** `x` itself, even for a moment. <!-- x -->
+# * **Not allowed.** To call `f` with another dtype than float64. <!-- dtypes -->
+# %% [markdown] tags=["ru"] of="53aee07c"
 # ## Производная без autograd
 #
 # Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках, на малый шаг левее и правее $x = 3$, и разделим приращение функции на приращение аргумента. При шаге $h = 0.01$:
@@ -133,7 +136,10 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # ### Упражнение `numerical_slope`: производная из двух значений функции
 # *дописать · ●○○ · 6 минут · 4 балла*
 #
-# Здесь `f` — функция одной переменной: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же; `x` — тоже такой тензор, а `h` — число типа `float`. Верните центральную разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. Передавайте в `f` только тензоры float64. Сам `x` не изменяйте, даже на время.
+# * **Дано.** Функция одной переменной `f`: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же. `x` — тоже такой тензор, `h` — число типа `float`.
+# * **Результат.** Центральная разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. <!-- slope -->
+# * **Не менять.** Сам `x`, даже на время. <!-- x -->
+# * **Нельзя.** Вызывать `f` с другим dtype, чем float64. <!-- dtypes -->
 # %% answer="numerical_slope"
 def numerical_slope(f, x, h):
     """The central difference of `f` at `x` with the step `h`."""
@@ -364,8 +370,12 @@ assert (b.grad > 0).all()
 # ### Exercise `descend`: one step of descent
 # *complete · ●●○ · 7 minutes · 5 points*
 #
-# `w` of shape $(n, m)$ and `b` of shape $(m,)$ have `requires_grad=True`, and their `.grad` is `None`. `x` has shape $(n,)$, `y` has shape $(m,)$, `lr` is a `float`. Compute the loss `bce(x @ w + b, y)` and take one step: afterwards `w` and `b` themselves, changed in place, hold their values minus `lr` times the gradient, they still have `requires_grad=True`, and both `.grad` are `None` or zero. Return the loss before the step, as a `float` or as a tensor of one number.
-# %% [markdown] tags=["ru"] of="8d36e202"
+# * **Given.** `w` of shape $(n, m)$ and `b` of shape $(m,)$ with `requires_grad=True` and a `.grad` of `None`; `x` of shape $(n,)$, `y` of shape $(m,)$; `lr`, a `float`.
+# * **Result.** One step: `w` and `b` themselves, changed in place, hold their values minus `lr` times the gradient of `bce(x @ w + b, y)`. <!-- weights -->
+# * **Result.** The loss before the step is returned, as a `float` or as a tensor of one number. <!-- loss -->
+# * **Result.** Both `.grad` are `None` or zero afterwards. <!-- cleared -->
+# * **Leave.** `requires_grad=True` of `w` and `b`: they stay leaves. <!-- trainable -->
+# %% [markdown] tags=["ru"] of="3b5f99ef"
 # Градиент `b.grad` равен $(\sigma(z) - y)/3$, где $\sigma$ — сигмоида, и каждая строка `w.grad` такая же, потому что все входы равны 1. Все эти производные положительны: если немного увеличить любой из 18 параметров, значение функции потерь вырастет. Тензоры `x` и `y` созданы без `requires_grad=True`, поэтому их `.grad` остаётся равным `None`.
 #
 # На шаге спуска из каждого параметра вычитают производную функции потерь по этому параметру, умноженную на *скорость обучения*. Сам шаг в функцию потерь не входит, поэтому его делают внутри `torch.no_grad()`, где вычисления не записываются. Изменить нужно сам тензор, *на месте*: так делает `w -= ...`, а `w = w - ...` создаёт новый тензор и связывает с ним имя `w`. И поскольку следующий `backward()` прибавит новый градиент к тому, что лежит в `.grad`, после шага (или перед следующим `backward()`) градиенты обнуляют. Для одного параметра `v` с градиентом в `v.grad` и скорости обучения 0.1 это выглядит так:
@@ -379,7 +389,11 @@ assert (b.grad > 0).all()
 # ### Упражнение `descend`: один шаг спуска
 # *дописать · ●●○ · 7 минут · 5 баллов*
 #
-# У тензоров `w` формы $(n, m)$ и `b` формы $(m,)$ флаг `requires_grad=True`, а `.grad` равен `None`. Тензор `x` имеет форму $(n,)$, `y` — форму $(m,)$, `lr` — число типа `float`. Вычислите значение функции потерь `bce(x @ w + b, y)` и сделайте один шаг. Тензоры `w` и `b` нужно изменить на месте: из прежних значений вычесть градиент, умноженный на `lr`. После шага у них по-прежнему `requires_grad=True`, а оба `.grad` равны `None` или нулю. Верните значение функции потерь до шага: `float` или тензор из одного числа.
+# * **Дано.** `w` формы $(n, m)$ и `b` формы $(m,)$, у которых `requires_grad=True`, а `.grad` равен `None`; `x` формы $(n,)$, `y` формы $(m,)$; `lr` — число типа `float`.
+# * **Результат.** Один шаг: сами тензоры `w` и `b` изменены на месте, из прежних значений вычтен градиент функции потерь `bce(x @ w + b, y)`, умноженный на `lr`. <!-- weights -->
+# * **Результат.** Возвращается значение функции потерь до шага: `float` или тензор из одного числа. <!-- loss -->
+# * **Результат.** После шага оба `.grad` равны `None` или нулю. <!-- cleared -->
+# * **Не менять.** Флаг `requires_grad=True` у `w` и `b`: они остаются листьями. <!-- trainable -->
 # %% answer="descend"
 def descend(w, b, x, y, lr):
     """One step of gradient descent on `w` and `b`, in place; the loss before it."""

@@ -447,10 +447,15 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 # ### Exercise `trainable_weight`: a weight that is never trained
 # *find the bug · ●○○ · 8 minutes · 4 points*
 #
-# `trainable_weight(values, dtype, device)` returns a weight to be trained: 0.01 times `values`, with the shape of `values`, of the given dtype (a `torch.dtype`), on the given device (text such as `"cpu"`). The weight must be a leaf that requires grad, so that it can be trained. `values` is a constant and stays as it is.
+# Mend `trainable_weight(values, dtype, device)`, which returns a weight to be trained.
+#
+# * **Given.** `values`, a constant; `dtype`, a `torch.dtype`; `device`, text such as `"cpu"`.
+# * **Result.** 0.01 times `values`, with the shape of `values`, of this dtype, on this device. <!-- made -->
+# * **Result.** A leaf that requires grad, so that it can be trained. <!-- flags -->
+# * **Leave.** `values`. <!-- input -->
 #
 # The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers, and moving there is as much an operation as moving to a GPU.
-# %% [markdown] tags=["ru"] of="5bfa92ae"
+# %% [markdown] tags=["ru"] of="e517edc2"
 # ## Лист, потерянный по дороге
 #
 # В начале обучения веса должны быть малы, иметь нужную точность и находиться на нужном устройстве. Для каждого из этих требований нужна отдельная операция.
@@ -458,9 +463,14 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 # ### Упражнение `trainable_weight`: вес, который не обучается
 # *найти ошибку · ●○○ · 8 минут · 4 балла*
 #
-# Функция `trainable_weight(values, dtype, device)` возвращает вес, который будут обучать: тензор `values`, умноженный на 0.01, с той же формой, что у `values`, с заданным dtype (это `torch.dtype`) и на заданном устройстве (строка, например `"cpu"`). Вес должен быть листом и требовать градиента, чтобы его можно было обучать. Тензор `values` — константа, менять её нельзя.
+# Исправьте функцию `trainable_weight(values, dtype, device)`, которая возвращает вес для обучения.
 #
-# Проверка использует и устройство `"meta"`, которое есть на любой машине: у тензоров на нём есть форма и dtype, но нет чисел, а перенос на него — такая же операция, как перенос на GPU.
+# * **Дано.** Константа `values`; `dtype` — это `torch.dtype`; `device` — строка, например `"cpu"`.
+# * **Результат.** Тензор `values`, умноженный на 0.01, с той же формой, что у `values`, с заданным dtype и на заданном устройстве. <!-- made -->
+# * **Результат.** Лист, который требует градиента, чтобы его можно было обучать. <!-- flags -->
+# * **Не менять.** Тензор `values`. <!-- input -->
+#
+# Проверка использует и устройство `"meta"`, которое есть на любой машине: у тензоров на нём есть форма и dtype, но нет чисел, а перенос на него — такая же операция, как перенос на GPU.
 # %% answer="trainable_weight"
 def trainable_weight(values, dtype, device):
     """A leaf that requires grad: 0.01 times `values`, of `dtype`, on `device`."""
@@ -591,18 +601,26 @@ steps(loss)
 # ### Exercise `hidden_gradients`: gradients that nobody keeps
 # *design · ●●○ · 16 minutes · 5 points*
 #
-# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers; a layer may stand there twice. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
+# You are watching somebody's training, so do not disturb it.
 #
-# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`; what `torch.func.vjp` returns makes a pass of its own at each call. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode. Some weights may be frozen, `x` may require grad and have a gradient in `.grad`, and the model may be in either mode: a layer may compute something else in training than in `eval()`, as dropout does.
-# %% [markdown] tags=["ru"] of="e8113b58"
+# * **Given.** `model`, a `torch.nn.Sequential` whose last layer returns the loss: `model(x)` is one number, and `for layer in model` goes through the layers. A layer may stand there twice. The first layer has weights, so the output of every layer requires grad.
+# * **Given.** Some weights may be frozen, `x` may require grad and have a gradient in `.grad`, and the model may be in either mode: in `eval()` a layer may compute something else than in training, as dropout does.
+# * **Result.** A list or a tuple: the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself. <!-- gradients -->
+# * **Leave.** The model and `x`: weights, every `.grad`, flags, hooks, mode. <!-- kept -->
+# * **Not allowed.** More than one backward pass, that is, one call of `backward` or `torch.autograd.grad`. What `torch.func.vjp` returns makes a pass of its own at each call. <!-- backward_runs -->
+# %% [markdown] tags=["ru"] of="691a3627"
 # Функция `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. Вызов `backward(inputs=[...])` прибавляет градиенты к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` используют тот обратный проход, который вы и так выполняете.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
 # *спроектировать · ●●○ · 16 минут · 5 баллов*
 #
-# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои; один и тот же слой может встретиться дважды. У первого слоя есть хотя бы один незамороженный вес, поэтому выход каждого слоя требует градиента. Верните список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
+# Вы наблюдаете за чужим обучением, поэтому не мешайте ему.
 #
-# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Допускается не больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`; то, что возвращает `torch.func.vjp`, при каждом вызове выполняет отдельный проход. А модель и `x` оставьте такими же, какими получили: веса, каждый `.grad`, флаги, хуки, режим. Некоторые веса могут быть заморожены, `x` может требовать градиента и иметь градиент в `.grad`, а модель может быть в любом режиме: некоторые слои, например dropout, в режиме обучения вычисляют не то, что в режиме `eval()`.
+# * **Дано.** Модель `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. Один и тот же слой может встретиться дважды. У первого слоя есть хотя бы один незамороженный вес, поэтому выход каждого слоя требует градиента.
+# * **Дано.** Некоторые веса могут быть заморожены, `x` может требовать градиента и иметь градиент в `.grad`, а модель может быть в любом режиме: после `eval()` некоторые слои, например dropout, вычисляют не то, что при обучении.
+# * **Результат.** Список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь. <!-- gradients -->
+# * **Не менять.** Модель и `x`: веса, каждый `.grad`, флаги, хуки, режим. <!-- kept -->
+# * **Нельзя.** Больше одного обратного прохода, то есть одного вызова `backward` или `torch.autograd.grad`. То, что возвращает `torch.func.vjp`, при каждом вызове выполняет отдельный проход. <!-- backward_runs -->
 # %% answer="hidden_gradients"
 def hidden_gradients(model, x):
     """The derivative of the loss `model(x)` with respect to the output of each layer, as a list."""
@@ -741,12 +759,26 @@ assert replaced.is_leaf and not replaced.requires_grad
 # ### Exercise `update`: a step that changes nothing
 # *find the bug · ●●○ · 8 minutes · 5 points*
 #
-# `weights` is a list, not empty, of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (the gradient is in `w.grad`), in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero, and operations are recorded as before. What is returned does not matter.
-# %% [markdown] tags=["ru"] of="4be8cfed"
+# Mend `update(weights, lr)`.
+#
+# * **Given.** `weights`, a list, not empty, of leaves that require grad; their gradients are in `w.grad`. A `.grad` may be None: that weight stays as it is.
+# * **Result.** One step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, in place: the tensors of the list are changed themselves. What is returned does not matter. <!-- weights -->
+# * **Result.** `_version` of each tensor that was stepped has grown. <!-- noticed -->
+# * **Result.** Afterwards every `.grad` is None or zero. <!-- cleared -->
+# * **Leave.** The flags: the tensors stay leaves that require grad. <!-- flags -->
+# * **Leave.** The mode: operations are recorded afterwards as before. <!-- recording -->
+# %% [markdown] tags=["ru"] of="605428ac"
 # ### Упражнение `update`: шаг, который ничего не меняет
 # *найти ошибку · ●●○ · 8 минут · 5 баллов*
 #
-# Здесь `weights` — непустой список листьев, которые требуют градиента. Функция `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$ (градиент лежит в `w.grad`), на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся прежним. После шага каждый `.grad` равен None или нулю, а отслеживание вычислений включено, как и до вызова. Что функция возвращает, неважно.
+# Исправьте функцию `update(weights, lr)`.
+#
+# * **Дано.** Непустой список `weights`, в котором лежат листья, требующие градиента; их градиенты лежат в `w.grad`. Если `.grad` равен None, вес остаётся прежним.
+# * **Результат.** Один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, на месте: меняются сами тензоры из списка. Что функция возвращает, неважно. <!-- weights -->
+# * **Результат.** Счётчик `_version` каждого изменённого тензора вырос. <!-- noticed -->
+# * **Результат.** После шага каждый `.grad` равен None или нулю. <!-- cleared -->
+# * **Не менять.** Флаги: тензоры остаются листьями, которые требуют градиента. <!-- flags -->
+# * **Не менять.** Режим: после вызова операции записываются, как и до него. <!-- recording -->
 # %% answer="update"
 def update(weights, lr):
     """One step of gradient descent on the leaves in `weights`, in place."""
@@ -885,14 +917,26 @@ draw(noticed, silent)
 # ### Exercise `overwrite`: edits that autograd sees, and does not
 # *complete · ●●○ · 8 minutes · 4 points*
 #
-# Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` has one dimension or more and need not be contiguous in memory; it is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
-# %% [markdown] tags=["ru"] of="05a64f67"
+# Write `overwrite(h, values, noticed)`. Whoever tests that a program notices corrupted values needs both kinds of edits.
+#
+# * **Given.** `h`, a result with a history, of one dimension or more, not always contiguous in memory. A loss has been computed from it, and its backward pass still needs the old `h`.
+# * **Result.** `h` itself holds the numbers of `values`. <!-- values -->
+# * **Result.** With `noticed=True` that backward pass is refused, with the error that `under_no_grad` met above. <!-- noticed -->
+# * **Result.** With `noticed=False` it runs, and uses the new numbers wherever it needs `h`. <!-- unnoticed -->
+# * **Leave.** `values`, and the memory of `h`, which stays its own. <!-- values -->
+# %% [markdown] tags=["ru"] of="d27cf10b"
 # Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: это градиент в точке, в которой функцию потерь никто не вычислял, и ни одного предупреждения нет. Внутри `no_grad()` выключено отслеживание, но не счётчик версий, а у тензора, который вернул `detach()`, счётчик общий с исходным. У `.data` счётчик новый, а при записи через NumPy никакой счётчик не меняется.
 #
 # ### Упражнение `overwrite`: изменения, заметные и незаметные для autograd
 # *дописать · ●●○ · 8 минут · 4 балла*
 #
-# Напишите функцию `overwrite(h, values, noticed)`: она записывает числа из `values` в сам тензор `h`, память которого остаётся прежней; тензор `values` не меняется. У тензора `h` хотя бы одно измерение, и его элементы могут лежать в памяти не подряд (он не обязан быть contiguous); это результат с историей, по нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той же ошибкой, что и после `under_no_grad` выше. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Такая функция нужна для тестов: чтобы узнать, замечает ли код испорченные значения, надо уметь портить их обоими способами.
+# Напишите функцию `overwrite(h, values, noticed)`. Чтобы узнать, замечает ли код испорченные значения, надо уметь портить их обоими способами.
+#
+# * **Дано.** Тензор `h` — результат с историей; у него хотя бы одно измерение, и его элементы могут лежать в памяти не подряд (он не обязан быть contiguous). По нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`.
+# * **Результат.** В самом тензоре `h` лежат числа из `values`. <!-- values -->
+# * **Результат.** При `noticed=True` этот обратный проход прерывается с той же ошибкой, что и после `under_no_grad` выше. <!-- noticed -->
+# * **Результат.** При `noticed=False` он выполняется и всюду, где ему нужен `h`, берёт новые числа. <!-- unnoticed -->
+# * **Не менять.** Тензор `values` и память тензора `h`: она остаётся его собственной. <!-- values -->
 # %% answer="overwrite"
 def overwrite(h, values, noticed):
     """Put `values` into `h`, so that a backward pass that needs the old `h` is refused (`noticed`) or not."""
@@ -951,12 +995,22 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 # ### Extra exercise `snapshot`: a snapshot that changes
 # *find the bug · ●○○ · 3 minutes · 3 points · extra*
 #
-# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, edits of the snapshot do not show in `x`, and a later snapshot leaves an earlier one as it is. `x` itself stays as it is, its history and its flag, too. `x` may be a weight, a result or a constant; a constant may hold whole numbers or logical values, and it may be empty.
-# %% [markdown] tags=["ru"] of="03b18207"
+# `snapshot(x)` records what a tensor holds now, say before a step. Mend it.
+#
+# * **Given.** `x`: a weight, a result or a constant. A constant may hold whole numbers or logical values, and it may be empty.
+# * **Result.** A tensor of the same shape and dtype with the numbers of `x`. Later edits of `x` do not show in it, nor do later snapshots. <!-- snapshot -->
+# * **Result.** It is a constant. <!-- flags -->
+# * **Leave.** `x`, its history and its flag. Edits of the snapshot do not show in `x` either. <!-- x -->
+# %% [markdown] tags=["ru"] of="9d2a8f61"
 # ### Дополнительное упражнение `snapshot`: снимок, который меняется
 # *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# Функция `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это должна быть константа. Последующие изменения `x` в снимке не видны, изменения снимка не видны в `x`, а новый снимок не меняет прежних. Сам тензор `x` остаётся прежним, его история и флаг тоже. Аргумент `x` может быть весом, результатом или константой; в константе могут лежать целые числа или логические значения, и она может быть пустой.
+# Функция `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Исправьте её.
+#
+# * **Дано.** Аргумент `x`: вес, результат или константа. В константе могут лежать целые числа или логические значения, и она может быть пустой.
+# * **Результат.** Тензор той же формы и с тем же dtype, с числами из `x`. Последующие изменения `x` в нём не видны, а новые снимки не меняют прежних. <!-- snapshot -->
+# * **Результат.** Этот тензор — константа. <!-- flags -->
+# * **Не менять.** Сам `x`, его историю и флаг. Изменения снимка тоже не видны в `x`. <!-- x -->
 # %% answer="snapshot"
 def snapshot(x):
     """What `x` holds now, as a constant with memory of its own."""
@@ -1101,8 +1155,13 @@ numpy_bridge()
 # ### Extra exercise `sum_gradients`: a sum that starts from garbage
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
-# `losses` is a list, not empty, of functions without arguments; each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `w` may have any shape, also `()`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
-# %% [markdown] tags=["ru"] of="e6366842"
+# Mend `sum_gradients(losses, w)`.
+#
+# * **Given.** `losses`, a list, not empty, of functions without arguments. Each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `w` may have any shape, also `()`.
+# * **Result.** The sum of the gradients of these functions with respect to `w`, with the shape and the dtype of `w`. <!-- total -->
+# * **Result.** It is a constant. <!-- kept -->
+# * **Leave.** `w`, its flag and `w.grad`. <!-- kept -->
+# %% [markdown] tags=["ru"] of="720c689f"
 # При преобразовании в обе стороны память остаётся общей, а dtype сохраняется; `torch.tensor` же создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно); кроме того, `numpy()` работает только на CPU.
 #
 # ## Память, которую никто не заполнил
@@ -1114,7 +1173,12 @@ numpy_bridge()
 # ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
 # *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
-# Здесь `losses` — непустой список функций без аргументов; каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Форма `w` может быть любой, в том числе `()`. Функция `sum_gradients(losses, w)` возвращает сумму градиентов этих функций по `w`, константу с формой и dtype тензора `w`. Сам тензор `w`, его флаг и `w.grad` остаются прежними.
+# Исправьте функцию `sum_gradients(losses, w)`.
+#
+# * **Дано.** Непустой список `losses`, в котором лежат функции без аргументов. Каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Форма `w` может быть любой, в том числе `()`.
+# * **Результат.** Сумма градиентов этих функций по `w`, с формой и dtype тензора `w`. <!-- total -->
+# * **Результат.** Эта сумма — константа. <!-- kept -->
+# * **Не менять.** Сам `w`, его флаг и `w.grad`. <!-- kept -->
 # %% answer="sum_gradients"
 def sum_gradients(losses, w):
     """The sum of the gradients of `losses` with respect to `w`."""
@@ -1195,14 +1259,24 @@ assert X.requires_grad and X.is_leaf
 # ### Extra exercise `two_layer_loss`: half of the weights learn
 # *find the bug · ●○○ · 4 minutes · 3 points · extra*
 #
-# `two_layer_loss(x, w, u)` returns the loss of a small network, a tensor of shape `()` in the dtype of the weights. The value is right. After `loss.backward()`, which the caller runs, both leaves `w` and `u` must have their gradients in `.grad`.
-# %% [markdown] tags=["ru"] of="6e182701"
+# Mend `two_layer_loss(x, w, u)`, the loss of a small network. Its value is right.
+#
+# * **Result.** The value of the loss, a tensor of shape `()` in the dtype of the weights. <!-- loss -->
+# * **Result.** After `loss.backward()` the leaf `w` has its gradient in `.grad`. <!-- w.grad -->
+# * **Result.** The leaf `u` has its own there, too. <!-- u.grad -->
+# * **Not allowed.** To call `backward()` inside: the caller does. <!-- loss -->
+# %% [markdown] tags=["ru"] of="4c15a383"
 # Получается то же, что после `detach()`: константа в той же памяти, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
 #
 # ### Дополнительное упражнение `two_layer_loss`: обучается половина весов
 # *найти ошибку · ●○○ · 4 минуты · 3 балла · дополнительно*
 #
-# Функция `two_layer_loss(x, w, u)` возвращает значение функции потерь небольшой сети: тензор формы `()` с dtype весов. Само значение вычисляется правильно. После `loss.backward()` (его вызовут уже снаружи) у обоих листьев `w` и `u` в `.grad` должны лежать их градиенты.
+# Исправьте функцию `two_layer_loss(x, w, u)`, которая возвращает значение функции потерь небольшой сети. Само значение вычисляется правильно.
+#
+# * **Результат.** Значение функции потерь: тензор формы `()` с dtype весов. <!-- loss -->
+# * **Результат.** После `loss.backward()` у листа `w` в `.grad` лежит его градиент. <!-- w.grad -->
+# * **Результат.** У листа `u` там тоже лежит свой градиент. <!-- u.grad -->
+# * **Нельзя.** Вызывать `backward()` внутри функции: это сделает вызывающий код. <!-- loss -->
 # %% answer="two_layer_loss"
 def two_layer_loss(x, w, u):
     """The mean square of a network with two layers."""
@@ -1250,8 +1324,13 @@ check("two_layer_loss")
 # ### Extra exercise `leaf_without_gradient`: a leaf that matters and gets nothing
 # *write the counter-example · ●●● · 12 minutes · 3 points · extra*
 #
-# Return a pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss` with which `loss(t)` is a tensor of one number. `loss(t).backward()` runs without an error, and `t.grad` is None afterwards. Yet the loss depends on the numbers of `t`: it is the same each time while they are the same, and another once 1 has been added to every entry of `t` in place. No method or attribute of a tensor is replaced.
-# %% [markdown] tags=["ru"] of="edecd684"
+# * **Result.** A pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss`. <!-- leaf -->
+# * **Result.** `loss(t)` is a tensor of one number, and `loss(t).backward()` runs without an error. <!-- backward -->
+# * **Result.** `t.grad` is None afterwards. <!-- empty -->
+# * **Result.** Yet the loss depends on the numbers of `t`: it is another once 1 has been added to every entry of `t` in place. <!-- depends -->
+# * **Result.** It is the same each time while the numbers are the same. <!-- steady -->
+# * **Not allowed.** To replace a method or an attribute of a tensor. <!-- no aspect: any check refuses such a tensor -->
+# %% [markdown] tags=["ru"] of="987a65fa"
 # ## Каждый ли вес получает градиент?
 #
 # «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение уже названо: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
@@ -1259,7 +1338,12 @@ check("two_layer_loss")
 # ### Дополнительное упражнение `leaf_without_gradient`: лист, который влияет на результат, но градиента не получает
 # *построить контрпример · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Верните пару `(t, loss)`: лист `t`, который требует градиента и до вычислений, и после них, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: пока они те же, её значение от вызова к вызову не меняется, а если на месте прибавить 1 к каждому элементу `t`, оно становится другим. Подменять методы и атрибуты тензоров нельзя.
+# * **Результат.** Пара `(t, loss)`: лист `t`, который требует градиента и до вычислений, и после них, и функция `loss`. <!-- leaf -->
+# * **Результат.** `loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки. <!-- backward -->
+# * **Результат.** После этого `t.grad` равен None. <!-- empty -->
+# * **Результат.** И всё же функция потерь зависит от чисел в `t`: если на месте прибавить 1 к каждому элементу `t`, её значение станет другим. <!-- depends -->
+# * **Результат.** Пока числа те же, оно от вызова к вызову не меняется. <!-- steady -->
+# * **Нельзя.** Подменять методы и атрибуты тензоров. <!-- no aspect: any check refuses such a tensor -->
 # %% answer="leaf_without_gradient"
 def leaf_without_gradient():
     """A leaf that requires grad and a loss that depends on it and leaves its `.grad` empty."""

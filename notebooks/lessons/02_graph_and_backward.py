@@ -198,14 +198,24 @@ assert len(nodes_behind(x * x)) == 2
 # ### Exercise `count_nodes`: how many nodes
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. How you count is up to you, but the walk must not follow every path: the check takes a graph of ten doublings and allows at most 80 reads of `next_functions`. To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
-# %% [markdown] tags=["ru"] of="e29f8643"
+# * **Given.** `tensor`, computed from leaves that require grad: it has a `grad_fn`.
+# * **Result.** The number of nodes in its graph: its own node, the `AccumulateGrad` of each leaf, and all between, each once. `None` is no node. <!-- nodes -->
+# * **Result.** A second call begins anew. <!-- forgets -->
+# * **Not allowed.** To follow every path: on a graph of ten doublings `next_functions` may be read 80 times. <!-- reads -->
+#
+# To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
+# %% [markdown] tags=["ru"] of="36ad6409"
 # Посещений получилось 98 303, а узлов всего 17: одно умножение, пятнадцать сложений, один лист. С каждым сложением число *путей* удваивается, а число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Теперь напишите код, который найдёт эти 17 узлов.
 #
 # ### Упражнение `count_nodes`: сколько узлов
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# Тензор `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в графе этого тензора. Считаются и его собственный узел, и `AccumulateGrad` каждого листа, причём каждый узел — один раз. Значение `None` узлом не считается. Способ подсчёта выбираете вы, но перебирать все пути нельзя: ответ проверяется на графе из десяти удвоений, и обратиться к полю `next_functions` можно не больше 80 раз. Чтобы увидеть граф, на котором ваш ответ не прошёл проверку, вызовите `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
+# * **Дано.** Тензор `tensor`, вычисленный из листьев, которые требуют градиента: у него есть `grad_fn`.
+# * **Результат.** Число узлов в его графе: его собственный узел, `AccumulateGrad` каждого листа и все узлы между ними, каждый один раз. Значение `None` узлом не считается. <!-- nodes -->
+# * **Результат.** Второй вызов считает заново. <!-- forgets -->
+# * **Нельзя.** Перебирать все пути: на графе из десяти удвоений можно обратиться к `next_functions` не больше 80 раз. <!-- reads -->
+#
+# Чтобы увидеть граф, на котором ответ не прошёл проверку, вызовите `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
 # %% answer="count_nodes"
 def count_nodes(tensor):
     """The number of distinct nodes in the graph behind `tensor`."""
@@ -341,18 +351,28 @@ steps(y)
 # ### Exercise `run_backward`: the backward pass by hand
 # *find the bug · ●●● · 25 minutes · 5 points*
 #
-# The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own.
+# The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own. Mend it.
 #
-# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, a tensor of the leaf's own and without a graph. Each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element, of shape `()` or another, such as `(1,)`, and may be float64; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad`, which shares no memory with another tensor, and returns `()`. You may also set `.grad` yourself, without that call.
-# %% [markdown] tags=["ru"] of="383272ca"
+# * **Given.** `root`, of one element, of shape `()` or another, such as `(1,)`, perhaps float64. Every `.grad` is `None`.
+# * **Given.** No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad` and returns `()`. You may also set `.grad` yourself, without that call.
+# * **Result.** `.grad` of every leaf holds what `root.backward()` would leave there. <!-- gradients -->
+# * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
+# * **Result.** Each node is called once. <!-- calls -->
+# * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
+# %% [markdown] tags=["ru"] of="890840f3"
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам (топологический порядок).
 #
 # ### Упражнение `run_backward`: обратный проход вручную
 # *найти ошибку · ●●● · 25 минут · 5 баллов*
 #
-# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. В функции три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно.
+# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. В функции три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно. Исправьте её.
 #
-# Исправьте её: функция `run_backward(root)` должна оставить в `.grad` каждого листа то же, что оставил бы `root.backward()`, причём у каждого листа это должен быть отдельный тензор без графа. Каждый узел нужно вызвать один раз; использовать `backward()` и `torch.autograd.grad` нельзя. Тензор `root` состоит из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype может быть и float64; до вызова все `.grad` равны `None`. Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет переданный градиент к полю `.grad` листа (результат занимает отдельную область памяти) и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
+# * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype может быть и float64. Все `.grad` равны `None`.
+# * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
+# * **Результат.** В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`. <!-- gradients -->
+# * **Результат.** Это собственный тензор листа, без графа: общей памяти с другими у него нет. <!-- own -->
+# * **Результат.** Каждый узел вызван один раз. <!-- calls -->
+# * **Нельзя.** Использовать `backward()` и `torch.autograd.grad`. <!-- engine_runs -->
 # %% answer="run_backward"
 def run_backward(root):
     order, seen = [], set()
@@ -667,12 +687,26 @@ assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
 # ### Exercise `fix_two_losses`: two losses, one graph
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# The function below has this habit; mend it. `w` is a leaf whose `.grad` is `None`; `share` is a `float`. Leave in `w.grad` the gradient of `fit + share * size`, with one backward pass of autograd, and return the pair `(fit, size)` as tensors or numbers. `w`, `x` and `y` do not change. After the call nothing that the graph has saved may be in memory, even while the caller holds the pair.
-# %% [markdown] tags=["ru"] of="d1a253af"
+# The function below has this habit; mend it.
+#
+# * **Given.** `w`, a leaf whose `.grad` is `None`; `share`, a `float`.
+# * **Result.** `w.grad` holds the gradient of `fit + share * size`. <!-- gradient -->
+# * **Result.** The pair `(fit, size)` is returned, as tensors or numbers. <!-- losses -->
+# * **Leave.** `w`, `x` and `y`. <!-- untouched -->
+# * **Not allowed.** More than one backward pass of autograd. <!-- backward_runs -->
+# * **Not allowed.** To leave in memory anything that the graph has saved, even while the caller holds the pair. <!-- left -->
+# %% [markdown] tags=["ru"] of="bf0c1201"
 # ### Упражнение `fix_two_losses`: две функции потерь, один граф
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# В функции ниже тоже выполняются два обратных прохода; исправьте её. Здесь `w` — лист, его `.grad` равен `None`; `share` — число типа `float`. Выполните один обратный проход, оставьте в `w.grad` градиент суммы `fit + share * size` и верните пару `(fit, size)`: тензоры или числа. Менять тензоры `w`, `x` и `y` нельзя. После вызова в памяти не должно остаться ничего из того, что сохранено в графе, даже если на возвращённую пару ещё есть ссылки.
+# В функции ниже тоже выполняются два обратных прохода; исправьте её.
+#
+# * **Дано.** Лист `w`, у которого `.grad` равен `None`; `share` — число типа `float`.
+# * **Результат.** В `w.grad` лежит градиент суммы `fit + share * size`. <!-- gradient -->
+# * **Результат.** Возвращается пара `(fit, size)`: тензоры или числа. <!-- losses -->
+# * **Не менять.** Тензоры `w`, `x` и `y`. <!-- untouched -->
+# * **Нельзя.** Больше одного обратного прохода autograd. <!-- backward_runs -->
+# * **Нельзя.** Оставлять в памяти то, что сохранено в графе, даже если на возвращённую пару ещё есть ссылки. <!-- left -->
 # %% answer="fix_two_losses"
 def fix_two_losses(w, x, y, share):
     h = torch.tanh(x @ w)
@@ -761,10 +795,15 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # ### Exercise `mean_and_worst`: one graph to keep, the others to let go
 # *design · ●●○ · 12 minutes · 4 points*
 #
-# `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor on which the caller can still call `backward()`, even if every loss is 0.
-#
-# However many batches there are, at no moment may more than three graphs be in memory: the worst one, that of the previous batch, to which a variable still refers, and the one being built. No backward pass is made inside the function, and the model, its mode, `.grad` and `batches` stay as they are. Model and batches may lie on another device than the CPU, such as a GPU; the function works there, too.
-# %% [markdown] tags=["ru"] of="ce014c74"
+# * **Given.** `batches`, a list of pairs `(x, y)` with the same number of rows. The loss of a batch is `mse_loss(model(x), y)`.
+# * **Result.** A pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`. <!-- mean -->
+# * **Result.** `worst` is the loss of the batch with the greatest loss. <!-- worst -->
+# * **Result.** It is a tensor on which the caller can still call `backward()`, even if every loss is 0. <!-- gradient -->
+# * **Result.** The function works, too, where model and batches lie on another device than the CPU, such as a GPU. <!-- device -->
+# * **Leave.** The model, its mode, `.grad`, and `batches`. <!-- state -->
+# * **Not allowed.** A backward pass inside the function. <!-- state -->
+# * **Not allowed.** More than three graphs in memory at any moment, however many batches there are: the worst one, that of the previous batch, to which a variable still refers, and the one being built. <!-- live_bytes -->
+# %% [markdown] tags=["ru"] of="a09f61c2"
 # В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
 #
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
@@ -772,9 +811,14 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # ### Упражнение `mean_and_worst`: один граф оставить, остальные освободить
 # *спроектировать · ●●○ · 12 минут · 4 балла*
 #
-# Здесь `batches` — список пар `(x, y)`, все батчи одного размера; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на худшем батче, то есть наибольшее: тензор, для которого и вне функции можно вызвать `backward()`, даже если все значения равны 0.
-#
-# Сколько бы ни было батчей, в памяти никогда не должно быть одновременно больше трёх графов: графа худшего батча, графа предыдущего (на него ещё ссылается переменная) и того, который строится. Не выполняйте внутри функции обратный проход и не меняйте ни модель, ни её режим, ни `.grad`, ни `batches`. Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
+# * **Дано.** Список пар `(x, y)` в аргументе `batches`, все батчи одного размера. Функция потерь на батче — `mse_loss(model(x), y)`.
+# * **Результат.** Пара `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`. <!-- mean -->
+# * **Результат.** `worst` — значение функции потерь на худшем батче, то есть наибольшее. <!-- worst -->
+# * **Результат.** Это тензор, для которого и вне функции можно вызвать `backward()`, даже если все значения равны 0. <!-- gradient -->
+# * **Результат.** Функция работает и тогда, когда модель и батчи лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
+# * **Не менять.** Модель, её режим, `.grad` и `batches`. <!-- state -->
+# * **Нельзя.** Выполнять внутри функции обратный проход. <!-- state -->
+# * **Нельзя.** Держать в памяти одновременно больше трёх графов, сколько бы ни было батчей: графа худшего батча, графа предыдущего (на него ещё ссылается переменная) и того, который строится. <!-- live_bytes -->
 # %% answer="mean_and_worst"
 def mean_and_worst(model, batches):
     """The mean loss, a float, and the greatest loss, a tensor with its graph."""
@@ -953,12 +997,26 @@ assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 # ### Exercise `safe_sqrt`: a root that gives NaN
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`. It works on the device of `x`, on a GPU as on the CPU. (The check pretends a GPU for this: you need none.)
-# %% [markdown] tags=["ru"] of="a591e437"
+# Mend `safe_sqrt(x)`.
+#
+# * **Given.** `x`, a tensor of any shape, `float32` or `float64`.
+# * **Result.** A tensor of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. <!-- value -->
+# * **Result.** Its derivative is $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. <!-- gradient -->
+# * **Result.** Both are right up to rounding for small positive numbers, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`. <!-- small -->
+# * **Result.** The function works on the device of `x`, on a GPU as on the CPU. (The check pretends a GPU: you need none.) <!-- device -->
+# * **Leave.** `x`: its numbers, and no hook on it. <!-- untouched -->
+# %% [markdown] tags=["ru"] of="168ffc44"
 # ### Упражнение `safe_sqrt`: корень, который даёт NaN
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Функция `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. Это касается и малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`: значение и производная должны быть верны с точностью до округления. Сам тензор `x` должен остаться прежним: менять его числа и добавлять хуки нельзя. Его dtype — `float32` или `float64`. Функция работает на том устройстве, где лежит `x`: и на CPU, и на GPU. (GPU при проверке воображаемый: настоящий не нужен.)
+# Исправьте функцию `safe_sqrt(x)`.
+#
+# * **Дано.** Тензор `x` любой формы, `float32` или `float64`.
+# * **Результат.** Тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. <!-- value -->
+# * **Результат.** Его производная равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. <!-- gradient -->
+# * **Результат.** Для малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`, то и другое верно с точностью до округления. <!-- small -->
+# * **Результат.** Функция работает на том устройстве, где лежит `x`: и на CPU, и на GPU. (GPU при проверке воображаемый: настоящий не нужен.) <!-- device -->
+# * **Не менять.** Тензор `x`: его числа; хуков на нём тоже не остаётся. <!-- untouched -->
 # %% answer="safe_sqrt"
 def safe_sqrt(x):
     inside = torch.where(x > 0, x, 1.0)
@@ -1025,8 +1083,10 @@ check("safe_sqrt")
 # ### Extra exercise `nan_node`: the node that makes the NaN
 # *complete · ●●● · 20 minutes · 3 points · extra*
 #
-# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added. Return the name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN, even one that holds `inf` and `-inf`. You may run the backward pass, and the graph need not survive; what is left in `.grad` does not matter, and the function must not raise.
-# %% [markdown] tags=["ru"] of="0cc68d3e"
+# * **Given.** `loss`, a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added.
+# * **Result.** The name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN, even one that holds `inf` and `-inf`. <!-- node -->
+# * **Not allowed.** To raise. The backward pass may be run, the graph need not survive, and what is left in `.grad` does not matter. <!-- node -->
+# %% [markdown] tags=["ru"] of="a4308938"
 # Правило такое: опасное число не должно *попадать* в функцию, а выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которая возникла в `sqrt`.)
 #
 # На этом основная часть урока закончена. Всё, что ниже, необязательно: баллы за дополнительные упражнения на оценку не влияют.
@@ -1038,7 +1098,9 @@ check("safe_sqrt")
 # ### Дополнительное упражнение `nan_node`: узел, в котором возникает NaN
 # *дописать · ●●● · 20 минут · 3 балла · дополнительно*
 #
-# Здесь `loss` — тензор из одного элемента, для которого построен граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает. Верните имя этого узла, строку `node.name()`; если ни в одном градиенте нет NaN, верните `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. Обратный проход выполнять можно, сохранять граф не обязательно; что останется в `.grad`, неважно. Функция не должна завершаться ошибкой.
+# * **Дано.** Тензор `loss` из одного элемента, для которого построен граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает.
+# * **Результат.** Имя этого узла, строка `node.name()`; если ни в одном градиенте нет NaN — `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. <!-- node -->
+# * **Нельзя.** Завершаться ошибкой. Обратный проход выполнять можно, сохранять граф не обязательно, а что останется в `.grad`, неважно. <!-- node -->
 # %% answer="nan_node"
 def nan_node(loss):
     """The name of the node that makes a NaN out of gradients without one, or None."""
@@ -1175,8 +1237,11 @@ assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 # ### Extra exercise `fix_shared_gradients`: gradients that change together
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# Return a list or a tuple: the gradients of `y` with respect to each of `inputs` (the backward pass starts from `v`), each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape and dtype. No gradient shares memory with `v` or with another one, and none has a graph; what comes back from autograd may also be a view of `v`. `v` does not change, and `.grad` of the inputs stays `None`.
-# %% [markdown] tags=["ru"] of="41dbaa27"
+# * **Given.** `y`, computed from some of `inputs`; `v`, from which the backward pass starts; `factors`, a number for each input. What comes back from autograd may be a view of `v`.
+# * **Result.** A list or a tuple: the gradients of `y` with respect to each of `inputs`, each multiplied by its own factor. An input that `y` does not depend on gets zeros of its shape and dtype. <!-- gradients -->
+# * **Leave.** `v`, and `.grad` of the inputs, which stays `None`. <!-- untouched -->
+# * **Not allowed.** A gradient that shares memory with `v` or with another one, or has a graph. <!-- own -->
+# %% [markdown] tags=["ru"] of="3d0c1f1d"
 # Если выход от какого-то входа не зависит, функция `grad` завершается ошибкой. Вместо ошибки можно получить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: использовать его в вычислениях нельзя.
 #
 # И ещё одна ловушка: возвращённые тензоры не всегда можно менять на месте. Узел `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* тензор `v`: имён три, а тензор один. У `backward()` этой ловушки нет: градиент каждого листа попадает в отдельный тензор.
@@ -1184,7 +1249,10 @@ assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 # ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Верните список или кортеж: градиенты тензора `y` по каждому из тензоров `inputs` (обратный проход начинается с `v`), причём каждый нужно умножить на свой множитель из аргумента `factors`. Для входа, от которого `y` не зависит, верните нули той же формы и с тем же dtype. У градиентов не должно быть ни графа, ни общей памяти с `v` или друг с другом; autograd может вернуть и представление тензора `v`. Сам тензор `v` меняться не должен, поле `.grad` входов должно остаться равным `None`.
+# * **Дано.** Тензор `y`, вычисленный из некоторых тензоров списка `inputs`; `v`, с которого начинается обратный проход; `factors` — множитель для каждого входа. autograd может вернуть и представление тензора `v`.
+# * **Результат.** Список или кортеж: градиенты тензора `y` по каждому из тензоров `inputs`, умноженные каждый на свой множитель. Для входа, от которого `y` не зависит, — нули той же формы и с тем же dtype. <!-- gradients -->
+# * **Не менять.** Тензор `v` и `.grad` входов: там остаётся `None`. <!-- untouched -->
+# * **Нельзя.** Возвращать градиенты, у которых есть граф или общая память с `v` или друг с другом. <!-- own -->
 # %% answer="fix_shared_gradients"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -1240,8 +1308,16 @@ check("fix_shared_gradients")
 # ### Extra exercise `hide_the_bug`: a graph on which the wrong code is right
 # *write the counter-example · ●●● · 10 minutes · 2 points · extra*
 #
-# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element, without changing `x`, such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN (it may be infinite), and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
-# %% [markdown] tags=["ru"] of="145880f6"
+# Below is the assigning recursion. Write `hide_the_bug(x)`, a computation on which it makes no mistake.
+#
+# * **Given.** `x`, a leaf of one positive number.
+# * **Result.** A tensor of one element, computed from `x`. <!-- result -->
+# * **Result.** Some node of its graph has two or more edges leading to it. <!-- shared -->
+# * **Result.** Its derivative with respect to `x` is neither 0 nor NaN; it may be infinite. <!-- depends -->
+# * **Result.** `assigning_backward` leaves the right derivative in `x.grad`. <!-- agrees -->
+# * **Leave.** `x`. <!-- untouched -->
+# * **Not allowed.** Other operations than torch's own with one output each. <!-- operations -->
+# %% [markdown] tags=["ru"] of="5b0c2fd7"
 # ## Тест, который пройдёт даже неверная программа
 #
 # Пусть в рекурсии из `run_backward` исправили только одно: листья больше не пропускаются. Для $h^2 + 5h$ в `x.grad` оказывается число $10$, а верный ответ — 34. Если проверить такую функцию на `x + x`, получится 1 вместо 2, и ошибка обнаружится. Но с тестом может и не повезти.
@@ -1249,7 +1325,15 @@ check("fix_shared_gradients")
 # ### Дополнительное упражнение `hide_the_bug`: граф, на котором неверный код даёт верный ответ
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)`: она получает `x`, лист с одним положительным числом, и вычисляет по нему тензор из одного элемента; сам тензор `x` меняться не должен. Хотя бы к одному узлу графа должны вести два ребра или больше, а производная по `x` не должна быть ни 0, ни NaN (бесконечной быть может). И всё же функция `assigning_backward` должна оставить в `x.grad` верную производную. Используйте только встроенные операции torch, у которых один выход.
+# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)` — вычисление, на котором она не ошибается.
+#
+# * **Дано.** Лист `x` с одним положительным числом.
+# * **Результат.** Тензор из одного элемента, вычисленный из `x`. <!-- result -->
+# * **Результат.** Хотя бы к одному узлу его графа ведут два ребра или больше. <!-- shared -->
+# * **Результат.** Производная по `x` — не 0 и не NaN; бесконечной она быть может. <!-- depends -->
+# * **Результат.** Функция `assigning_backward` оставляет в `x.grad` верную производную. <!-- agrees -->
+# * **Не менять.** Тензор `x`. <!-- untouched -->
+# * **Нельзя.** Использовать операции, которых нет в самом torch или у которых больше одного выхода. <!-- operations -->
 # %%
 def assigning_backward(root):
     def backward(node, incoming_gradient):

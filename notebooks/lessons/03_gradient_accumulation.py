@@ -169,16 +169,18 @@ assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-3
 # ### Exercise `accumulate_equal`: micro-batches of the same size
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `model` has one parameter, `model.weight`. `batches` is a list of pairs `(x, y)`; all `x` have the same number of rows. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`, which may have several columns.
-#
-# Leave in `model.weight.grad` the gradient of the mean loss over all samples. Something may be in `.grad` from before: it must not stay. Use one backward pass for each micro-batch, by `backward()` or `torch.autograd.grad` (a pass of `torch.func` does not count). Nothing is returned, and the weight itself does not change.
-# %% [markdown] tags=["ru"] of="acfb66c8"
+# * **Given.** `model`, with one parameter, `model.weight`. `batches`, a list of pairs `(x, y)`; all `x` have the same number of rows, and `y` may have several columns. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`.
+# * **Result.** `model.weight.grad` holds the gradient of the mean loss over all samples. Something may have been in `.grad` before: it does not stay. Nothing is returned. <!-- gradient -->
+# * **Result.** One backward pass for each micro-batch, by `backward()` or `torch.autograd.grad` (a pass of `torch.func` does not count). <!-- backward_runs -->
+# * **Leave.** The weight itself. <!-- weight -->
+# %% [markdown] tags=["ru"] of="f06b8df0"
 # ### Упражнение `accumulate_equal`: микробатчи одного размера
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# У модели `model` один параметр, `model.weight`. Аргумент `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`, в котором может быть несколько столбцов.
-#
-# Оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже лежит прежний градиент, в результат он войти не должен. На каждый микробатч должен приходиться один обратный проход: вызов `backward()` или `torch.autograd.grad` (проходы `torch.func` не считаются). Функция ничего не возвращает, сам вес менять нельзя.
+# * **Дано.** Модель `model` с одним параметром, `model.weight`. Список пар `(x, y)` в аргументе `batches`; во всех `x` одинаковое число строк, а в `y` может быть несколько столбцов. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`.
+# * **Результат.** В `model.weight.grad` лежит градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже был градиент, в результат он не входит. Функция ничего не возвращает. <!-- gradient -->
+# * **Результат.** На каждый микробатч — один обратный проход: вызов `backward()` или `torch.autograd.grad` (проходы `torch.func` не считаются). <!-- backward_runs -->
+# * **Не менять.** Сам вес. <!-- weight -->
 # %% answer="accumulate_equal"
 def accumulate_equal(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
@@ -274,12 +276,22 @@ assert train(on_big_batches) == [3.0, 2.0]
 # ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# Fix the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned. The model may have several parameters, such as a bias. Any optimizer may be given, Adam with weight decay as well as SGD; its settings stay as they are.
-# %% [markdown] tags=["ru"] of="274cae3e"
+# Mend the function.
+#
+# * **Given.** Micro-batches of the same size; their number is a multiple of `accumulation_steps`. Gradients are `None` at the start. The model may have several parameters, such as a bias, and the optimizer may be any, Adam with weight decay as well as SGD.
+# * **Result.** After every step, made by `optimizer.step()`, the weights are those of the big batches. Nothing is returned. <!-- weights -->
+# * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
+# * **Leave.** The settings of the optimizer. <!-- weights -->
+# %% [markdown] tags=["ru"] of="2a5dcc3d"
 # ### Упражнение `fix_zero_inside`: W меняется с 1.4 на 1.46
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при обучении на больших батчах, а на каждый микробатч приходился один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает. У модели может быть несколько параметров, например смещение (bias). Оптимизатор может быть любым: и SGD, и Adam с затуханием весов; менять его настройки нельзя.
+# Исправьте функцию.
+#
+# * **Дано.** Микробатчи одного размера, их число кратно `accumulation_steps`. В начале градиенты равны `None`. У модели может быть несколько параметров, например смещение (bias), а оптимизатор может быть любым: и SGD, и Adam с затуханием весов.
+# * **Результат.** После каждого шага, то есть вызова `optimizer.step()`, веса такие же, как при обучении на больших батчах. Функция ничего не возвращает. <!-- weights -->
+# * **Результат.** На каждый микробатч — один обратный проход. <!-- backward_runs -->
+# * **Не менять.** Настройки оптимизатора. <!-- weights -->
 # %% answer="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -357,14 +369,24 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 # ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
-# Fix this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned. The model may have several parameters, such as a bias. Any optimizer may be given, Adam with weight decay as well as SGD; its settings stay as they are.
-# %% [markdown] tags=["ru"] of="1cbdd271"
+# Mend this one, too.
+#
+# * **Given.** Micro-batches of the same size; their number is a multiple of `accumulation_steps`. Gradients are `None` at the start. The model may have several parameters, such as a bias, and the optimizer may be any, Adam with weight decay as well as SGD.
+# * **Result.** After every step, made by `optimizer.step()`, the weights are those of the big batches. Nothing is returned. <!-- weights -->
+# * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
+# * **Leave.** The settings of the optimizer. <!-- weights -->
+# %% [markdown] tags=["ru"] of="9d4a7c30"
 # В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, так что результат кажется подтверждённым.
 #
 # ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Исправьте и её: после каждого шага веса должны быть такими же, как при обучении на больших батчах, а на каждый микробатч должен приходиться один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает. У модели может быть несколько параметров, например смещение (bias). Оптимизатор может быть любым: и SGD, и Adam с затуханием весов; менять его настройки нельзя.
+# Исправьте и эту функцию.
+#
+# * **Дано.** Микробатчи одного размера, их число кратно `accumulation_steps`. В начале градиенты равны `None`. У модели может быть несколько параметров, например смещение (bias), а оптимизатор может быть любым: и SGD, и Adam с затуханием весов.
+# * **Результат.** После каждого шага, то есть вызова `optimizer.step()`, веса такие же, как при обучении на больших батчах. Функция ничего не возвращает. <!-- weights -->
+# * **Результат.** На каждый микробатч — один обратный проход. <!-- backward_runs -->
+# * **Не менять.** Настройки оптимизатора. <!-- weights -->
 # %% answer="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -446,7 +468,13 @@ assert train(fix_backward_last) == [3.0, 2.0]
 # %% [markdown] written="why_they_agree" points=2 minutes=8
 # **Rubric.** 1 point: in both, only the gradient of the window's last micro-batch, divided by K, reaches the step; the first cell throws the other gradients away, the second never computes them. 1 point: compare with something that cannot have this bug, such as one backward pass on the joined batch, and not with another loop. Counting backward passes (two against one per window) also tells the cells apart.
 #
+# **A model answer.** In both cells the step uses the gradient of one micro-batch only: the last one of the window, divided by K. The first cell computes the other gradients and throws them away before the step; the second never computes them. So equal numbers confirm nothing: two programs with one fault agree. I would have compared with something that has no loop over micro-batches, one `backward()` on the joined batch: it steps to 3 and not to 1.4.
+#
+# ---
+#
 # **Критерии.** 1 балл: в обоих случаях до шага доходит только градиент последнего микробатча окна, делённый на K; первая ячейка выбрасывает остальные градиенты, вторая их не вычисляет. 1 балл: сравнить с тем, где такой ошибки быть не может, — с одним обратным проходом по склеенному батчу, а не с другим циклом. Различить ячейки можно и по числу обратных проходов (два против одного за окно).
+#
+# **Пример ответа.** В обеих ячейках до шага доходит градиент только одного микробатча — последнего в окне, — делённый на K. Первая ячейка вычисляет и остальные градиенты, но выбрасывает их до шага, а вторая их вообще не вычисляет. Поэтому одинаковые числа ничего не подтверждают: у двух программ одна и та же ошибка. Я бы сравнил их с вычислением, в котором нет цикла по микробатчам, — с одним вызовом `backward()` на склеенном батче: после первого шага вес там равен 3, а не 1.4.
 # %% [markdown] tags=["en"]
 # One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it. And a comment there promises the mean over the whole dataset, which would be a gradient of $-15$; dividing by $K$ gives the mean over one window, $-20$.
 # %% [markdown] tags=["ru"] of="4148105b"
@@ -492,12 +520,22 @@ assert round(means[0] * 3 / 4, 6) == -14.5 and means[1] / 4 == -0.5
 # ### Exercise `accumulate_uneven`: micro-batches of different sizes
 # *complete · ●●○ · 12 minutes · 4 points*
 #
-# The contract of `accumulate_equal`, but the `x` in `batches` have different numbers of rows: leave in `model.weight.grad` the gradient of the mean loss over all samples, whatever `.grad` held before, with one backward pass for each micro-batch.
-# %% [markdown] tags=["ru"] of="3efeb596"
+# The contract of `accumulate_equal`, for micro-batches of different sizes.
+#
+# * **Given.** `batches`, a list of pairs `(x, y)`, whose `x` have different numbers of rows.
+# * **Result.** `model.weight.grad` holds the gradient of the mean loss over all samples, whatever `.grad` held before. <!-- gradient -->
+# * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
+# * **Leave.** The weight itself. <!-- weight -->
+# %% [markdown] tags=["ru"] of="89edee44"
 # ### Упражнение `accumulate_uneven`: микробатчи разного размера
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# Условия те же, что в `accumulate_equal`, но число строк в тензорах `x` из списка `batches` разное: оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше, и сделайте по одному обратному проходу на микробатч.
+# Условия те же, что в `accumulate_equal`, но микробатчи разного размера.
+#
+# * **Дано.** Список пар `(x, y)` в аргументе `batches`; число строк в тензорах `x` разное.
+# * **Результат.** В `model.weight.grad` лежит градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше. <!-- gradient -->
+# * **Результат.** На каждый микробатч — один обратный проход. <!-- backward_runs -->
+# * **Не менять.** Сам вес. <!-- weight -->
 # %% answer="accumulate_uneven"
 def accumulate_uneven(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
@@ -725,16 +763,24 @@ draw(total)
 # ### Exercise `train_epoch`: a whole epoch
 # *design · ●●● · 20 minutes · 7 points*
 #
-# Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*. As before, `y` may have several columns, the model several parameters, and the optimizer may be any.
+# Train one epoch in windows of `accumulation_steps` micro-batches.
 #
-# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may there be more in memory than the graph of one micro-batch. The gradients are `None` at the start; what `.grad` holds at the end does not matter. Model and batches may lie on another device than the CPU, such as a GPU; the function works there, too.
-# %% [markdown] tags=["ru"] of="b9c5e366"
+# * **Given.** `batches`, a list of pairs `(x, y)` of any sizes; the last window may hold fewer micro-batches. `y` may have several columns, the model several parameters, and the optimizer may be any. The gradients are `None` at the start.
+# * **Result.** Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*. What `.grad` holds at the end does not matter. <!-- weights -->
+# * **Result.** The mean loss over all samples of the epoch is returned, a `float`: each sample's loss as it was in its forward pass. <!-- mean_loss -->
+# * **Result.** The function works, too, where model and batches lie on another device than the CPU, such as a GPU. <!-- device -->
+# * **Not allowed.** More in memory at any moment than the graph of one micro-batch. <!-- live_bytes -->
+# %% [markdown] tags=["ru"] of="578191c5"
 # ### Упражнение `train_epoch`: целая эпоха
 # *спроектировать · ●●● · 20 минут · 7 баллов*
 #
-# Проведите одну эпоху обучения, разбив батчи на окна по `accumulation_steps` микробатчей. Здесь `batches` — список пар `(x, y)` любых размеров; в последнем окне микробатчей может быть меньше. На каждое окно приходится один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*. Как и раньше, в `y` может быть несколько столбцов, у модели — несколько параметров, а оптимизатор может быть любым.
+# Проведите одну эпоху обучения, разбив батчи на окна по `accumulation_steps` микробатчей.
 #
-# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В любой момент в памяти может находиться граф не более чем одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно. Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
+# * **Дано.** Список пар `(x, y)` любых размеров в аргументе `batches`; в последнем окне микробатчей может быть меньше. В `y` может быть несколько столбцов, у модели — несколько параметров, а оптимизатор может быть любым. В начале градиенты равны `None`.
+# * **Результат.** На каждое окно приходится один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*. Что останется в `.grad` в конце, неважно. <!-- weights -->
+# * **Результат.** Возвращается среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. <!-- mean_loss -->
+# * **Результат.** Функция работает и тогда, когда модель и батчи лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
+# * **Нельзя.** Держать в памяти больше, чем граф одного микробатча. <!-- live_bytes -->
 # %% answer="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     """One step per window of `accumulation_steps` micro-batches; return the mean loss over all samples."""
@@ -911,8 +957,9 @@ except AttributeError as error:
 # ### Extra exercise `clip_once`: clip once per window
 # *complete · ●●○ · 8 minutes · 2 points · extra*
 #
-# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, whatever `.grad` held before; clip its norm over all parameters to `max_norm`; make one `optimizer.step()`. The gradient itself is clipped, since the optimizer may be any; `y` may have several columns. The number of backward passes does not matter. Nothing is returned.
-# %% [markdown] tags=["ru"] of="a423b993"
+# * **Given.** One window: `batches` are micro-batches of the same size. The optimizer may be any, so the gradient itself is clipped; `y` may have several columns.
+# * **Result.** One `optimizer.step()` with the gradient of the mean loss over all samples, whatever `.grad` held before, its norm over all parameters clipped to `max_norm`. The number of backward passes does not matter. Nothing is returned. <!-- weights -->
+# %% [markdown] tags=["ru"] of="04e26381"
 # ## Отсечение один раз за окно
 #
 # Отсечение градиента по норме (клиппинг) укорачивает градиент, норма которого больше `max_norm`. При накоплении отсекать нужно градиент всего окна. Если отсекать после каждого микробатча, укорачиваются частичные суммы и меняется направление результата: вклад микробатчей, вошедших в укороченные суммы, уменьшается.
@@ -920,7 +967,8 @@ except AttributeError as error:
 # ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
 # *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# Дано одно окно: `batches` — список микробатчей одного размера. Накопите градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Отсекайте сами градиенты: оптимизатор может быть любым, и уменьшить вместо этого скорость обучения нельзя; в `y` может быть несколько столбцов. Число обратных проходов неважно. Функция ничего не возвращает.
+# * **Дано.** Одно окно: `batches` — список микробатчей одного размера. Оптимизатор может быть любым, поэтому отсекать нужно сами градиенты, а не уменьшать скорость обучения; в `y` может быть несколько столбцов.
+# * **Результат.** Один `optimizer.step()` с градиентом функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; норма этого градиента по всем параметрам ограничена числом `max_norm`. Число обратных проходов неважно. Функция ничего не возвращает. <!-- weights -->
 # %% answer="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     """One step with the window's mean gradient, clipped to `max_norm`."""
@@ -993,8 +1041,11 @@ check("clip_once")
 # ### Extra exercise `unscale_then_clip`: clipping under a loss scale
 # *complete · ●●● · 10 minutes · 3 points · extra*
 #
-# The contract of `clip_once`, with a `scaler`: the step must be the one you would make without a scale. It is made by `scaler.step(optimizer)`, which in real training also skips steps with infinite gradients, and the window ends with one `scaler.update()`.
-# %% [markdown] tags=["ru"] of="15b13483"
+# The contract of `clip_once`, with a `scaler`.
+#
+# * **Result.** The step is the one you would make without a scale. <!-- weights -->
+# * **Result.** It is made by `scaler.step(optimizer)`, which in real training also skips steps with infinite gradients, and the window ends with one `scaler.update()`. <!-- calls -->
+# %% [markdown] tags=["ru"] of="e286aed1"
 # ## Смешанная точность: сначала снять масштаб, потом отсечь
 #
 # При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Это называется масштабированием функции потерь (loss scaling). Пока не вызван метод `unscale_`, градиент в `.grad` в 65 536 раз больше настоящего, и сравнивать его норму с `max_norm` бессмысленно. Нам понадобятся четыре метода объекта `scaler`:
@@ -1011,7 +1062,10 @@ check("clip_once")
 # ### Дополнительное упражнение `unscale_then_clip`: отсечение при масштабировании
 # *дописать · ●●● · 10 минут · 3 балла · дополнительно*
 #
-# Условия те же, что в `clip_once`, но есть ещё `scaler`: шаг должен получиться таким же, как без масштабирования. Сделайте его вызовом `scaler.step(optimizer)`, который при настоящем обучении ещё и пропускает шаги с бесконечными градиентами, и завершите окно одним вызовом `scaler.update()`.
+# Условия те же, что в `clip_once`, но есть ещё `scaler`.
+#
+# * **Результат.** Шаг такой же, как без масштабирования. <!-- weights -->
+# * **Результат.** Он сделан вызовом `scaler.step(optimizer)`, который при настоящем обучении ещё и пропускает шаги с бесконечными градиентами, а окно заканчивается одним вызовом `scaler.update()`. <!-- calls -->
 # %% answer="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     """One step with the window's true mean gradient, clipped to `max_norm`, under a loss scale."""
@@ -1104,10 +1158,9 @@ except AssertionError as error:
 # ### Extra exercise `token_mean`: means over tokens
 # *complete · ●●● · 10 minutes · 2 points · extra*
 #
-# `batches` is a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$. `token_loss` below is the loss of a micro-batch.
-#
-# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token. The number of backward passes does not matter.
-# %% [markdown] tags=["ru"] of="f26a6f40"
+# * **Given.** `batches`, a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$, and `token_loss` below is the loss of a micro-batch. Every micro-batch has at least one valid token.
+# * **Result.** `model.weight.grad` holds the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. The number of backward passes does not matter. <!-- gradient -->
+# %% [markdown] tags=["ru"] of="d6a84a40"
 # ## Среднее по токенам
 #
 # В языковой модели важно число токенов, а не последовательностей. Функция `cross_entropy(..., ignore_index=-100)` делит сумму на число токенов, у которых метка не равна `-100`.
@@ -1117,9 +1170,8 @@ except AssertionError as error:
 # ### Дополнительное упражнение `token_mean`: среднее по токенам
 # *дописать · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Здесь `batches` — список пар `(x, y)`: тензор `x` формы $(n, t, 3)$ и тензор `y` формы $(n, t)$ с номерами классов от 0 до 3 или `-100` на месте паддинга. Вызов `model(x)` даёт логиты формы $(n, t, 4)$. Функция потерь на микробатче — `token_loss`, она определена ниже.
-#
-# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. В каждом микробатче есть хотя бы один настоящий токен. Число обратных проходов неважно.
+# * **Дано.** Список пар `(x, y)` в аргументе `batches`: тензор `x` формы $(n, t, 3)$ и тензор `y` формы $(n, t)$ с номерами классов от 0 до 3 или `-100` на месте паддинга. Вызов `model(x)` даёт логиты формы $(n, t, 4)$, а функция потерь на микробатче — `token_loss`, она определена ниже. В каждом микробатче есть хотя бы один настоящий токен.
+# * **Результат.** В `model.weight.grad` лежит градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. Число обратных проходов неважно. <!-- gradient -->
 # %%
 def token_loss(model, x, y):
     """Mean cross-entropy over the tokens that are no padding."""
@@ -1193,8 +1245,13 @@ check("token_mean")
 # ### Extra exercise `break_accumulation`: a model for which it is not exact
 # *write the counter-example · ●●● · 10 minutes · 2 points · extra*
 #
-# Return a pair `(model, batches)`: a `torch.nn.Module`, and a list of two or more pairs `(x, y)` of the same size. Each `y` has the shape of `model(x)`. The check accumulates `mse_loss(model(x), y) / len(batches)` and compares with one backward pass on the joined batch. The two gradients must differ by more than 1 %, and the big batch must give the same gradient each time.
-# %% [markdown] tags=["ru"] of="43235c37"
+# The check accumulates `mse_loss(model(x), y) / len(batches)` and compares with one backward pass on the joined batch.
+#
+# * **Result.** A pair `(model, batches)`: a `torch.nn.Module`, and a list of two or more pairs `(x, y)` of the same size. <!-- same_sizes -->
+# * **Result.** Each `y` has the shape of `model(x)`. <!-- same_shapes -->
+# * **Result.** The two gradients differ by more than 1 %. <!-- differs -->
+# * **Result.** The big batch gives the same gradient each time. <!-- repeatable -->
+# %% [markdown] tags=["ru"] of="5f36a980"
 # ## Когда накопление не заменяет большой батч
 #
 # Накопление основано на одном предположении: значение функции потерь на примере не зависит от соседних примеров. Тогда функция потерь большого батча с точностью до множителя равна сумме по примерам, а сумму можно разбить на части как угодно. Если же выход слоя зависит от всего батча сразу, никакими множителями перед функцией потерь этого не исправить.
@@ -1202,7 +1259,12 @@ check("token_mean")
 # ### Дополнительное упражнение `break_accumulation`: модель, для которой накопление неточно
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Верните пару `(model, batches)`: модель, то есть объект класса `torch.nn.Module`, и список из двух или более пар `(x, y)` одного размера. Форма каждого `y` такая же, как у `model(x)`. При проверке накапливаются градиенты величин `mse_loss(model(x), y) / len(batches)`, и сумма сравнивается с градиентом, полученным за один обратный проход по склеенному батчу. Эти градиенты должны различаться больше чем на 1 %, а большой батч должен каждый раз давать один и тот же градиент.
+# При проверке накапливаются градиенты величин `mse_loss(model(x), y) / len(batches)`, и сумма сравнивается с градиентом, полученным за один обратный проход по склеенному батчу.
+#
+# * **Результат.** Пара `(model, batches)`: модель, то есть объект класса `torch.nn.Module`, и список из двух или более пар `(x, y)` одного размера. <!-- same_sizes -->
+# * **Результат.** Форма каждого `y` такая же, как у `model(x)`. <!-- same_shapes -->
+# * **Результат.** Эти два градиента различаются больше чем на 1 %. <!-- differs -->
+# * **Результат.** Большой батч каждый раз даёт один и тот же градиент. <!-- repeatable -->
 # %% answer="break_accumulation"
 def break_accumulation():
     """A model and equal micro-batches for which accumulation differs from the big batch."""
@@ -1269,10 +1331,12 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 # ### Extra exercise `is_right`: write the test
 # *write the test · ●●● · 15 minutes · 4 points · extra*
 #
-# Write `is_right(accumulate)`. It gets a function `accumulate(parameter, micro_batches)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor; `micro_batches` is a list of pairs `(mean_loss, n)`, where calling `mean_loss()` gives the mean loss of `n` samples as a tensor that depends on `parameter`. A right function leaves in `parameter.grad` the gradient of the mean over all samples, whatever `.grad` held before.
+# Write the test `is_right(accumulate)`. It is tried on several right and several wrong functions.
 #
-# Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="45aa3b0e"
+# * **Given.** A function `accumulate(parameter, micro_batches)`: `parameter` is a leaf tensor, `micro_batches` a list of pairs `(mean_loss, n)`. Calling `mean_loss()` gives the mean loss of `n` samples as a tensor that depends on `parameter`.
+# * **Result.** `True` if the function leaves in `parameter.grad` the gradient of the mean over all samples, whatever `.grad` held before, and however it is written. <!-- accepts_right -->
+# * **Result.** Else `False`; an `AssertionError` counts as `False`. The test earns points for the wrong functions that it refuses, but only if it accepts every right one. <!-- catches_old_gradient, catches_zeroing_inside, catches_missing_last, catches_sum_of_means, catches_missing_division, catches_equal_weights, catches_division_by_samples -->
+# %% [markdown] tags=["ru"] of="99ae95e3"
 # Слой `LayerNorm` нормирует каждый пример отдельно, поэтому с ним накопление даёт точный результат, а с `BatchNorm` в режиме обучения — нет. С dropout дело обстоит иначе: при каждом вызове выбирается новая маска, и даже для большого батча два вызова дают разные градиенты.
 #
 # ## Напишите тест
@@ -1282,9 +1346,11 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 # ### Дополнительное упражнение `is_right`: напишите тест
 # *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите функцию `is_right(accumulate)`. Она принимает функцию `accumulate(parameter, micro_batches)`; верните `True`, если эта функция правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор; `micro_batches` — список пар `(mean_loss, n)`, где вызов `mean_loss()` даёт среднее значение функции потерь по `n` примерам в виде тензора, зависящего от `parameter`. Правильная функция оставляет в `parameter.grad` градиент среднего по всем примерам, что бы ни лежало в `.grad` раньше.
+# Напишите тест `is_right(accumulate)`. Он проверяется на нескольких правильных и нескольких неправильных функциях.
 #
-# Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
+# * **Дано.** Функция `accumulate(parameter, micro_batches)`: `parameter` — листовой тензор, `micro_batches` — список пар `(mean_loss, n)`. Вызов `mean_loss()` даёт среднее значение функции потерь по `n` примерам в виде тензора, зависящего от `parameter`.
+# * **Результат.** `True`, если функция оставляет в `parameter.grad` градиент среднего по всем примерам, что бы ни лежало в `.grad` раньше и как бы она ни была написана. <!-- accepts_right -->
+# * **Результат.** Иначе `False`; исключение `AssertionError` тоже считается ответом `False`. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные. <!-- catches_old_gradient, catches_zeroing_inside, catches_missing_last, catches_sum_of_means, catches_missing_division, catches_equal_weights, catches_division_by_samples -->
 # %% answer="is_right"
 def is_right(accumulate):
     """Is `accumulate(parameter, micro_batches)` right?"""

@@ -252,16 +252,26 @@ plot_jacobian(lambda inp: (inp + 1).pow(2), inp, left=v, right=v)
 # ### Exercise `fix_two_products`: two products of one function
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# Here is that code as a function. Mend it: it should return a pair of tensors of the shape of `inp`, first the product $v^TJ$ with a `v` of ones, then the one with the given `v`.
+# Here is that code as a function. Mend it.
 #
-# `f` takes and returns a tensor, and the output may have another shape than `inp`; `v` has the output's shape. `inp` is a leaf that requires grad. Its `.grad` may hold something from before, or `None`: afterwards it holds the same. The tests are in float64, and both products are exact up to rounding: the error is at most $10^{-12}$ of the largest entry. `inp` and `v` may lie on another device than the CPU, such as a GPU; the function works there, too.
-# %% [markdown] tags=["ru"] of="7d8c5dcd"
+# * **Given.** `f`, which takes and returns a tensor; the output may have another shape than `inp`. `inp`, a leaf that requires grad. `v`, of the output's shape. All are float64.
+# * **Result.** A pair of tensors of the shape of `inp`: first the product $v^TJ$ with a `v` of ones. <!-- ones -->
+# * **Result.** The second is the one with the given `v`. <!-- v -->
+# * **Result.** Both are exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Result.** The function works, too, where `inp` and `v` lie on another device than the CPU, such as a GPU. <!-- device -->
+# * **Leave.** `inp.grad`, whether something is in it or `None`. <!-- grad -->
+# %% [markdown] tags=["ru"] of="b5b2223e"
 # ### Упражнение `fix_two_products`: два произведения для одной функции
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Вот тот же код в виде функции. Исправьте её: она должна вернуть пару тензоров той же формы, что и `inp`, — сначала произведение $v^TJ$, где `v` состоит из единиц, затем произведение с переданным `v`.
+# Вот тот же код в виде функции. Исправьте её.
 #
-# Функция `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; форма `v` та же, что у выхода. Тензор `inp` — лист, который требует градиента. В его `.grad` может уже лежать градиент или `None`: после вызова там должно лежать то же самое. Проверка идёт в float64, и оба произведения должны быть верны с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. `inp` и `v` могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
+# * **Дано.** Функция `f`, которая принимает и возвращает тензор; форма выхода может отличаться от формы `inp`. Лист `inp`, который требует градиента. Тензор `v` той же формы, что выход. Все тензоры — float64.
+# * **Результат.** Пара тензоров той же формы, что и `inp`: первый — произведение $v^TJ$, где `v` состоит из единиц. <!-- ones -->
+# * **Результат.** Второй — произведение с переданным `v`. <!-- v -->
+# * **Результат.** Оба верны с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Результат.** Функция работает и тогда, когда `inp` и `v` лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
+# * **Не менять.** Поле `inp.grad`, будь там тензор или `None`. <!-- grad -->
 # %% answer="fix_two_products"
 def fix_two_products(f, inp, v):
     out = f(inp)
@@ -344,12 +354,18 @@ assert torch.equal(torch.func.jacrev(exp_adder, argnums=1)(*inputs), by_y)
 # ### Exercise `jacobian_rows`: the Jacobian, row by row
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `y`, of shape $(m,)$, was computed from the leaf `x`, of shape $(n,)$; the function itself is not given to you. Return the Jacobian matrix: a tensor of shape $(m, n)$ and of the dtype of `x`, whose row $i$ is the gradient of `y[i]`. The tests are in float64, and the matrix is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Leave `x.grad` as it was, whether something is in it or `None`.
-# %% [markdown] tags=["ru"] of="7effc0a9"
+# * **Given.** `y`, of shape $(m,)$, computed from the leaf `x`, of shape $(n,)$. Both are float64. The function itself is not given to you.
+# * **Result.** The Jacobian matrix: a tensor of shape $(m, n)$ and of the dtype of `x`, whose row $i$ is the gradient of `y[i]`. <!-- jacobian -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Leave.** `x.grad`, whether something is in it or `None`. <!-- grad -->
+# %% [markdown] tags=["ru"] of="9a701799"
 # ### Упражнение `jacobian_rows`: матрица Якоби по строкам
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# Тензор `y` формы $(m,)$ вычислен по листовому тензору `x` формы $(n,)$; самой функции у вас нет. Верните матрицу Якоби: тензор формы $(m, n)$ с тем же dtype, что у `x`, в котором строка $i$ — градиент `y[i]`. Проверка идёт в float64, и матрица должна быть верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. Оставьте `x.grad` таким, каким он был, будь там тензор или `None`.
+# * **Дано.** Тензор `y` формы $(m,)$, вычисленный по листу `x` формы $(n,)$. Оба — float64. Самой функции у вас нет.
+# * **Результат.** Матрица Якоби: тензор формы $(m, n)$ с тем же dtype, что у `x`, в котором строка $i$ — градиент `y[i]`. <!-- jacobian -->
+# * **Результат.** Она верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Не менять.** Поле `x.grad`, будь там тензор или `None`. <!-- grad -->
 # %% answer="jacobian_rows"
 def jacobian_rows(y, x):
     """The Jacobian of `y`, shape (m,), with respect to the leaf `x`, shape (n,): a tensor of shape (m, n)."""
@@ -514,14 +530,22 @@ assert all(counts[name][3] == 4096 for name in ("functional.jacobian @ v", "jacr
 # ### Exercise `jvp`: J v without J
 # *design · ●○○ · 8 minutes · 4 points*
 #
-# Return $Jv$, a tensor of shape $(m,)$ and of the dtype of `x`, for a function `f` that takes a tensor of shape $(n,)$ and returns one of shape $(m,)$. `x` and `v` have shape $(n,)$ and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 3, whatever $n$ and $m$, and no new tensor has more than $4\max(n, m)$ elements. No level of forward mode stays open: the function can be called again.
-# %% [markdown] tags=["ru"] of="7ae5dbb8"
+# * **Given.** `f`, which takes a tensor of shape $(n,)$ and returns one of shape $(m,)$. `x` and `v`, of shape $(n,)$ and float64; they do not require grad.
+# * **Result.** $Jv$, a tensor of shape $(m,)$ and of the dtype of `x`. The function can be called again: no level of forward mode stays open. <!-- product -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Not allowed.** More than 3 calls of `f` and backward passes together, whatever $n$ and $m$. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
+# %% [markdown] tags=["ru"] of="9caf51a6"
 # Функция `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. Функция `jacrev` делает один обратный проход, `jacfwd` — ни одного, и всё же обе строят матрицу. В них используется функция `vmap`, которая превращает функцию от вектора в функцию от батча векторов: за один проход обрабатываются сразу 64 вектора. Поэтому одного показателя мало. Считайте проходы *и* смотрите на самый большой тензор.
 #
 # ### Упражнение `jvp`: J v без J
 # *спроектировать · ●○○ · 8 минут · 4 балла*
 #
-# Функция `f` принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$. Верните $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. У `x` и `v` форма $(n,)$, градиента они не требуют; проверка идёт в float64. Произведение должно быть верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. Вызовов `f` и обратных проходов вместе должно быть не больше 3 при любых $n$ и $m$, а в каждом новом тензоре — не больше $4\max(n, m)$ элементов. После вызова не должно оставаться открытых уровней прямого режима, чтобы функцию можно было вызвать снова.
+# * **Дано.** Функция `f`, которая принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$. Тензоры `x` и `v` формы $(n,)$, float64; градиента они не требуют.
+# * **Результат.** $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. Функцию можно вызвать снова: открытых уровней прямого режима не остаётся. <!-- product -->
+# * **Результат.** Произведение верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Нельзя.** Больше 3 вызовов `f` и обратных проходов вместе, при любых $n$ и $m$. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4\max(n, m)$ элементов. <!-- largest -->
 # %% answer="jvp"
 def jvp(f, x, v):
     """The product of the Jacobian of `f` at `x` with the direction `v`."""
@@ -707,14 +731,24 @@ assert 1e-12 < min(errors) < 1e-8
 # ### Exercise `hvp`: H v without H
 # *design · ●●○ · 14 minutes · 5 points*
 #
-# Return $Hv$, of shape $(n,)$ and of the dtype of `x`, for a function `f` that takes a tensor of shape $(n,)$ and returns a scalar (a tensor without dimensions) and is not linear. `x` and `v` have shape $(n,)$ and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 4, no new tensor has more than $4n$ elements, and the number of operations does not grow with $n$.
-# %% [markdown] tags=["ru"] of="6b969290"
+# * **Given.** `f`, which takes a tensor of shape $(n,)$, returns a scalar (a tensor without dimensions) and is not linear. `x` and `v`, of shape $(n,)$ and float64; they do not require grad.
+# * **Result.** $Hv$, of shape $(n,)$ and of the dtype of `x`. <!-- product -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Not allowed.** More than 4 calls of `f` and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
+# * **Not allowed.** A number of operations that grows with $n$. <!-- operations -->
+# %% [markdown] tags=["ru"] of="f86c1cc5"
 # Недостаток почти каждого способа виден хотя бы по одному столбцу, но такого столбца, по которому видны все недостатки сразу, нет. Функция `functional.hessian` и построчный способ требуют $n + 1$ обратных проходов, причём построчный нигде не создаёт матрицу. Функция `func.hessian` обходится одним проходом и постоянным числом операций, но создаёт тензор $n \times n$. У конечных разностей недостаток не виден ни по одному столбцу: они проигрывают в точности и теряют не меньше трети знаков.
 #
 # ### Упражнение `hvp`: H v без H
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
-# Нелинейная функция `f` принимает тензор формы $(n,)$ и возвращает скаляр (нульмерный тензор). Верните $Hv$: тензор формы $(n,)$ с тем же dtype, что у `x`. У `x` и `v` форма $(n,)$, градиента они не требуют; проверка идёт в float64. Произведение должно быть верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. Вызовов `f` и обратных проходов вместе должно быть не больше 4, в каждом новом тензоре — не больше $4n$ элементов, а число операций не должно расти с ростом $n$.
+# * **Дано.** Нелинейная функция `f`, которая принимает тензор формы $(n,)$ и возвращает скаляр (нульмерный тензор). Тензоры `x` и `v` формы $(n,)$, float64; градиента они не требуют.
+# * **Результат.** $Hv$: тензор формы $(n,)$ с тем же dtype, что у `x`. <!-- product -->
+# * **Результат.** Произведение верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Нельзя.** Больше 4 вызовов `f` и обратных проходов вместе. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4n$ элементов. <!-- largest -->
+# * **Нельзя.** Выполнять больше операций при большем $n$. <!-- operations -->
 # %% answer="hvp"
 def hvp(f, x, v):
     """The product of the Hessian of `f` at `x` with `v`."""
@@ -823,12 +857,22 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 # ### Exercise `numerical_jacobian`: the Jacobian of a black box
 # *design · ●●○ · 15 minutes · 4 points*
 #
-# `f` takes a tensor of shape $(n,)$ and returns one of shape $(m,)$, computed without a graph: autograd cannot help. `x` has shape $(n,)$, dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape $(m, n)$, with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. Afterwards `x` holds what it held before, up to rounding. `x` may lie on another device than the CPU, such as a GPU; the result lies there, too.
-# %% [markdown] tags=["ru"] of="3b6ff943"
+# * **Given.** `f`, which takes a tensor of shape $(n,)$ and returns one of shape $(m,)$, computed without a graph: autograd cannot help. `f` and its derivatives are smooth, and its values are of the order of 10. You may call it as often as you like.
+# * **Given.** `x`, of shape $(n,)$ and dtype float64, with entries between 0.5 and 2.5.
+# * **Result.** The Jacobian matrix, a float64 tensor of shape $(m, n)$. <!-- jacobian -->
+# * **Result.** The error is at most $10^{-9}$ of the largest entry. <!-- accurate -->
+# * **Result.** `x` may lie on another device than the CPU, such as a GPU; the result lies there, too. <!-- device -->
+# * **Leave.** `x`: it holds afterwards what it held before, up to rounding. <!-- x -->
+# %% [markdown] tags=["ru"] of="96996f2e"
 # ### Упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
 # *спроектировать · ●●○ · 15 минут · 4 балла*
 #
-# Функция `f` принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$, вычисленный без графа: autograd здесь не поможет. У `x` форма $(n,)$, dtype float64 и элементы от 0.5 до 2.5; функция `f` и её производные гладкие, а значения функции имеют порядок 10. Верните матрицу Якоби, тензор float64 формы $(m, n)$, с погрешностью не больше $10^{-9}$ от её наибольшего по модулю элемента. Вызывать `f` можно сколько угодно раз. После вызова в `x` должно лежать то же, что и раньше, с точностью до округления. `x` может лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат.
+# * **Дано.** Функция `f`, которая принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$, вычисленный без графа: autograd здесь не поможет. Функция `f` и её производные гладкие, а её значения имеют порядок 10. Вызывать её можно сколько угодно раз.
+# * **Дано.** Тензор `x` формы $(n,)$, float64, с элементами от 0.5 до 2.5.
+# * **Результат.** Матрица Якоби: тензор float64 формы $(m, n)$. <!-- jacobian -->
+# * **Результат.** Погрешность не больше $10^{-9}$ от наибольшего по модулю элемента. <!-- accurate -->
+# * **Результат.** Тензор `x` может лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат. <!-- device -->
+# * **Не менять.** Тензор `x`: после вызова в нём то же, что и раньше, с точностью до округления. <!-- x -->
 # %% answer="numerical_jacobian"
 def numerical_jacobian(f, x):
     """The Jacobian of the black box `f` at `x`, by differences: a tensor of shape (m, n)."""
@@ -922,18 +966,18 @@ def swapped(f, x, v):
 # ### Extra exercise `expose_swap`: where a wrong product looks right
 # *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
 #
-# Return a pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length $n$, $n \ge 2$, the same at each call; `x` and `v` are tensors of that shape and of one dtype.
-#
-# * In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits, although no entry of $J$ or `v` is zero, and each is at least a thousandth of the largest one in size.
-# * In the second, `swapped(f, x, v)` runs without an error, and the result is off from $v^TJ$ by more than 1 % of its largest entry.
-# %% [markdown] tags=["ru"] of="48998c0b"
+# * **Result.** A pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length $n$, $n \ge 2$, the same at each call; `x` and `v` are tensors of that shape and of one dtype. <!-- square -->
+# * **Result.** In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits. <!-- hides -->
+# * **Result.** There no entry of $J$ or `v` is zero, and each is at least a thousandth of the largest one in size. <!-- full -->
+# * **Result.** In the second, `swapped(f, x, v)` runs without an error, and the result is off from $v^TJ$ by more than 1 % of its largest entry. <!-- exposes -->
+# %% [markdown] tags=["ru"] of="eeda363b"
 # ### Дополнительное упражнение `expose_swap`: где неверное произведение выглядит верным
 # *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Верните пару примеров, каждый — тройка `(f, x, v)`. Функция `f` принимает вектор длины $n$, $n \ge 2$, и возвращает вектор той же длины, при каждом вызове один и тот же; `x` и `v` — тензоры той же длины и с одинаковым dtype.
-#
-# * В первом примере `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя среди элементов $J$ и `v` нет нулей и каждый по модулю не меньше тысячной доли наибольшего.
-# * Во втором примере `swapped(f, x, v)` вычисляется без ошибки, но результат отличается от $v^TJ$ больше чем на 1 % от наибольшего по модулю элемента.
+# * **Результат.** Пара примеров, каждый — тройка `(f, x, v)`. Функция `f` принимает вектор длины $n$, $n \ge 2$, и возвращает вектор той же длины, при каждом вызове один и тот же; `x` и `v` — тензоры той же длины и с одинаковым dtype. <!-- square -->
+# * **Результат.** В первом примере `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков. <!-- hides -->
+# * **Результат.** При этом среди элементов $J$ и `v` нет нулей, и каждый по модулю не меньше тысячной доли наибольшего. <!-- full -->
+# * **Результат.** Во втором примере `swapped(f, x, v)` вычисляется без ошибки, но результат отличается от $v^TJ$ больше чем на 1 % от наибольшего по модулю элемента. <!-- exposes -->
 # %% answer="expose_swap"
 def expose_swap():
     """A pair of triples (f, x, v): where `swapped` looks right, and where it does not."""
@@ -992,8 +1036,14 @@ assert torch.equal(swapped(elementwise, point, weights), torch.func.vjp(elementw
 # ### Extra exercise `jvp_by_backward`: J v by backward passes alone
 # *complete · ●●○ · 10 minutes · 3 points · extra*
 #
-# The contract of `jvp`, but `f` has no forward mode: return $Jv$, of shape $(m,)$ and of the dtype of `x`, exact up to rounding ($10^{-12}$ of its largest entry), with at most 3 calls of `f` and backward passes together and no new tensor of more than $4\max(n, m)$ elements. The backward of `f` can be differentiated. `x` and `v` do not require grad.
-# %% [markdown] tags=["ru"] of="165d0086"
+# The contract of `jvp`, but `f` has no forward mode.
+#
+# * **Given.** `f`, whose backward can be differentiated. `x` and `v`, of shape $(n,)$; they do not require grad.
+# * **Result.** $Jv$, of shape $(m,)$ and of the dtype of `x`. <!-- product -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Not allowed.** More than 3 calls of `f` and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
+# %% [markdown] tags=["ru"] of="50fd5572"
 # У поэлементной функции, у градиента и вообще всюду, где матрица Якоби симметрична, два произведения совпадают при любом `v`. Поэтому проверяйте код на функции, у которой выходов больше или меньше, чем входов, а если матрица Якоби должна быть квадратной, берите случайную.
 #
 # ## Функция без прямого режима
@@ -1003,7 +1053,13 @@ assert torch.equal(swapped(elementwise, point, weights), torch.func.vjp(elementw
 # ### Дополнительное упражнение `jvp_by_backward`: J v одними обратными проходами
 # *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Условия те же, что в `jvp`, но у функции `f` нет прямого режима. Верните $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`, верный с точностью до округления ($10^{-12}$ от наибольшего по модулю элемента). Вызовов `f` и обратных проходов вместе должно быть не больше 3, а в каждом новом тензоре — не больше $4\max(n, m)$ элементов. Обратный проход функции `f` можно дифференцировать. Тензоры `x` и `v` градиента не требуют.
+# Условия те же, что в `jvp`, но у функции `f` нет прямого режима.
+#
+# * **Дано.** Функция `f`, обратный проход которой можно дифференцировать. Тензоры `x` и `v` формы $(n,)$; градиента они не требуют.
+# * **Результат.** $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. <!-- product -->
+# * **Результат.** Произведение верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Нельзя.** Больше 3 вызовов `f` и обратных проходов вместе. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4\max(n, m)$ элементов. <!-- largest -->
 # %% answer="jvp_by_backward"
 def jvp_by_backward(f, x, v):
     """J v of a function without forward mode."""
@@ -1083,8 +1139,11 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # ### Extra exercise `fool_gradcheck`: where gradcheck is blind
 # *write the counter-example · ●●○ · 15 minutes · 2 points · extra*
 #
-# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with 1 to 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the values of `f` are finite and the same at each call, and `f` is differentiable, without a kink or a jump, but autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number.
-# %% [markdown] tags=["ru"] of="f161e6d1"
+# * **Result.** A triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with 1 to 100 entries each. <!-- points -->
+# * **Result.** `gradcheck(f, (x,))` passes. The test switches gradient tracking on for `x`; when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. <!-- passes -->
+# * **Result.** At `elsewhere` the values of `f` are finite and the same at each call, and `f` is differentiable, without a kink or a jump. <!-- smooth -->
+# * **Result.** Yet autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number. <!-- wrong -->
+# %% [markdown] tags=["ru"] of="fa31a1d1"
 # ## Чего не видит `gradcheck`
 #
 # У `gradcheck` тот же недостаток, что и у теста с неудачно выбранной функцией: проверяются лишь те точки, которые вы передали.
@@ -1092,7 +1151,10 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # ### Дополнительное упражнение `fool_gradcheck`: чего не видит gradcheck
 # *построить контрпример · ●●○ · 15 минут · 2 балла · дополнительно*
 #
-# Верните тройку `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, в каждом от 1 до 100 элементов. Проверка `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` будет включено при проверке ответа, а если проверяете сами, вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` значения `f` конечны и при каждом вызове одни и те же, функция `f` дифференцируема, там нет ни излома, ни скачка. Но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего по модулю элемента или содержит NaN.
+# * **Результат.** Тройка `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, в каждом от 1 до 100 элементов. <!-- points -->
+# * **Результат.** Проверка `gradcheck(f, (x,))` проходит. Отслеживание вычислений для `x` будет включено при проверке ответа; если проверяете сами, вызывайте `gradcheck(f, (x.requires_grad_(),))`. <!-- passes -->
+# * **Результат.** В точке `elsewhere` значения `f` конечны и при каждом вызове одни и те же, функция `f` дифференцируема, там нет ни излома, ни скачка. <!-- smooth -->
+# * **Результат.** Но градиент `f(elsewhere).sum()`, который даёт autograd, отличается от верного больше чем на 1 % от наибольшего по модулю элемента или содержит NaN. <!-- wrong -->
 # %% answer="fool_gradcheck"
 def fool_gradcheck():
     """A triple (f, x, elsewhere): gradcheck passes at x, and autograd is wrong at elsewhere."""
@@ -1209,12 +1271,20 @@ assert tall["jacfwd"][3] == 2 * 64 and wide["jacfwd"][3] == 64 * 64
 # ### Extra exercise `cheap_jacobian`: tall and wide Jacobians
 # *design · ●●● · 12 minutes · 4 points · extra*
 #
-# Return the Jacobian, of shape $(m, n)$ and of the dtype of `x`, of a function `f` from vectors of length $n$ to vectors of length $m$, at `x`, which does not require grad. It is exact up to rounding: the error is at most $10^{-12}$ of its largest entry. Let $k$ be the smaller of $m$ and $n$. Calls of `f` and backward passes together are at most $k + 3$, and no new tensor has more than $64k$ elements: inside `f` no vector is longer than 32, so $k$ products carried at once take up to $32k$ elements, and twice that is allowed. You learn $m$ by calling `f`.
-# %% [markdown] tags=["ru"] of="aa7b91ce"
+# * **Given.** `f`, from vectors of length $n$ to vectors of length $m$; you learn $m$ by calling it. `x`, which does not require grad. Let $k$ be the smaller of $m$ and $n$.
+# * **Result.** The Jacobian at `x`, of shape $(m, n)$ and of the dtype of `x`. <!-- jacobian -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Not allowed.** More than $k + 3$ calls of `f` and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $64k$ elements: inside `f` no vector is longer than 32, so $k$ products carried at once take up to $32k$ elements, and twice that is allowed. <!-- largest -->
+# %% [markdown] tags=["ru"] of="1d1daed3"
 # ### Дополнительное упражнение `cheap_jacobian`: высокие и широкие матрицы Якоби
 # *спроектировать · ●●● · 12 минут · 4 балла · дополнительно*
 #
-# Функция `f` переводит вектор длины $n$ в вектор длины $m$. Верните её матрицу Якоби в точке `x` (этот тензор градиента не требует): тензор формы $(m, n)$ с тем же dtype, что у `x`. Матрица должна быть верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. Пусть $k$ — меньшее из $m$ и $n$. Вызовов `f` и обратных проходов вместе должно быть не больше $k + 3$, а в каждом новом тензоре — не больше $64k$ элементов: внутри `f` самый длинный вектор состоит из 32 элементов, поэтому $k$ произведений, вычисляемых одновременно, занимают до $32k$ элементов, и оставлен двукратный запас. Узнать $m$ можно, вызвав `f`.
+# * **Дано.** Функция `f`, которая переводит вектор длины $n$ в вектор длины $m$; узнать $m$ можно, вызвав её. Тензор `x`, который градиента не требует. Пусть $k$ — меньшее из $m$ и $n$.
+# * **Результат.** Матрица Якоби в точке `x`: тензор формы $(m, n)$ с тем же dtype, что у `x`. <!-- jacobian -->
+# * **Результат.** Она верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Нельзя.** Больше $k + 3$ вызовов `f` и обратных проходов вместе. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $64k$ элементов: внутри `f` самый длинный вектор состоит из 32 элементов, поэтому $k$ произведений, вычисляемых одновременно, занимают до $32k$ элементов, и оставлен двукратный запас. <!-- largest -->
 # %% answer="cheap_jacobian"
 def cheap_jacobian(f, x):
     """The Jacobian of `f` at `x`, by rows or by columns, whichever are fewer."""
@@ -1341,14 +1411,22 @@ plot_jacobian(row, X)
 # ### Extra exercise `per_sample_gradients`: gradients of single samples
 # *complete · ●●○ · 12 minutes · 3 points · extra*
 #
-# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape $(n,)$, `x_i` shape $(n,)$, `y_i` is a scalar (a tensor without dimensions). It does not take a batch. Given `w`, and `x` of shape $(B, n)$ and `y` of shape $(B,)$, none of which requires grad, return a tensor of shape $(B, n)$ whose row $i$ is the gradient of `loss(w, x[i], y[i])` with respect to `w`. The tests are in float64, and the result is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `loss` and backward passes together are at most 3, whatever $B$.
-# %% [markdown] tags=["ru"] of="308de623"
+# * **Given.** `loss(w, x_i, y_i)`, the loss of one sample: `w` has shape $(n,)$, `x_i` shape $(n,)$, and `y_i` is a scalar (a tensor without dimensions). It does not take a batch.
+# * **Given.** `w`, `x` of shape $(B, n)$ and `y` of shape $(B,)$, in float64; none requires grad.
+# * **Result.** A tensor of shape $(B, n)$ whose row $i$ is the gradient of `loss(w, x[i], y[i])` with respect to `w`. <!-- gradients -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Not allowed.** More than 3 calls of `loss` and backward passes together, whatever $B$. <!-- passes -->
+# %% [markdown] tags=["ru"] of="1f2d8758"
 # Приём с суммой годится для входов: у каждого примера они свои. А веса общие, поэтому градиент суммы по весам сам оказывается суммой по всем примерам. *Градиент по отдельному примеру* можно получить в цикле, ценой одного обратного прохода на каждый пример, а с `vmap` хватает одного прохода. Вызов `torch.func.grad(g)` возвращает функцию, которая вычисляет градиент функции `g` по первому аргументу, а `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента функции `g`; `None` означает, что первый аргумент общий.
 #
 # ### Дополнительное упражнение `per_sample_gradients`: градиенты по отдельным примерам
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Здесь `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма $(n,)$, у `x_i` форма $(n,)$, `y_i` — скаляр (нульмерный тензор). Батч она не принимает. Даны `w`, `x` формы $(B, n)$ и `y` формы $(B,)$, градиента они не требуют. Верните тензор формы $(B, n)$, в котором строка $i$ — градиент `loss(w, x[i], y[i])` по `w`. Проверка идёт в float64, и результат должен быть верен с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. Вызовов `loss` и обратных проходов вместе должно быть не больше 3 при любом $B$.
+# * **Дано.** Функция потерь на одном примере `loss(w, x_i, y_i)`: у `w` форма $(n,)$, у `x_i` форма $(n,)$, а `y_i` — скаляр (нульмерный тензор). Батч она не принимает.
+# * **Дано.** Тензоры `w`, `x` формы $(B, n)$ и `y` формы $(B,)$, float64; градиента они не требуют.
+# * **Результат.** Тензор формы $(B, n)$, в котором строка $i$ — градиент `loss(w, x[i], y[i])` по `w`. <!-- gradients -->
+# * **Результат.** Он верен с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Нельзя.** Больше 3 вызовов `loss` и обратных проходов вместе, при любом $B$. <!-- passes -->
 # %% answer="per_sample_gradients"
 def per_sample_gradients(loss, w, x, y):
     """The gradient of each sample's loss with respect to `w`: a tensor of shape (B, n)."""

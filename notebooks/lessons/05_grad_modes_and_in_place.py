@@ -303,22 +303,22 @@ assert (w * 2).requires_grad
 # ### Exercise `evaluate`: predictions without a graph
 # *design · ●●○ · 14 minutes · 5 points*
 #
-# Write `evaluate(model, batches)`. The caller is not in `inference_mode()`. `batches` is a list, not empty, of inputs; the batches may have different sizes. Return one tensor: `model`'s predictions for all samples, in order, joined along the first dimension. All layers work in evaluation mode.
-#
-# * The result is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor.
-# * Afterwards everything is as before. Each module is in the mode it was in, and modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode); flags, weights, gradients, statistics and hooks are the same, and so is the list; recording is on if it was on, and off if it was off.
-# * Besides the predictions, memory never holds more than 4 activations (outputs of layers) of a single batch, the largest one: not all batches at once, and no graph.
-# * Model and batches may lie on another device than the CPU, such as a GPU; the predictions lie there, too.
-# %% [markdown] tags=["ru"] of="127b3bd5"
+# * **Given.** `model`, and `batches`, a list, not empty, of inputs; the batches may have different sizes. The caller is not in `inference_mode()`.
+# * **Result.** One tensor: the predictions of `model` for all samples, in order, joined along the first dimension, with all layers in evaluation mode. <!-- predictions -->
+# * **Result.** It is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor. <!-- kind -->
+# * **Result.** Model and batches may lie on another device than the CPU, such as a GPU; the predictions lie there, too. <!-- device -->
+# * **Leave.** The mode of each module; modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode). Flags, weights, gradients, statistics, hooks, and the list. Recording is on afterwards if it was on, and off if it was off. <!-- afterwards -->
+# * **Not allowed.** More in memory, besides the predictions, than 4 activations (outputs of layers) of a single batch, the largest one: not all batches at once, and no graph. <!-- peak -->
+# %% [markdown] tags=["ru"] of="9b5d3501"
 # ### Упражнение `evaluate`: предсказания без графа
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
-# Напишите функцию `evaluate(model, batches)`. Её вызывают вне `inference_mode()`. Здесь `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания модели `model` для всех примеров по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
-#
-# * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не inference-тензор.
-# * После вызова всё остаётся прежним. Каждый модуль — в том режиме, в каком был; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты, статистики, хуки и сам список батчей те же; отслеживание включено, если было включено, и выключено, если было выключено.
-# * Не считая предсказаний, в памяти одновременно лежит не больше 4 активаций (выходов слоёв) одного, самого большого батча: ни активаций всех батчей сразу, ни графа там быть не должно.
-# * Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; предсказания лежат там же.
+# * **Дано.** Модель `model` и непустой список входов `batches`; размеры батчей могут быть разными. Вызывающий код — не внутри `inference_mode()`.
+# * **Результат.** Один тензор: предсказания модели `model` для всех примеров по порядку, соединённые по первому измерению. Все слои при этом работают в режиме оценки. <!-- predictions -->
+# * **Результат.** Это обычная константа, которую при обучении можно использовать и менять: она не требует градиента, и это не inference-тензор. <!-- kind -->
+# * **Результат.** Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; предсказания лежат там же. <!-- device -->
+# * **Не менять.** Режим каждого модуля; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки). Флаги, веса, градиенты, статистики, хуки и сам список. Отслеживание после вызова включено, если было включено, и выключено, если было выключено. <!-- afterwards -->
+# * **Нельзя.** Держать в памяти, не считая предсказаний, больше 4 активаций (выходов слоёв) одного, самого большого батча: ни активаций всех батчей сразу, ни графа там быть не должно. <!-- peak -->
 # %% answer="evaluate"
 def evaluate(model, batches):
     """The predictions of `model` for all samples of `batches`, made in evaluation mode and without a graph."""
@@ -452,12 +452,16 @@ assert norm.num_batches_tracked == 1
 # ### Exercise `freeze`: a freeze without effect
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
-# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may have a name, may be of any kind, and may be a block of layers or of blocks; one object, such as a `Tanh`, may stand in several places) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
+# Mend `freeze(model, k)`, which freezes the first `k` layers.
 #
-# * All parameters of the first `k` layers stop requiring grad, and their `.grad` becomes `None`, so that an optimizer that holds them does not move them.
-# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; every parameter behind the first `k` layers, that one included, keeps what it has in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
-# * A forward pass on data that does not require grad keeps nothing for the frozen layers.
-# %% [markdown] tags=["ru"] of="36d2ed56"
+# * **Given.** `model`, a `Sequential`; the first `k` layers are `model[0]` to `model[k - 1]`, at least one and not all. A layer may have a name, may be of any kind, and may be a block of layers or of blocks. One object, such as a `Tanh`, may stand in several places.
+# * **Result.** All parameters of the first `k` layers stop requiring grad. <!-- flags -->
+# * **Result.** Their `.grad` becomes `None`, so that an optimizer that holds them does not move them. <!-- step -->
+# * **Result.** A list is returned: the parameters of `model` that still learn, in the order of `model.parameters()`. <!-- returned -->
+# * **Leave.** A later parameter that had been frozen before: it stays frozen and is not in the list. The mode of every layer, `training`. The parameters are the same objects. <!-- flags -->
+# * **Leave.** The `.grad` of every parameter behind the first `k` layers. <!-- step -->
+# * **Not allowed.** To keep anything for the frozen layers in a forward pass on data that does not require grad. <!-- saved -->
+# %% [markdown] tags=["ru"] of="bbb654be"
 # Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
 #
 # Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
@@ -465,11 +469,15 @@ assert norm.num_batches_tracked == 1
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
-# Функция `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`; хотя бы один слой, но не все) и возвращает список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`. Слой может быть любым, иметь имя и сам состоять из слоёв или блоков; один и тот же объект, например `Tanh`, может стоять в нескольких местах.
+# Исправьте функцию `freeze(model, k)`, которая замораживает первые `k` слоёв.
 #
-# * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не менял.
-# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у всех параметров после первых `k` слоёв, и у этого тоже, в `.grad` лежит то же, что и раньше; флаг `training` у каждого слоя прежний, а параметры — те же объекты.
-# * При прямом проходе по данным, которые не требуют градиента, для замороженных слоёв ничего не сохраняется.
+# * **Дано.** Модель `model` — это `Sequential`; первые `k` слоёв — от `model[0]` до `model[k - 1]`: хотя бы один слой, но не все. Слой может быть любым, иметь имя и сам состоять из слоёв или блоков. Один и тот же объект, например `Tanh`, может стоять в нескольких местах.
+# * **Результат.** Все параметры первых `k` слоёв перестают требовать градиента. <!-- flags -->
+# * **Результат.** Их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не менял. <!-- step -->
+# * **Результат.** Возвращается список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`. <!-- returned -->
+# * **Не менять.** Параметр последующих слоёв, замороженный раньше: он остаётся замороженным и в список не входит. Режим каждого слоя, `training`. Параметры — те же объекты. <!-- flags -->
+# * **Не менять.** Поле `.grad` каждого параметра после первых `k` слоёв. <!-- step -->
+# * **Нельзя.** Сохранять что-либо для замороженных слоёв при прямом проходе по данным, которые не требуют градиента. <!-- saved -->
 # %% answer="freeze"
 def freeze(model, k):
     """Freeze the first `k` layers of `model`; the parameters that still learn."""
@@ -794,8 +802,15 @@ with torch.no_grad():
 # ### Exercise `smooth`: a recurrence written into one tensor
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`; `a` may be 0. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$. `x` and `a` may lie on another device than the CPU, such as a GPU; `y` lies there, too.
-# %% [markdown] tags=["ru"] of="3dd95daa"
+# Mend `smooth(x, a)`, which returns the averages.
+#
+# * **Given.** `x`, of shape $(T, n)$ with $T \geq 1$, and `a`, of shape `()`; both are leaves that require grad. `a` may be 0.
+# * **Result.** `y`, a tensor with the shape and the dtype of `x`. <!-- y -->
+# * **Result.** Backward from `y` gives the gradients of both (for $T = 1$, `a` plays no part). <!-- gradients -->
+# * **Result.** `x` and `a` may lie on another device than the CPU, such as a GPU; `y` lies there, too. <!-- device -->
+# * **Leave.** `x`, `a` and their `.grad`. <!-- gradients -->
+# * **Not allowed.** A graph that keeps, `x` and `a` aside, more than 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$. <!-- saved -->
+# %% [markdown] tags=["ru"] of="82b2f897"
 # ## Тензор, который заполняют по строкам
 #
 # Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) этот код работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился; в чём же дело?
@@ -803,7 +818,14 @@ with torch.no_grad():
 # ### Упражнение `smooth`: рекуррентная формула в одном тензоре
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя; значение `a` может быть равно 0. Обратный проход от `y` должен давать верные градиенты по обоим тензорам (при $T = 1$ тензор `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`, сколько бы ни было строк: копия всех строк на каждом шаге — это слишком много, матрица размера $T \times T$ — тоже. `x` и `a` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и `y`.
+# Исправьте функцию `smooth(x, a)`, которая возвращает средние.
+#
+# * **Дано.** Тензор `x` формы $(T, n)$, где $T \geq 1$, и `a` формы `()`; оба — листья, которые требуют градиента. Значение `a` может быть равно 0.
+# * **Результат.** Тензор `y` той же формы и того же dtype, что и `x`. <!-- y -->
+# * **Результат.** Обратный проход от `y` даёт верные градиенты по обоим тензорам (при $T = 1$ тензор `a` не участвует). <!-- gradients -->
+# * **Результат.** `x` и `a` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и `y`. <!-- device -->
+# * **Не менять.** Тензоры `x`, `a` и их `.grad`. <!-- gradients -->
+# * **Нельзя.** Хранить в графе, не считая `x` и `a`, больше 4 тензоров размером с `x`, сколько бы ни было строк: копия всех строк на каждом шаге — это слишком много, матрица размера $T \times T$ — тоже. <!-- saved -->
 # %% answer="smooth"
 def smooth(x, a):
     """The running averages of the rows of `x`, with the weight `a` for the average before."""
@@ -913,12 +935,17 @@ draw(y)
 # ### Exercise `gan_step`: a step too early
 # *find the bug · ●●● · 16 minutes · 4 points*
 #
-# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. The flags and modes of both networks stay as they are, module by module; with a frozen weight the function may raise an error, as `backward(inputs=...)` does, but not thaw it. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
+# Mend `gan_step(G, D, opt_G, opt_D, real, ideas)`: one training step of both networks.
+#
+# * **Given.** `opt_D` holds the parameters of `D`, `opt_G` those of `G`. Old gradients may be in `.grad`: they must not count.
+# * **Result.** One step of `opt_D` with the gradient of $L_D$, taken *at the weights that the networks have when the function is called*. <!-- D -->
+# * **Result.** One step of `opt_G` with the gradient of $L_G$, taken at the same weights. What lies in `.grad` afterwards does not matter, and nothing needs to be returned. <!-- G -->
+# * **Leave.** The flags and modes of both networks, module by module. With a frozen weight the function may raise an error, as `backward(inputs=...)` does, but not thaw it. <!-- D, G -->
 #
 # Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
 #
 # Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] of="3549fcb0"
+# %% [markdown] tags=["ru"] of="2db3547a"
 # ## Шаг между прямым и обратным проходом
 #
 # Шаг оптимизатора — тоже изменение на месте: меняются веса. А линейный слой сохраняет свой вес, потому что без него не вычислить градиент по *входу*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` создаёт подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
@@ -930,7 +957,12 @@ draw(y)
 # ### Упражнение `gan_step`: слишком ранний шаг
 # *найти ошибку · ●●● · 16 минут · 4 балла*
 #
-# Функция `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D` (ему переданы параметры `D`) по градиенту $L_D$ и один шаг `opt_G` (параметры `G`) по градиенту $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Флаги и режимы каждого модуля в обеих сетях остаются прежними; если какой-то вес заморожен, функция может завершиться ошибкой, как и вызов `backward(inputs=...)` с таким весом, но размораживать его не должна. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
+# Исправьте функцию `gan_step(G, D, opt_G, opt_D, real, ideas)`: один шаг обучения обеих сетей.
+#
+# * **Дано.** Оптимизатору `opt_D` переданы параметры `D`, а `opt_G` — параметры `G`. В `.grad` могут лежать старые градиенты: учитываться они не должны.
+# * **Результат.** Один шаг `opt_D` по градиенту $L_D$, взятому *при тех весах, которые были у сетей в момент вызова*. <!-- D -->
+# * **Результат.** Один шаг `opt_G` по градиенту $L_G$, взятому при тех же весах. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно. <!-- G -->
+# * **Не менять.** Флаги и режимы каждого модуля в обеих сетях. Если какой-то вес заморожен, функция может завершиться ошибкой, как и вызов `backward(inputs=...)` с таким весом, но размораживать его не должна. <!-- D, G -->
 #
 # Напомним, что меняет каждый вызов. Вызов `opt_D.zero_grad()` обнуляет `.grad` весов сети `D`. Вызов `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан, а с аргументом `inputs=[...]` — только к листьям из списка. При `retain_graph=True` то, что сохранено в графе, не освобождается и пригодится для ещё одного обратного прохода.
 #
@@ -1071,8 +1103,14 @@ assert x.grad.tolist() == [12, 12, 12]
 # ### Extra exercise `head_gradients`: features that may not be used
 # *find the bug · ●○○ · 4 minutes · 4 points · extra*
 #
-# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded. It runs in the modes that the modules of `body` are in, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before, and `head` may consist of several layers. Nothing needs to be returned.
-# %% [markdown] tags=["ru"] of="144d6731"
+# Mend `head_gradients(body, head, x, y)`.
+#
+# * **Given.** `body` and `head`, which may consist of several layers. A `.grad` may be `None` before.
+# * **Result.** The gradient of the mean squared error between `head(body(x))` and `y` is added to the `.grad` of each parameter of `head`. Nothing needs to be returned. <!-- head -->
+# * **Leave.** `body`: flags, modes, weights, `.grad`. It runs in the modes that its modules are in. <!-- body -->
+# * **Leave.** Of `head` all but `.grad`. <!-- head -->
+# * **Not allowed.** To record the forward pass of `body`. <!-- recorded -->
+# %% [markdown] tags=["ru"] of="1f7566eb"
 # ## Тело сети и голова
 #
 # Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — просто данные, и для него выбран самый быстрый из режимов.
@@ -1080,7 +1118,13 @@ assert x.grad.tolist() == [12, 12, 12]
 # ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
 # *найти ошибку · ●○○ · 4 минуты · 4 балла · дополнительно*
 #
-# Функция `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра модели `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход через `body` не записывается в граф. Он выполняется в тех режимах, в которых находятся модули `body`, и сама модель `body` не меняется: ни флаги, ни режимы, ни веса, ни `.grad`. У `head` меняется только `.grad`. До вызова функции в поле `.grad` может лежать `None`, а модель `head` может состоять из нескольких слоёв. Возвращать ничего не нужно.
+# Исправьте функцию `head_gradients(body, head, x, y)`.
+#
+# * **Дано.** Модели `body` и `head`; вторая может состоять из нескольких слоёв. До вызова в `.grad` может лежать `None`.
+# * **Результат.** К `.grad` каждого параметра модели `head` прибавлен градиент среднего квадрата разности между `head(body(x))` и `y`. Возвращать ничего не нужно. <!-- head -->
+# * **Не менять.** Модель `body`: флаги, режимы, веса, `.grad`. Она выполняется в тех режимах, в которых находятся её модули. <!-- body -->
+# * **Не менять.** У модели `head` — всё, кроме `.grad`. <!-- head -->
+# * **Нельзя.** Записывать прямой проход через `body` в граф. <!-- recorded -->
 # %% answer="head_gradients"
 def head_gradients(body, head, x, y):
     """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
@@ -1138,8 +1182,11 @@ check("head_gradients")
 # ### Extra exercise `shared_edit`: an edit of shared memory that is right
 # *write the counter-example · ●●○ · 8 minutes · 4 points · extra*
 #
-# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted; an edit that leaves the numbers as they are counts, too. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without rounding and randomness.
-# %% [markdown] tags=["ru"] of="727770e5"
+# * **Given.** `x`, a leaf of two dimensions that requires grad.
+# * **Result.** A pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. <!-- shared -->
+# * **Result.** That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted. An edit that leaves the numbers as they are counts, too. <!-- edited -->
+# * **Result.** Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact. They are compared with finite differences, so let the result be a smooth function of `x`, without rounding and randomness. <!-- gradients -->
+# %% [markdown] tags=["ru"] of="c7bd61fd"
 # ## Утверждение, которое надо опровергнуть
 #
 # «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы уже видели; постройте ещё один.
@@ -1147,7 +1194,10 @@ check("head_gradients")
 # ### Дополнительное упражнение `shared_edit`: допустимое изменение общей памяти
 # *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
 #
-# Дан двумерный лист `x`, который требует градиента. Функция `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Уже после того, как создано представление (view), общая память должна быть изменена на месте, причём так, чтобы счётчик версий увеличился; считается и изменение, при котором числа остались прежними. Обратный проход от `h` и обратный проход от `other` выполняются без ошибки, и оба градиента по `x` точны; проверка сравнивает их с конечными разностями, поэтому результат должен быть гладкой функцией от `x`, без округления и случайности.
+# * **Дано.** Двумерный лист `x`, который требует градиента.
+# * **Результат.** Пара `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. <!-- shared -->
+# * **Результат.** Эта память изменена на месте, когда уже было представление (view) на неё, и так, что счётчик версий увеличился. Считается и изменение, при котором числа остались прежними. <!-- edited -->
+# * **Результат.** Обратный проход от `h` и обратный проход от `other` выполняются без ошибки, и оба градиента по `x` точны. Они сравниваются с конечными разностями, поэтому результат должен быть гладкой функцией от `x`, без округления и случайности. <!-- gradients -->
 # %% answer="shared_edit"
 def shared_edit(x):
     """Two tensors with a history on one memory that was edited in place, both with exact gradients."""

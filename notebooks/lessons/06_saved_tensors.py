@@ -391,16 +391,20 @@ assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 # ### Exercise `save_in_half`: half the bytes
 # *complete · ●●○ · 12 minutes · 4 points*
 #
-# `f` is a function of one tensor, `x` is a leaf that requires grad. Return `f(x)` with a graph in which every saved float32 or float64 tensor, of any size and whether or not it requires grad, is kept as float16, and is given back to backward in its own dtype. All other saved tensors (indices, masks, float16 itself) are kept as they are, without a copy.
-#
-# `f` is called once, and the hooks are off when your function returns. The result keeps its dtype and its exact numbers. When it is dropped without a backward pass, all memory is freed again: what your `pack` keeps must not hold the graph. Keep `t.detach()` rather than `t`. (A new tensor such as `t.half()` of a float32 holds no graph: `pack` runs without gradients.)
-# %% [markdown] tags=["ru"] of="81d4d8b8"
+# * **Given.** `f`, a function of one tensor, and `x`, a leaf that requires grad.
+# * **Result.** `f(x)`, in its dtype and with its exact numbers. `f` is called once, and the hooks are off when your function returns. <!-- result -->
+# * **Result.** While its graph lives, every saved float32 or float64 tensor is kept as float16, of any size and whether or not it requires grad. <!-- bytes -->
+# * **Result.** Backward gets it in its own dtype. All other saved tensors (indices, masks, float16 itself) are kept as they are, without a copy. <!-- gradient -->
+# * **Result.** All memory is freed when the result is dropped without a backward pass: what your `pack` keeps must not hold the graph. Keep `t.detach()` rather than `t`. (A new tensor such as `t.half()` of a float32 holds no graph: `pack` runs without gradients.) <!-- left -->
+# %% [markdown] tags=["ru"] of="13883b7e"
 # ### Упражнение `save_in_half`: вдвое меньше байтов
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# Здесь `f` — функция от одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 (любого размера, даже если он не требует градиента) хранится как float16, а обратному проходу отдаётся в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры float16) хранятся как есть, без копии.
-#
-# Функция `f` вызывается один раз, а после возврата из вашей функции хуки выключены. У результата прежний dtype и в точности те же числа. Если результат отброшен без обратного прохода, вся память освобождается: то, что вернул ваш `pack`, не должно удерживать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` для тензора float32, граф не удерживает: внутри `pack` отслеживание вычислений выключено.)
+# * **Дано.** Функция `f` от одного тензора и лист `x`, который требует градиента.
+# * **Результат.** `f(x)`, с прежним dtype и в точности теми же числами. Функция `f` вызывается один раз, а после возврата из вашей функции хуки выключены. <!-- result -->
+# * **Результат.** Пока граф существует, каждый сохранённый тензор float32 или float64 хранится как float16, каким бы ни был его размер и даже если он не требует градиента. <!-- bytes -->
+# * **Результат.** Обратный проход получает его в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры float16) хранятся как есть, без копии. <!-- gradient -->
+# * **Результат.** Если результат отброшен без обратного прохода, вся память освобождается: то, что вернул ваш `pack`, не должно удерживать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` для тензора float32, граф не удерживает: внутри `pack` отслеживание вычислений выключено.) <!-- left -->
 # %% answer="save_in_half"
 def save_in_half(f, x):
     """`f(x)`, whose graph keeps float32 and float64 tensors as float16 and gives them back in their own dtype."""
@@ -564,14 +568,22 @@ class SelfDeletingTempFile:
 # ### Exercise `fix_threshold`: the threshold
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# Fix the function. It should return `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each in the folder for temporary files, and read when backward needs them; they do not stay in memory, not even after they were read, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
-# %% [markdown] tags=["ru"] of="f2c5234c"
+# Fix the function.
+#
+# * **Result.** `f(x)`, with the gradient that there is without hooks, also in a second backward pass after `retain_graph=True`. <!-- gradient -->
+# * **Result.** Saved tensors with fewer than `threshold` entries stay in memory. All others are written by `torch.save`, one file each in the folder for temporary files, and read when backward needs them. Their files are deleted when the graph goes. <!-- files -->
+# * **Not allowed.** To keep them in memory, even after they were read, or any bytes when the result is dropped without a backward pass. <!-- left -->
+# %% [markdown] tags=["ru"] of="a0497d5a"
 # Класс взят из известной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Её опубликовали вместе с примером из пяти чисел, на котором она работает, и с тех пор переписывают с одной страницы на другую.
 #
 # ### Упражнение `fix_threshold`: порог
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Исправьте функцию. Она должна возвращать `f(x)`. Сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти. Остальные записываются на диск с помощью `torch.save` в папку временных файлов, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, даже после чтения, а их файлы удаляются вместе с графом. Градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
+# Исправьте функцию.
+#
+# * **Результат.** `f(x)`; градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. <!-- gradient -->
+# * **Результат.** Сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти. Остальные записываются на диск с помощью `torch.save` в папку временных файлов, каждый в свой файл, и читаются, когда понадобятся обратному проходу. Их файлы удаляются вместе с графом. <!-- files -->
+# * **Нельзя.** Держать их в памяти, даже после чтения; если результат отброшен без обратного прохода, в памяти ничего не остаётся. <!-- left -->
 # %% answer="fix_threshold"
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
@@ -736,24 +748,26 @@ with tempfile.TemporaryDirectory() as folder:
 # ### Exercise `save_on_disk`: saved tensors in files
 # *design · ●●● · 20 minutes · 5 points*
 #
-# `f` is a function of one tensor `x`, which uses the tensors in the list `parameters`; `folder` is the path of an empty folder. Return `f(x)`. While its graph lives, every saved tensor, however small, lies in a file of its own in `folder` (one that is saved twice may have one file), except what lies in the memory of a parameter (its views, also detached ones): that stays in memory and is not written. `f` may drop results on the way; their files go with them.
-#
-# * Gradients are those without hooks, to the last digits of the dtype, also in a second backward pass after `retain_graph=True`.
-# * A file is at most 4096 bytes larger than the entries of its tensor.
-# * While the graph lives, none of the tensors in files is in memory (there is a margin of 1024 bytes beside the result), not even after a backward pass with `retain_graph=True`.
-# * No file is left when a backward pass has freed the graph, or when the result is dropped without one.
-# %% [markdown] tags=["ru"] of="32d8fd49"
+# * **Given.** `f`, a function of one tensor `x`, which uses the tensors in the list `parameters`. `folder`, the path of an empty folder. `f` may drop results on the way; their files go with them.
+# * **Result.** `f(x)`. While its graph lives, every saved tensor, however small, lies in a file of its own in `folder` (one that is saved twice may have one file), except what lies in the memory of a parameter (its views, also detached ones): that stays in memory and is not written. <!-- in_files -->
+# * **Result.** Gradients are those without hooks, to the last digits of the dtype. <!-- gradient -->
+# * **Result.** So they are in a second backward pass after `retain_graph=True`. <!-- again -->
+# * **Result.** No file is left when a backward pass has freed the graph, or when the result is dropped without one. <!-- files_left -->
+# * **Not allowed.** A file more than 4096 bytes larger than the entries of its tensor. <!-- written -->
+# * **Not allowed.** A tensor in memory that is in a file, while the graph lives (there is a margin of 1024 bytes beside the result), even after a backward pass with `retain_graph=True`. <!-- memory -->
+# %% [markdown] tags=["ru"] of="14d48036"
 # `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С такой парой хуков это происходит при сохранении каждого среза. Кроме того, при каждом вызове слоя в файл записывается и его вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
 #
 # ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
 # *спроектировать · ●●● · 20 минут · 5 баллов*
 #
-# Здесь `f` — функция от одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в папке `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. Функция `f` может по ходу дела отбросить часть своих промежуточных результатов; их файлы исчезают вместе с ними.
-#
-# * Градиенты такие же, как без хуков, вплоть до последней значащей цифры, которую позволяет dtype, в том числе при втором обратном проходе после `retain_graph=True`.
-# * Размер файла превышает размер элементов тензора не более чем на 4096 байт.
-# * Пока граф существует, в памяти нет ни одного тензора из тех, что лежат в файлах (сверх результата допускаются 1024 байта), — даже после обратного прохода с `retain_graph=True`.
-# * Файлов не остаётся ни после обратного прохода, который освободил граф, ни после того, как результат отброшен без обратного прохода.
+# * **Дано.** Функция `f` от одного тензора `x`, которая использует тензоры из списка `parameters`. Путь к пустой папке `folder`. Функция `f` может по ходу дела отбросить часть своих промежуточных результатов; их файлы исчезают вместе с ними.
+# * **Результат.** `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в папке `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. <!-- in_files -->
+# * **Результат.** Градиенты такие же, как без хуков, вплоть до последней значащей цифры, которую позволяет dtype. <!-- gradient -->
+# * **Результат.** То же при втором обратном проходе после `retain_graph=True`. <!-- again -->
+# * **Результат.** Файлов не остаётся ни после обратного прохода, который освободил граф, ни после того, как результат отброшен без обратного прохода. <!-- files_left -->
+# * **Нельзя.** Файлы, размер которых превышает размер элементов тензора более чем на 4096 байт. <!-- written -->
+# * **Нельзя.** Держать в памяти тензоры, которые лежат в файлах, пока граф существует (сверх результата допускаются 1024 байта), — даже после обратного прохода с `retain_graph=True`. <!-- memory -->
 # %% answer="save_on_disk"
 def save_on_disk(f, x, parameters, folder):
     """`f(x)`, whose graph keeps its saved tensors in files in `folder`; parameters stay in memory."""
@@ -938,26 +952,20 @@ plot_memory(data, plain, every_layer, everything)
 # ### Exercise `checkpointed`: a budget for the peak
 # *design · ●●● · 16 minutes · 5 points*
 #
-# `layers` is a list of $L$ modules, each of which keeps the shape of its input and may draw random numbers in training, as dropout does; `x` is the input, which may or may not require grad. Return the output of the layers, run one after the other, so that for any $L$
-#
-# * output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints;
-# * at no moment of forward and backward more than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` are in memory, the output and the gradients included; `x` and parameters do not count; it is tried on 7, 35 and 120 layers that save one tensor each;
-# * each layer is called at most twice, forward pass and recomputation together;
-# * after backward nothing stays in memory but gradients.
-#
-# Of the 3.5 about two are for the gradients on their way, the rest for a depth that is no square number.
-# %% [markdown] tags=["ru"] of="bbf36ade"
+# * **Given.** `layers`, a list of $L$ modules, each of which keeps the shape of its input and may draw random numbers in training, as dropout does. `x`, the input, which may or may not require grad.
+# * **Result.** The output of the layers, run one after the other. Output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints. <!-- gradients -->
+# * **Not allowed.** More than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` in memory at any moment of forward and backward, the output and the gradients included; `x` and parameters do not count. It is tried on 7, 35 and 120 layers that save one tensor each. Of the 3.5 about two are for the gradients on their way, the rest for a depth that is no square number. <!-- peak -->
+# * **Not allowed.** More than two calls of a layer, forward pass and recomputation together. <!-- calls -->
+# * **Not allowed.** To leave anything but gradients in memory after backward. <!-- left -->
+# %% [markdown] tags=["ru"] of="e328ab31"
 # ### Упражнение `checkpointed`: предел для пика
 # *спроектировать · ●●● · 16 минут · 5 баллов*
 #
-# Здесь `layers` — список из $L$ модулей, каждый из которых не меняет форму своего входа и при обучении может использовать случайные числа, как dropout; `x` — вход, он может требовать градиента, а может и не требовать. Примените слои один за другим и верните результат так, чтобы при любом $L$:
-#
-# * результат и градиенты (параметров слоёв, а также `x`, если он требует градиента) были такими же, как без контрольных точек;
-# * ни в один момент прямого и обратного проходов в памяти не было больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с результатом и градиентами, но без самого `x` и параметров; проверяется на 7, 35 и 120 слоях, каждый из которых сохраняет один тензор;
-# * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление;
-# * после обратного прохода в памяти оставались только градиенты.
-#
-# Из этих 3.5 около двух приходится на градиенты, которые в момент пика передаются между слоями, остальное — запас на случай, если число слоёв не точный квадрат.
+# * **Дано.** Список `layers` из $L$ модулей, каждый из которых не меняет форму своего входа и при обучении может использовать случайные числа, как dropout. Вход `x`, который может требовать градиента, а может и не требовать.
+# * **Результат.** Выход слоёв, выполненных один за другим. Выход и градиенты (параметров слоёв, а также `x`, если он требует градиента) такие же, как без контрольных точек. <!-- gradients -->
+# * **Нельзя.** Держать в памяти в какой-либо момент прямого и обратного проходов больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с выходом и градиентами, но без самого `x` и параметров. Проверяется на 7, 35 и 120 слоях, каждый из которых сохраняет один тензор. Из этих 3.5 около двух приходится на градиенты, которые в момент пика передаются между слоями, остальное — запас на случай, если число слоёв не точный квадрат. <!-- peak -->
+# * **Нельзя.** Вызывать слой больше двух раз, считая и прямой проход, и повторное вычисление. <!-- calls -->
+# * **Нельзя.** Оставлять в памяти после обратного прохода что-либо, кроме градиентов. <!-- left -->
 # %% answer="checkpointed"
 def checkpointed(layers, x):
     """The output of `layers`, run one after the other, with a peak that grows like the root of their number."""
@@ -1057,14 +1065,28 @@ plt.show()
 # ### Extra exercise `hide_saved`: nothing saved, the same peak
 # *write the counter-example · ●○○ · 3 minutes · 3 points · extra*
 #
-# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come from the layers in backward: the forward pass alone needs at most 4 times the size of `x`, and each layer is called twice, in the forward pass and in one recomputation.
-# %% [markdown] tags=["ru"] of="1322230c"
+# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw.
+#
+# * **Given.** The arguments of `checkpointed`.
+# * **Result.** The output of the layers, with the right gradients. <!-- gradients -->
+# * **Result.** After the forward pass of 16 layers it keeps only its result (and `x`). <!-- kept -->
+# * **Result.** Its peak is 16 times the size of `x` or more. <!-- peak -->
+# * **Result.** That peak comes from the layers in backward: the forward pass alone needs at most 4 times the size of `x`. <!-- forward -->
+# * **Not allowed.** To call a layer more or less than twice: in the forward pass and in one recomputation. <!-- calls -->
+# %% [markdown] tags=["ru"] of="c84e4b35"
 # По горизонтали отложено `size`, число слоёв в сегменте; пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# Вам пишут: «После прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`. Она возвращает выход последнего слоя, и градиенты получаются верные; после прямого прохода по 16 слоям она хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`. Этот пик должен возникать в самих слоях при обратном проходе: прямому проходу без обратного хватает 4 размеров `x`, а каждый слой вызывается дважды, в прямом проходе и при одном повторном вычислении.
+# Вам пишут: «После прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения.
+#
+# * **Дано.** Аргументы те же, что у `checkpointed`.
+# * **Результат.** Выход последнего слоя; градиенты получаются верные. <!-- gradients -->
+# * **Результат.** После прямого прохода по 16 слоям функция хранит только результат (и `x`). <!-- kept -->
+# * **Результат.** Её пик не меньше 16 размеров `x`. <!-- peak -->
+# * **Результат.** Этот пик возникает в самих слоях при обратном проходе: прямому проходу без обратного хватает 4 размеров `x`. <!-- forward -->
+# * **Нельзя.** Вызывать слой не дважды, а больше или меньше: нужны прямой проход и одно повторное вычисление. <!-- calls -->
 # %% answer="hide_saved"
 def hide_saved(layers, x):
     """The output of `layers`: nothing is kept after the forward pass, and the peak is not lower."""
@@ -1147,8 +1169,9 @@ assert torch.equal(dropped.detach(), ones.grad)
 # ### Extra exercise `count_saved`: count what is kept
 # *complete · ●●○ · 12 minutes · 4 points · extra*
 #
-# Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them. `f` consists of torch's own operations. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
-# %% [markdown] tags=["ru"] of="f600b141"
+# * **Given.** `f`, which consists of torch's own operations, `x`, and the list `parameters`. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
+# * **Result.** The number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in `parameters` do not count, nor do views of them. <!-- bytes -->
+# %% [markdown] tags=["ru"] of="30ec5bf0"
 # ## Посчитаем сами
 #
 # Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый инструмент — это пара хуков, и теперь вы можете написать её сами. (Вызвать готовый тоже можно, это засчитывается, но написать свой полезнее.)
@@ -1156,7 +1179,8 @@ assert torch.equal(dropped.detach(), ones.grad)
 # ### Дополнительное упражнение `count_saved`: сосчитать сохранённое
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
-# Верните число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` не учитываются, даже если сохранено представление такого тензора. Функция `f` состоит из операций самого torch. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит: то, что сохранила только она, не считается.
+# * **Дано.** Функция `f`, которая состоит из операций самого torch, `x` и список `parameters`. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит: то, что сохранила только она, не считается.
+# * **Результат.** Число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из `parameters` не учитываются, даже если сохранено представление такого тензора. <!-- bytes -->
 # %% answer="count_saved"
 def count_saved(f, x, parameters):
     """Bytes of the storages that the graph of `f(x)` keeps, those of `parameters` left out."""
@@ -1339,14 +1363,24 @@ draw(no_hooks, these_hooks)
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
-# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks, also in a second backward pass. No copies are kept in memory, and nothing leaks.
-# %% [markdown] tags=["ru"] of="67a00508"
+# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it.
+#
+# * **Result.** When a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. <!-- after_edit -->
+# * **Result.** When nothing is changed, the gradient is the one without hooks, also in a second backward pass. <!-- gradient -->
+# * **Not allowed.** Copies in memory. <!-- memory -->
+# * **Not allowed.** To leave anything in memory when the result is dropped. <!-- left -->
+# %% [markdown] tags=["ru"] of="ac48a035"
 # Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в оперативной памяти вместо видеопамяти), безопасны. Пара `save_on_cpu()` не копирует тензор, который и так находится в памяти CPU, поэтому здесь с ней тоже получается 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в упражнении `fix_threshold`. Эта пара предназначена для тензоров на GPU.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Функция вычисляет `f(x)` с известной парой хуков, которая ничего не делает. Исправьте пару (её можно и убрать) так, чтобы выполнялось следующее. Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков, в том числе при втором обратном проходе. Копии в памяти не хранятся, утечек нет.
+# Функция вычисляет `f(x)` с известной парой хуков, которая ничего не делает. Исправьте пару или обойдитесь без неё.
+#
+# * **Результат.** Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. <!-- after_edit -->
+# * **Результат.** Если ничего не изменено, градиент такой же, как без хуков, в том числе при втором обратном проходе. <!-- gradient -->
+# * **Нельзя.** Хранить в памяти копии. <!-- memory -->
+# * **Нельзя.** Оставлять что-либо в памяти, когда результат отброшен. <!-- left -->
 # %% answer="notice_edits"
 def notice_edits(f, x):
     def pack(t):

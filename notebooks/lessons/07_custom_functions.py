@@ -353,20 +353,26 @@ draw(saved, attribute)
 # ### Exercise `exp_function`: the exponential keeps its result
 # *complete · ●○○ · 10 minutes · 4 points*
 #
-# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: it seems that nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`. `Exp.apply(x)` returns the exponential of a floating point tensor of any shape (an empty tensor and one of shape `()` as well). The result is a new tensor of the same dtype, no view of another one, and its gradient is right for every `grad_output`, a transposed one included.
+# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: it seems that nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`.
 #
-# * `forward` does not change the input, and `backward` does not change the tensor `grad_output`: these tensors belong to the caller. Each call has its own state: `apply` may be called again before `backward`. These three requirements hold in all exercises below, unless their text says otherwise.
-# * When the caller drops the input, only the memory of the result is still held between the two passes.
-# * When the result is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation, as for `torch.exp`.
-# %% [markdown] tags=["ru"] of="ac18eae3"
+# * **Given.** `x`, a floating point tensor of any shape (an empty tensor and one of shape `()` as well).
+# * **Result.** `Exp.apply(x)` is the exponential: a new tensor of the same dtype, no view of another one. Its gradient is right for every `grad_output`, a transposed one included. <!-- derivative -->
+# * **Result.** When the result is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation, as for `torch.exp`. <!-- result_edited_before_backward -->
+# * **Leave.** The input in `forward`: it belongs to the caller. Each call has its own state: `apply` may be called again before `backward`. <!-- each_call -->
+# * **Leave.** The tensor `grad_output` in `backward`. These requirements on the input, the calls and `grad_output` hold in all exercises below. <!-- grad_output_after -->
+# * **Not allowed.** To hold other memory than the result's between the two passes when the caller has dropped the input. <!-- bytes_kept -->
+# %% [markdown] tags=["ru"] of="076989c6"
 # ### Упражнение `exp_function`: экспонента хранит свой результат
 # *дописать · ●○○ · 10 минут · 4 балла*
 #
-# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`. Для тензора с плавающей точкой (любой формы, в том числе пустого и тензора формы `()`) `Exp.apply(x)` возвращает его экспоненту. Результат — новый тензор того же dtype, а не представление другого тензора. Градиент верен при любом `grad_output`, в том числе транспонированном.
+# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`.
 #
-# * Метод `forward` не меняет вход, а метод `backward` не меняет тензор `grad_output`: эти тензоры принадлежат вызывающему коду. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. Эти три требования относятся и ко всем упражнениям ниже, если в условии не сказано иное.
-# * Когда вход снаружи больше не нужен, между двумя проходами в памяти остаётся только результат.
-# * Если результат изменён на месте до `backward`, torch сообщает об этом ошибкой `RuntimeError`, как и для `torch.exp`.
+# * **Дано.** Тензор с плавающей точкой `x` любой формы (в том числе пустой и формы `()`).
+# * **Результат.** `Exp.apply(x)` — экспонента: новый тензор того же dtype, а не представление другого тензора. Градиент верен при любом `grad_output`, в том числе транспонированном. <!-- derivative -->
+# * **Результат.** Если результат изменён на месте до `backward`, torch сообщает об этом ошибкой `RuntimeError`, как и для `torch.exp`. <!-- result_edited_before_backward -->
+# * **Не менять.** Вход в методе `forward`: он принадлежит вызывающему коду. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output` в методе `backward`. Эти требования ко входу, к вызовам и к `grad_output` относятся и ко всем упражнениям ниже. <!-- grad_output_after -->
+# * **Нельзя.** Занимать между двумя проходами память, кроме памяти результата, если вход снаружи больше не нужен. <!-- bytes_kept -->
 # %% answer="exp_function"
 class Exp(torch.autograd.Function):
     """The exponential, entry by entry."""
@@ -485,14 +491,26 @@ assert kink.grad.item() == 1
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
 #
-# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur. `x` may lie on any device, on a GPU as on the CPU; value and gradient lie there, too.
-# %% [markdown] tags=["ru"] of="e4108a1b"
+# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not, and mend it.
+#
+# * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity do not occur.
+# * **Result.** Value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. <!-- derivative -->
+# * **Result.** They lie on the device of `x`. <!-- device -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
+# %% [markdown] tags=["ru"] of="15471fdf"
 # Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет. `x` может лежать на любом устройстве, и на CPU, и на GPU; там же лежат значение и градиент.
+# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку и исправьте её.
+#
+# * **Дано.** Тензор `x` на любом устройстве, и на CPU, и на GPU. NaN и бесконечностей среди чисел нет.
+# * **Результат.** Значение и градиент `ReLU.apply(x)` такие же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. <!-- derivative -->
+# * **Результат.** Они лежат на том же устройстве, что и `x`. <!-- device -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
 # %% answer="fix_relu"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -621,14 +639,26 @@ except RuntimeError as error:
 # ### Exercise `product_function`: two inputs
 # *complete · ●●○ · 10 minutes · 4 points*
 #
-# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together, such as `(4, 3)` and `(4, 1)`, `(4, 1)` and `(1, 3)`, or `(3,)` and `()`. Each input that requires grad gets its gradient; for an input that does not, `backward` multiplies nothing: None is enough in its place. The tensor `grad_output` itself stays as it was.
-# %% [markdown] tags=["ru"] of="a876787d"
+# Write a class `Product` derived from `torch.autograd.Function`.
+#
+# * **Given.** `a` and `b`, two floating point tensors of one dtype whose shapes can be broadcast together, such as `(4, 3)` and `(4, 1)`, `(4, 1)` and `(1, 3)`, or `(3,)` and `()`.
+# * **Result.** `Product.apply(a, b)` is `a * b`, and each input that requires grad gets its gradient. <!-- gradients -->
+# * **Leave.** The inputs, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
+# * **Not allowed.** A product in `backward` for an input that does not require grad: None is enough in its place. <!-- reads_for_nobody -->
+# %% [markdown] tags=["ru"] of="949a5ca0"
 # При транслировании (broadcasting) форма тензора `b` расширена с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет расширенную форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по добавленной оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
 #
 # ### Упражнение `product_function`: два входа
 # *дописать · ●●○ · 10 минут · 4 балла*
 #
-# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой: dtype у них один, а формы совместимы при транслировании, например `(4, 3)` и `(4, 1)`, `(4, 1)` и `(1, 3)` или `(3,)` и `()`. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
+# Напишите класс `Product`, унаследованный от `torch.autograd.Function`.
+#
+# * **Дано.** Два тензора с плавающей точкой `a` и `b`: dtype у них один, а формы совместимы при транслировании, например `(4, 3)` и `(4, 1)`, `(4, 1)` и `(1, 3)` или `(3,)` и `()`.
+# * **Результат.** `Product.apply(a, b)` — это `a * b`, и каждый вход, который требует градиента, получает свой градиент. <!-- gradients -->
+# * **Не менять.** Входы и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
+# * **Нельзя.** Умножать в `backward` ради входа, который не требует градиента: на его месте достаточно None. <!-- reads_for_nobody -->
 # %% answer="product_function"
 class Product(torch.autograd.Function):
     """The product of two tensors, entry by entry."""
@@ -883,16 +913,22 @@ plt.show()
 # ### Exercise `fix_sinh`: right once, wrong the second time
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `Sinh.apply(x)` is the hyperbolic sine $(e^x - e^{-x}) / 2$; its derivative is the hyperbolic cosine, $(e^x + e^{-x}) / 2$. Value and first derivative are right. For `Sinh.apply(x)**2` at 1 the second derivative comes out as 4.76; it is 7.52.
+# `Sinh.apply(x)` is the hyperbolic sine $(e^x - e^{-x}) / 2$; its derivative is the hyperbolic cosine, $(e^x + e^{-x}) / 2$. For `Sinh.apply(x)**2` at 1 the second derivative comes out as 4.76; it is 7.52. Mend the class. It may save what it needs.
 #
-# Mend the class, so that first and second derivatives are right, also of expressions composed with it. It may save what it needs. Refusing a second derivative is not enough here.
-# %% [markdown] tags=["ru"] of="18c84c07"
+# * **Result.** Value and first derivative, which are right, stay right. <!-- first -->
+# * **Result.** Second derivatives are right, also of expressions composed with the function. To refuse a second derivative is not enough. <!-- second -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- first -->
+# %% [markdown] tags=["ru"] of="6dac5c76"
 # ### Упражнение `fix_sinh`: первая производная верна, вторая — нет
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Значение и первая производная верны. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52.
+# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52. Исправьте класс. Сохранять можно всё, что нужно.
 #
-# Исправьте класс так, чтобы были верны первая и вторая производные, в том числе у выражений, в которые входит эта функция. Сохранять можно всё, что нужно. Запретить вторую производную здесь недостаточно.
+# * **Результат.** Значение и первая производная, верные и сейчас, остаются верными. <!-- first -->
+# * **Результат.** Верны и вторые производные, в том числе у выражений, в которые входит эта функция. Запретить вторую производную недостаточно. <!-- second -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- first -->
 # %% answer="fix_sinh"
 class Sinh(torch.autograd.Function):
     @staticmethod
@@ -1038,12 +1074,28 @@ draw(written_out, torchs_silu)
 # ### Exercise `silu_function`: one node, nothing more to keep
 # *design · ●●● · 15 minutes · 5 points*
 #
-# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it, at 0 and for large numbers such as 1000 and −1000 as well: no NaN. In float64 all of them are exact to ten digits: the error is at most $10^{-10}$ of the largest entry. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
-# %% [markdown] tags=["ru"] of="f9906ebb"
+# Write a class `SiLU` derived from `torch.autograd.Function`. Time does not count: computing something twice is allowed.
+#
+# * **Given.** `x`, a floating point tensor of any shape, with 0 and large numbers such as 1000 and −1000.
+# * **Result.** `SiLU.apply(x)` is `x * torch.sigmoid(x)`, and its first derivative is right: no NaN. <!-- first -->
+# * **Result.** Second derivatives are right, also of expressions composed with it. <!-- second -->
+# * **Result.** In float64 all of them are exact to ten digits: the error is at most $10^{-10}$ of the largest entry. <!-- exact -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- first -->
+# * **Not allowed.** To keep anything alive after the forward pass but the result and the input, which the caller holds. <!-- bytes_kept -->
+# %% [markdown] tags=["ru"] of="60f25056"
 # ### Упражнение `silu_function`: один узел и ничего лишнего
 # *спроектировать · ●●● · 15 минут · 5 баллов*
 #
-# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой, какой бы ни была его форма. Первая и вторая производные верны, в том числе у выражений, в которые входит эта функция. Они верны и в нуле, и при больших по модулю числах вроде 1000 и −1000: NaN не появляется. В float64 у всех этих величин верны десять знаков: погрешность не больше $10^{-10}$ от наибольшего элемента. После прямого прохода в памяти остаются только результат и вход, который хранит вызывающий код. Время не учитывается: можно вычислять одно и то же дважды.
+# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. Время не учитывается: можно вычислять одно и то же дважды.
+#
+# * **Дано.** Тензор с плавающей точкой `x` любой формы; в нём бывают и нули, и большие по модулю числа вроде 1000 и −1000.
+# * **Результат.** `SiLU.apply(x)` — это `x * torch.sigmoid(x)`, и первая производная верна: NaN не появляется. <!-- first -->
+# * **Результат.** Верны и вторые производные, в том числе у выражений, в которые входит эта функция. <!-- second -->
+# * **Результат.** В float64 у всех этих величин верны десять знаков: погрешность не больше $10^{-10}$ от наибольшего элемента. <!-- exact -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- first -->
+# * **Нельзя.** Хранить после прямого прохода что-либо, кроме результата и входа, который хранит вызывающий код. <!-- bytes_kept -->
 # %% answer="silu_function"
 class SiLU(torch.autograd.Function):
     """`x * sigmoid(x)` that keeps its input alone."""
@@ -1124,8 +1176,12 @@ check("silu_function")
 # ### Extra exercise `sign_function`: a sign that lets the gradient through
 # *complete · ●○○ · 6 minutes · 3 points · extra*
 #
-# Write a class `Sign` derived from `torch.autograd.Function`. `Sign.apply(x)` returns `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [−1, 1], both ends included, and 0 elsewhere. `grad_output` stays as it was.
-# %% [markdown] tags=["ru"] of="36b49ff8"
+# Write a class `Sign` derived from `torch.autograd.Function`.
+#
+# * **Result.** `Sign.apply(x)` is `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [−1, 1], both ends included, and 0 elsewhere. <!-- surrogate -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
+# %% [markdown] tags=["ru"] of="fc1d8f47"
 # ## Градиент, который не является производной
 #
 # Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами −1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция и не должна проходить, потому что там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
@@ -1133,7 +1189,11 @@ check("silu_function")
 # ### Дополнительное упражнение `sign_function`: знак, который пропускает градиент
 # *дописать · ●○○ · 6 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. Сам тензор `grad_output` не меняется.
+# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`.
+#
+# * **Результат.** `Sign.apply(x)` — это `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. <!-- surrogate -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
 # %% answer="sign_function"
 class Sign(torch.autograd.Function):
     """The sign of each entry, with a gradient that passes where |x| is at most 1."""
@@ -1244,14 +1304,26 @@ except RuntimeError as error:
 # ### Extra exercise `reverse_function`: gradient reversal
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `Reverse` derived from `torch.autograd.Function`. `Reverse.apply(x, factor)` takes a tensor and a number, and returns a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`; the tensor `grad_output` itself stays as it was. The result can be changed in place, and `x` does not change with it.
-# %% [markdown] tags=["ru"] of="b837e5fb"
+# Write a class `Reverse` derived from `torch.autograd.Function`.
+#
+# * **Given.** `x`, a tensor, and `factor`, a number.
+# * **Result.** `Reverse.apply(x, factor)` is a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`. <!-- reversed -->
+# * **Result.** The result can be changed in place, and `x` does not change with it. <!-- result_edited -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- reversed -->
+# %% [markdown] tags=["ru"] of="883ca2c9"
 # Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch не разрешает. Сама функция верна, но, если дальше написать `relu_()`, возникнет ошибка.
 #
 # ### Дополнительное упражнение `reverse_function`: обращение градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`.
+#
+# * **Дано.** Тензор `x` и число `factor`.
+# * **Результат.** `Reverse.apply(x, factor)` — тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`. <!-- reversed -->
+# * **Результат.** Результат можно изменить на месте, и на `x` это не влияет. <!-- result_edited -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- reversed -->
 # %% answer="reverse_function"
 class Reverse(torch.autograd.Function):
     """Passes the numbers on, and the gradient times `-factor`."""
@@ -1390,8 +1462,13 @@ steps(total)
 # ### Extra exercise `leaky_function`: the neighbour's gradient
 # *find the bug · ●●○ · 7 minutes · 3 points · extra*
 #
-# `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is any number, also 0 or more than 1. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
-# %% [markdown] tags=["ru"] of="55bd9a40"
+# Mend the class.
+#
+# * **Given.** `x`, in which 0 does not occur; `slope`, any number, also 0 or more than 1.
+# * **Result.** `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative. Its gradient, which is right, stays right. <!-- derivative -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** `grad_output`: a neighbour gets its right gradient, too. <!-- others -->
+# %% [markdown] tags=["ru"] of="17d15bd7"
 # Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 #
 # С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None; прибавив свою долю, `backward` возвращает для этого входа None.
@@ -1399,7 +1476,12 @@ steps(total)
 # ### Дополнительное упражнение `leaky_function`: градиент соседней операции
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
 #
-# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где он отрицателен (нулей среди чисел нет); `slope` — любое число, в том числе 0 и больше 1. Градиент самой функции верен. Исправьте класс так, чтобы `grad_output` не менялся и верный градиент получала и соседняя операция.
+# Исправьте класс.
+#
+# * **Дано.** Тензор `x`, в котором нет нулей; `slope` — любое число, в том числе 0 и больше 1.
+# * **Результат.** `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где он отрицателен. Градиент, верный и сейчас, остаётся верным. <!-- derivative -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`: верный градиент получает и соседняя операция. <!-- others -->
 # %% answer="leaky_function"
 class Leaky(torch.autograd.Function):
     @staticmethod
@@ -1486,8 +1568,12 @@ check("leaky_function")
 # ### Extra exercise `square_function`: two calls, one memory
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
-# `Square.apply(x)` is right when it is called once. After two calls, for 1 and for 5, the gradients are 10 and 10 instead of 2 and 10. Mend the class, so that each call has its own gradient, in whatever order they are asked for. If the input is changed in place before `backward`, torch must raise its `RuntimeError` about an in-place operation.
-# %% [markdown] tags=["ru"] of="64e2229a"
+# `Square.apply(x)` is right when it is called once. After two calls, for 1 and for 5, the gradients are 10 and 10 instead of 2 and 10. Mend the class.
+#
+# * **Result.** Each call has its own gradient, in whatever order they are asked for. <!-- two_calls -->
+# * **Result.** If the input is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation. <!-- input_edited_before_backward -->
+# * **Leave.** The input and the tensor `grad_output`. <!-- unchanged -->
+# %% [markdown] tags=["ru"] of="867e38ac"
 # ## Состояние одного вызова
 #
 # Класс у всех вызовов функции общий, поэтому то, что нужно одному вызову, хранят в его `ctx`.
@@ -1495,7 +1581,11 @@ check("leaky_function")
 # ### Дополнительное упражнение `square_function`: два вызова, одна память
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Если вызов один, `Square.apply(x)` работает верно. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс так, чтобы у каждого вызова был свой градиент, в каком бы порядке их ни вычисляли. Если вход изменён на месте до `backward`, torch должен сообщить об этом ошибкой `RuntimeError`.
+# Если вызов один, `Square.apply(x)` работает верно. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс.
+#
+# * **Результат.** У каждого вызова свой градиент, в каком бы порядке их ни вычисляли. <!-- two_calls -->
+# * **Результат.** Если вход изменён на месте до `backward`, torch сообщает об этом ошибкой `RuntimeError`. <!-- input_edited_before_backward -->
+# * **Не менять.** Вход и тензор `grad_output`. <!-- unchanged -->
 # %% answer="square_function"
 class Square(torch.autograd.Function):
     @staticmethod
@@ -1639,12 +1729,22 @@ assert (
 # ### Extra exercise `scale_function`: in place, and said so
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf and may hold zeros, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`. `backward` leaves the tensor `grad_output` as it was.
-# %% [markdown] tags=["ru"] of="e9320fe0"
+# Write a class `ScaleInPlace` derived from `torch.autograd.Function`.
+#
+# * **Given.** `x`, a tensor that is no leaf and may hold zeros; `factor`, a number.
+# * **Result.** `ScaleInPlace.apply(x, factor)` multiplies `x` by `factor` in place and returns that very tensor: `result is x`. <!-- in_place -->
+# * **Result.** Gradients are right for whoever goes on with the result and for whoever goes on with `x`. <!-- gradients -->
+# * **Leave.** The tensor `grad_output`. <!-- gradients -->
+# %% [markdown] tags=["ru"] of="ed6b1960"
 # ### Дополнительное упражнение `scale_function`: изменение на месте, о котором autograd знает
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` (в нём могут быть и нули) на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. Метод `backward` не меняет тензор `grad_output`.
+# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`.
+#
+# * **Дано.** Нелистовой тензор `x`, в котором могут быть и нули; `factor` — число.
+# * **Результат.** `ScaleInPlace.apply(x, factor)` умножает `x` на `factor` на месте и возвращает тот же самый тензор: `result is x`. <!-- in_place -->
+# * **Результат.** Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. <!-- gradients -->
+# * **Не менять.** Тензор `grad_output`. <!-- gradients -->
 # %% answer="scale_function"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -1722,8 +1822,14 @@ check("scale_function")
 # ### Extra exercise `clip_function`: a second output without a gradient
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `Clip` derived from `torch.autograd.Function`. `Clip.apply(x)` returns a tuple of two: `x.clamp(-1, 1)`, and the share of the entries of `x` outside of [−1, 1], a tensor of shape () in the dtype of `x`. The gradient of `x` is `grad_output` of the first where `x` lies in [−1, 1], both ends included, and 0 elsewhere. The share does not require grad: `ctx.mark_non_differentiable(...)` says so.
-# %% [markdown] tags=["ru"] of="2105c4e3"
+# Write a class `Clip` derived from `torch.autograd.Function`.
+#
+# * **Result.** `Clip.apply(x)` is a tuple of two: `x.clamp(-1, 1)`, and the share of the entries of `x` outside of [−1, 1], a tensor of shape () in the dtype of `x`. <!-- outputs -->
+# * **Result.** The gradient of `x` is `grad_output` of the first where `x` lies in [−1, 1], both ends included, and 0 elsewhere. <!-- gradient -->
+# * **Result.** The share does not require grad: `ctx.mark_non_differentiable(...)` says so. <!-- share_is_constant -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- gradient -->
+# %% [markdown] tags=["ru"] of="7be3c03f"
 # ## Второй выход
 #
 # Если у `forward` два выхода, `backward` получает два градиента. Для неиспользованного выхода приходят нули, а не None (если не вызвать `ctx.set_materialize_grads(False)`). Целочисленный или логический выход градиента никогда не требует. А выход с плавающей точкой требует, даже если это всего лишь статистика: продифференцировав его, можно получить неверный градиент.
@@ -1731,7 +1837,13 @@ check("scale_function")
 # ### Дополнительное упражнение `clip_function`: второй выход без градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [−1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. Доля не требует градиента: для этого вызовите `ctx.mark_non_differentiable(...)`.
+# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`.
+#
+# * **Результат.** `Clip.apply(x)` — кортеж из двух тензоров: `x.clamp(-1, 1)` и доля элементов `x` вне [−1, 1], то есть тензор формы () с тем же dtype, что у `x`. <!-- outputs -->
+# * **Результат.** Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. <!-- gradient -->
+# * **Результат.** Доля не требует градиента: для этого вызовите `ctx.mark_non_differentiable(...)`. <!-- share_is_constant -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- gradient -->
 # %% answer="clip_function"
 class Clip(torch.autograd.Function):
     """The clipped tensor, and the share of entries that were clipped."""
@@ -1882,12 +1994,26 @@ for call in (
 # ### Extra exercise `cube_function`: at home in torch.func
 # *complete · ●●● · 15 minutes · 4 points · extra*
 #
-# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape, and its node is that of the class. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, `vmap` also with `in_dims=1`, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
-# %% [markdown] tags=["ru"] of="a46d2de1"
+# Write a class `Cube` derived from `torch.autograd.Function`.
+#
+# * **Given.** `x`, a tensor of any shape.
+# * **Result.** `Cube.apply(x)` is `x**3`, and its node is that of the class. `backward()`, the second derivative and `torch.func.grad` are right. <!-- gradient -->
+# * **Result.** `torch.func.vmap` works, also with `in_dims=1`, and so does `vmap` of `grad`. <!-- vmap -->
+# * **Result.** `torch.func.jvp` works. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`. <!-- jvp -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- gradient -->
+# %% [markdown] tags=["ru"] of="09b619e7"
 # ### Дополнительное упражнение `cube_function`: своя функция в torch.func
 # *дописать · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы, и узел результата принадлежит этому классу. С этим классом должны работать и давать верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`, причём `vmap` — и при `in_dims=1`; вторая производная тоже должна быть верна. Тензоры, которые `jvp(ctx, tangent)` берёт из `ctx.saved_tensors`, сохраните с помощью `ctx.save_for_forward`.
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`.
+#
+# * **Дано.** Тензор `x` любой формы.
+# * **Результат.** `Cube.apply(x)` — это `x**3`, и узел результата принадлежит этому классу. Верны результаты `backward()`, вторая производная и `torch.func.grad`. <!-- gradient -->
+# * **Результат.** `torch.func.vmap` работает, в том числе при `in_dims=1`, и `vmap` от `grad` — тоже. <!-- vmap -->
+# * **Результат.** `torch.func.jvp` работает. Тензоры, которые `jvp(ctx, tangent)` берёт из `ctx.saved_tensors`, сохраните с помощью `ctx.save_for_forward`. <!-- jvp -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- gradient -->
 # %% answer="cube_function"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -2016,14 +2142,12 @@ check("cube_function")
 # ### Extra exercise `is_right_function`: write the test
 # *write the test · ●●● · 25 minutes · 5 points · extra*
 #
-# Write `is_right_function(function)`. It gets a class derived from `torch.autograd.Function` whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape. Return `True` if the class is right, else `False`; an `AssertionError` and the error of `gradcheck` count as `False`. So does any other `RuntimeError`, but only over a wrong class; every other exception ends the check. A class is right if:
+# Write the test `is_right_function(function)`. It is tried on several right and several wrong classes.
 #
-# * the value is right, and both gradients for every `grad_output`;
-# * all second derivatives are right, the mixed ones by `x` and `k` as well;
-# * a backward pass without `create_graph` leaves `grad_output` as it was.
-#
-# Your test is tried on several right and several wrong classes. It earns 1 point for accepting every right one, and the others for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="645eb330"
+# * **Given.** A class derived from `torch.autograd.Function`, whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape.
+# * **Result.** `True` if the class is right, however it is written. It is right if the value is right, and both gradients for every `grad_output`; if all second derivatives are right, the mixed ones by `x` and `k` as well; and if a backward pass without `create_graph` leaves `grad_output` as it was. <!-- accepts_right -->
+# * **Result.** Else `False`. An `AssertionError` and the error of `gradcheck` count as `False`. So does any other `RuntimeError`, but only over a wrong class; every other exception ends the check. The test earns points for the wrong classes that it refuses, but only if it accepts every right one. <!-- catches_wrong_value, catches_local_derivative, catches_swapped, catches_missing_gradient, catches_negative, catches_second_derivative, catches_mixed_derivative, catches_edited_grad_output -->
+# %% [markdown] tags=["ru"] of="cf260a99"
 # ## Напишите тест
 #
 # Каждая из ошибок этого урока прошла хотя бы одну проверку. Каким должен быть тест, который обнаружит их все?
@@ -2031,13 +2155,11 @@ check("cube_function")
 # ### Дополнительное упражнение `is_right_function`: напишите тест
 # *написать тест · ●●● · 25 минут · 5 баллов · дополнительно*
 #
-# Напишите функцию `is_right_function(function)`. Её аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Ошибка `RuntimeError`, возникшая по другой причине, тоже считается таким ответом, но только на неправильном классе; любое другое исключение прерывает проверку. Класс правильный, если:
+# Напишите тест `is_right_function(function)`. Он проверяется на нескольких правильных и нескольких неправильных классах.
 #
-# * верны значение и оба градиента — при любом `grad_output`;
-# * верны все вторые производные, в том числе смешанные, по `x` и `k`;
-# * обратный проход без `create_graph` не меняет `grad_output`.
-#
-# Ваш тест проверяют на нескольких правильных и нескольких неправильных классах. Если тест принял все правильные классы, даётся 1 балл, и только в этом случае начисляются остальные баллы — за отвергнутые неправильные.
+# * **Дано.** Класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы.
+# * **Результат.** `True`, если класс правильный, как бы он ни был написан. Класс правильный, если верны значение и оба градиента при любом `grad_output`, верны все вторые производные, в том числе смешанные, по `x` и `k`, а обратный проход без `create_graph` не меняет `grad_output`. <!-- accepts_right -->
+# * **Результат.** Иначе `False`. `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Ошибка `RuntimeError`, возникшая по другой причине, тоже считается таким ответом, но только на неправильном классе; любое другое исключение прерывает проверку. Баллы начисляются за каждый отвергнутый неправильный класс, но только если тест принял все правильные. <!-- catches_wrong_value, catches_local_derivative, catches_swapped, catches_missing_gradient, catches_negative, catches_second_derivative, catches_mixed_derivative, catches_edited_grad_output -->
 # %% answer="is_right_function"
 def is_right_function(function):
     """Does `function.apply(x, k)` compute `x * exp(-k)`, with right derivatives and without side effects?"""
@@ -2188,22 +2310,26 @@ with pretended_device("cuda") as devices:
 # ### Extra exercise `fix_gray`: right on the CPU alone
 # *find the bug · ●●○ · 8 minutes · 4 points · extra*
 #
-# Mend this class. `Gray.apply(x)` is the gray value of colours: the sum over the last dimension with the weights 0.299, 0.587, 0.114.
+# Mend this class. `Gray.apply(x)` is the gray value of colours.
 #
-# * Given is `x`, a float64 tensor of shape $(\ldots, 3)$ on any device, such as a GPU.
-# * Leave `x` and `grad_output` as they are. Result and gradient lie on the device of `x`.
-# * Calls on several devices may take turns: a call on the CPU may come between the forward and the backward pass of a call on a GPU.
+# * **Given.** `x`, a float64 tensor of shape $(\ldots, 3)$ on any device, such as a GPU.
+# * **Result.** The sum of `x` over the last dimension with the weights 0.299, 0.587, 0.114, and its gradient. <!-- numbers -->
+# * **Result.** Result and gradient lie on the device of `x`. Calls on several devices may take turns: a call on the CPU may come between the forward and the backward pass of a call on a GPU. <!-- device -->
+# * **Leave.** `x`, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** `grad_output`. <!-- grad_output_after -->
 #
 # You need no GPU: the check pretends one. So does `check("fix_gray", device="cuda")`, which runs all cases there.
-# %% [markdown] tags=["ru"] of="9c8304c5"
+# %% [markdown] tags=["ru"] of="316133b3"
 # ### Дополнительное упражнение `fix_gray`: верно только на CPU
 # *найти ошибку · ●●○ · 8 минут · 4 балла · дополнительно*
 #
-# Исправьте этот класс. `Gray.apply(x)` вычисляет яркость цветов: сумму по последнему измерению с весами 0.299, 0.587, 0.114.
+# Исправьте этот класс. `Gray.apply(x)` вычисляет яркость цветов.
 #
-# * Дан `x` — тензор float64 формы $(\ldots, 3)$ на любом устройстве, например на GPU.
-# * Тензоры `x` и `grad_output` не меняются. Результат и градиент лежат на том же устройстве, что и `x`.
-# * Вызовы на разных устройствах могут чередоваться: вызов на CPU может прийтись между прямым и обратным проходами вызова на GPU.
+# * **Дано.** Тензор `x` float64 формы $(\ldots, 3)$ на любом устройстве, например на GPU.
+# * **Результат.** Сумма `x` по последнему измерению с весами 0.299, 0.587, 0.114 и её градиент. <!-- numbers -->
+# * **Результат.** Результат и градиент лежат на том же устройстве, что и `x`. Вызовы на разных устройствах могут чередоваться: вызов на CPU может прийтись между прямым и обратным проходами вызова на GPU. <!-- device -->
+# * **Не менять.** Тензор `x` и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
 #
 # GPU для этого не нужен: проверка его имитирует. Так же работает `check("fix_gray", device="cuda")`: там запускаются все примеры.
 # %% answer="fix_gray"

@@ -312,10 +312,15 @@ assert not layer.weight._backward_hooks
 # ### Exercise `arriving_gradients`: gradients as they arrive
 # *complete · ●●○ · 8 minutes · 3 points*
 #
-# `arriving_gradients(loss, tensors)` calls `loss.backward()` once and returns a list with one entry for each tensor of the list `tensors`, in its order: the gradient that this pass brings to it, or None if none comes. No later pass changes the list. A gradient that consists of zeros is a gradient. The tensors may be leaves or intermediate ones, but not `loss` itself; all require grad, and each is there once. If a hook that somebody else put on the tensor with `register_hook` changes the gradient, the changed one is meant.
+# Write `arriving_gradients(loss, tensors)`, which calls `loss.backward()` once.
 #
-# `.grad` of all leaves, also of those that are not in `tensors`, is as after an ordinary `loss.backward()`: the gradient is added to what was there. Nobody has called `retain_grad()` on the intermediate tensors, and they keep nothing, in this pass or in a later one. As usual, the pass frees the graph. No hook of yours stays, also when `backward()` raises. The error goes on to the caller.
-# %% [markdown] tags=["ru"] of="b832b050"
+# * **Given.** `tensors`, a list of leaves and intermediate tensors, each there once, not `loss` itself. All require grad, and nobody has called `retain_grad()` on the intermediate ones.
+# * **Result.** A list with one entry for each tensor, in the order of `tensors`: the gradient that this pass brings to it, or None if none comes. A gradient of zeros is a gradient. If somebody else's hook from `register_hook` changes the gradient, the changed one is meant. <!-- gradients -->
+# * **Result.** A hook that torch calls with None does no harm. <!-- nothing_came -->
+# * **Result.** `.grad` of all leaves is as after an ordinary `loss.backward()`: the gradient is added to what was there. As usual, the pass frees the graph, and an error of `backward()` goes on to the caller. <!-- grad_fields, hooks_left -->
+# * **Leave.** The `.grad` of intermediate tensors, in this pass and in later ones. No later pass changes the list either. <!-- grad_fields -->
+# * **Not allowed.** A hook of yours that stays, also when `backward()` raises. <!-- hooks_left -->
+# %% [markdown] tags=["ru"] of="7f908ccf"
 # На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраняйте дескриптор и снимайте хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
 #
 # Бывает и наоборот: хук теряется. При вызове `load_state_dict(..., assign=True)` и при присваивании `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После вызова `layer.double()` и обычного вызова `load_state_dict` хуки остаются.
@@ -323,9 +328,14 @@ assert not layer.weight._backward_hooks
 # ### Упражнение `arriving_gradients`: пришедшие градиенты
 # *дописать · ●●○ · 8 минут · 3 балла*
 #
-# Функция `arriving_gradients(loss, tensors)` один раз вызывает `loss.backward()` и возвращает список, в котором каждому тензору из списка `tensors` соответствует одно значение, в том же порядке: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Следующие проходы этого списка не меняют. Градиент из одних нулей — тоже градиент. Тензоры бывают листовые и промежуточные, но самого тензора `loss` среди них нет; все они требуют градиента, и каждый встречается один раз. Если градиент какого-то тензора изменил чужой хук, поставленный через `register_hook`, нужен уже изменённый градиент.
+# Напишите функцию `arriving_gradients(loss, tensors)`, которая один раз вызывает `loss.backward()`.
 #
-# Поля `.grad` у всех листьев, в том числе у тех, которых нет в `tensors`, должны быть такими же, как после обычного `loss.backward()`: градиент прибавлен к прежнему. Метод `retain_grad()` у промежуточных тензоров никто не вызывал, и в их полях ничего не остаётся ни после этого прохода, ни после следующих. Граф, как обычно, освобождается. Ни один ваш хук не должен остаться, даже если вызов `backward()` завершился ошибкой, а сама ошибка должна дойти до вызывающего кода.
+# * **Дано.** Список `tensors` из листовых и промежуточных тензоров, в котором каждый встречается один раз; самого тензора `loss` среди них нет. Все требуют градиента, а метод `retain_grad()` у промежуточных никто не вызывал.
+# * **Результат.** Список, в котором каждому тензору соответствует одно значение, в том же порядке, что в `tensors`: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Если градиент изменил чужой хук, поставленный через `register_hook`, нужен уже изменённый градиент. <!-- gradients -->
+# * **Результат.** Хук, который torch вызывает с None, ничего не портит. <!-- nothing_came -->
+# * **Результат.** Поля `.grad` у всех листьев такие же, как после обычного `loss.backward()`: градиент прибавлен к прежнему. Граф, как обычно, освобождается, а ошибка `backward()` доходит до вызывающего кода. <!-- grad_fields, hooks_left -->
+# * **Не менять.** Поля `.grad` промежуточных тензоров, в этом проходе и в следующих. Сам список следующие проходы тоже не меняют. <!-- grad_fields -->
+# * **Нельзя.** Оставлять свои хуки, даже если `backward()` завершился ошибкой. <!-- hooks_left -->
 # %% answer="arriving_gradients"
 def arriving_gradients(loss, tensors):
     """Call `loss.backward()`; return the gradient that came to each of `tensors`, or None."""
@@ -450,14 +460,24 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # ### Exercise `damp`: a hook that edits its argument
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
-# Mend `damp(tensor, factor)`. For every loss that depends on `tensor`, the gradient that goes on from `tensor` is multiplied by the number `factor`. Nothing else changes: not the gradient of another tensor, not the tensor that the caller passes to `backward`, not a gradient that an earlier hook has kept, not the value of `tensor`, and if `tensor` is a leaf, not what an earlier pass has left in its `.grad`. With `create_graph=True` the damping is part of the second derivative. The function returns the handle of the hook, which works in every pass until `remove()` is called.
-# %% [markdown] tags=["ru"] of="9ea36f0a"
+# Mend `damp(tensor, factor)`.
+#
+# * **Result.** For every loss that depends on `tensor`, the gradient that goes on from `tensor` is multiplied by the number `factor`. <!-- damped -->
+# * **Result.** With `create_graph=True` the damping is part of the second derivative. <!-- second -->
+# * **Result.** The handle of the hook is returned; the hook works in every pass until `remove()` is called. <!-- removed -->
+# * **Leave.** Everything else: the gradient of another tensor, the tensor that the caller passes to `backward`, a gradient that an earlier hook has kept, the value of `tensor`, and, if `tensor` is a leaf, what an earlier pass has left in its `.grad`. <!-- others -->
+# %% [markdown] tags=["ru"] of="782c3878"
 # При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 #
 # ### Упражнение `damp`: хук, который меняет свой аргумент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `damp(tensor, factor)`. При любой функции потерь, которая зависит от тензора `tensor`, градиент, который тензор `tensor` передаёт дальше, умножается на число `factor`. Больше ничего не меняется: ни градиент другого тензора, ни тензор, переданный в `backward`, ни градиент, который сохранил более ранний хук, ни значение самого тензора `tensor`, а если тензор `tensor` — лист, то не меняется и содержимое его поля `.grad`, оставшееся от прежнего прохода. При `create_graph=True` множитель входит и во вторую производную. Функция возвращает дескриптор хука, и хук работает в каждом проходе, пока не вызван `remove()`.
+# Исправьте функцию `damp(tensor, factor)`.
+#
+# * **Результат.** При любой функции потерь, которая зависит от тензора `tensor`, градиент, который `tensor` передаёт дальше, умножается на число `factor`. <!-- damped -->
+# * **Результат.** При `create_graph=True` множитель входит и во вторую производную. <!-- second -->
+# * **Результат.** Возвращается дескриптор хука; хук работает в каждом проходе, пока не вызван `remove()`. <!-- removed -->
+# * **Не менять.** Всё остальное: градиент другого тензора, тензор, переданный в `backward`, градиент, который сохранил более ранний хук, значение самого `tensor`, а если `tensor` — лист, то и содержимое его `.grad`, оставшееся от прежнего прохода. <!-- others -->
 # %% answer="damp"
 def damp(tensor, factor):
     def hook(gradient):
@@ -525,10 +545,14 @@ check("damp")
 # ### Exercise `clip_globally`: a hook that clips
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
-# Mend `clip_globally(model, loss, max_norm)`. It runs one backward pass of `loss` and leaves the clipped gradient in `.grad`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter. Modules may be nested, and a weight may be in two modules.
+# Mend `clip_globally(model, loss, max_norm)`. What it returns does not matter.
 #
-# At the start every `.grad` is None. It is still None afterwards in parameters that the loss does not depend on, and in frozen ones. No hook stays on a parameter. What the function returns does not matter.
-# %% [markdown] tags=["ru"] of="4b340ff3"
+# * **Given.** Modules may be nested, and a weight may be in two modules. Every `.grad` is None. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter.
+# * **Result.** `.grad` holds the clipped gradient of `loss`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. <!-- gradients -->
+# * **Leave.** The `.grad` of None in parameters that the loss does not depend on, and in frozen ones. <!-- gradients -->
+# * **Not allowed.** More than one backward pass. <!-- passes -->
+# * **Not allowed.** A hook that stays on a parameter. <!-- hooks_left -->
+# %% [markdown] tags=["ru"] of="f9a892bc"
 # ## Хук, который отсекает градиент
 #
 # Вот функция из одного опубликованного проекта:
@@ -553,9 +577,13 @@ check("damp")
 # ### Упражнение `clip_globally`: хук, который отсекает градиент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
-# Исправьте функцию `clip_globally(model, loss, max_norm)`. Она должна выполнять один обратный проход от `loss` и оставлять в `.grad` отсечённый градиент: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$. Модули бывают вложенные, а один вес может входить в два модуля.
+# Исправьте функцию `clip_globally(model, loss, max_norm)`. Что она возвращает, не важно.
 #
-# Вначале во всех полях `.grad` лежит None. У параметров, от которых функция потерь не зависит, и у замороженных там и остаётся None. Хуков на параметрах не остаётся. Что возвращает функция, не важно.
+# * **Дано.** Модули бывают вложенные, а один вес может входить в два модуля. Во всех полях `.grad` лежит None. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$.
+# * **Результат.** В `.grad` лежит отсечённый градиент от `loss`: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. <!-- gradients -->
+# * **Не менять.** None в поле `.grad` у параметров, от которых функция потерь не зависит, и у замороженных. <!-- gradients -->
+# * **Нельзя.** Больше одного обратного прохода. <!-- passes -->
+# * **Нельзя.** Оставлять хуки на параметрах. <!-- hooks_left -->
 # %% answer="clip_globally"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -766,22 +794,26 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 # ### Exercise `step_in_backward`: the step inside backward
 # *design · ●●● · 18 minutes · 5 points*
 #
-# Write `step_in_backward(model, make_optimizer)`. `make_optimizer(parameters)` gets a list of parameters and returns a new optimizer for them, such as `torch.optim.Adam(parameters)`. After the call of `step_in_backward`, each `loss.backward()` trains the model. After it, the parameters are those of the ordinary loop: one optimizer for all, made once; in each pass `backward()`, `step()`, `zero_grad()`.
+# Write `step_in_backward(model, make_optimizer)`. After its call, each `loss.backward()` trains the model.
 #
-# * All `.grad` are None at the start, and again after each pass.
-# * Frozen parameters may occur, a parameter that only some of the passes use, one that the model uses in two places or has in two modules, nested modules, and parameters of the model itself.
-# * Of eight equal layers, the gradients of at most two are in memory at the same time.
-# * A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter. As long as it has not been called, the training goes on, even if nobody keeps this function.
-# %% [markdown] tags=["ru"] of="3774337d"
+# * **Given.** `make_optimizer(parameters)` gets a list of parameters and returns a new optimizer for them, such as `torch.optim.Adam(parameters)`. All `.grad` are None.
+# * **Given.** Frozen parameters may occur, a parameter that only some of the passes use, one that the model uses in two places or has in two modules, nested modules, and parameters of the model itself.
+# * **Result.** After each `loss.backward()` the parameters are those of the ordinary loop: one optimizer for all, made once; in each pass `backward()`, `step()`, `zero_grad()`. <!-- weights -->
+# * **Result.** All `.grad` are None after each pass. <!-- cleared -->
+# * **Result.** A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter. As long as it has not been called, the training goes on, even if nobody keeps this function. <!-- stopped -->
+# * **Not allowed.** The gradients of more than two of eight equal layers in memory at the same time. <!-- peak -->
+# %% [markdown] tags=["ru"] of="4c55c9e2"
 # ### Упражнение `step_in_backward`: шаг внутри обратного прохода
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
-# Напишите функцию `step_in_backward(model, make_optimizer)`. Функция `make_optimizer(parameters)` получает список параметров и возвращает новый оптимизатор для них, например `torch.optim.Adam(parameters)`. После вызова `step_in_backward` каждый `loss.backward()` обучает модель: параметры после него такие же, как в обычном цикле, где оптимизатор один на все параметры и создан один раз, а на каждой итерации выполняются `backward()`, `step()`, `zero_grad()`.
+# Напишите функцию `step_in_backward(model, make_optimizer)`. После её вызова каждый `loss.backward()` обучает модель.
 #
-# * Во всех полях `.grad` вначале лежит None, и после каждого прохода — снова None.
-# * Среди параметров могут быть замороженные, такие, которые участвуют не во всех проходах, такие, которые модель использует в двух местах или которые входят в два модуля. Модули бывают вложенные, и у самой модели тоже могут быть параметры.
-# * Из восьми одинаковых слоёв в памяти одновременно находятся градиенты не больше чем двух.
-# * Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет. Пока её не вызвали, обучение продолжается, даже если эту функцию никто не хранит.
+# * **Дано.** Функция `make_optimizer(parameters)` получает список параметров и возвращает новый оптимизатор для них, например `torch.optim.Adam(parameters)`. Во всех полях `.grad` лежит None.
+# * **Дано.** Среди параметров могут быть замороженные, такие, которые участвуют не во всех проходах, такие, которые модель использует в двух местах или которые входят в два модуля. Модули бывают вложенные, и у самой модели тоже могут быть параметры.
+# * **Результат.** После каждого `loss.backward()` параметры такие же, как в обычном цикле, где оптимизатор один на все параметры и создан один раз, а на каждой итерации выполняются `backward()`, `step()`, `zero_grad()`. <!-- weights -->
+# * **Результат.** После каждого прохода во всех полях `.grad` лежит None. <!-- cleared -->
+# * **Результат.** Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет. Пока её не вызвали, обучение продолжается, даже если эту функцию никто не хранит. <!-- stopped -->
+# * **Нельзя.** Держать в памяти одновременно градиенты больше чем двух слоёв из восьми одинаковых. <!-- peak -->
 # %% answer="step_in_backward"
 def step_in_backward(model, make_optimizer):
     """Make each backward pass take the optimizer step; return a function that ends this."""
@@ -889,17 +921,17 @@ except RuntimeError as error:
 # ### Exercise `watch_buckets`: buckets
 # *design · ●●● · 18 minutes · 5 points*
 #
-# Write `watch_buckets(buckets, all_reduce, unused=())`. `buckets` is a list of lists of parameters, each parameter in one bucket. From now on, in every backward pass, `all_reduce(i)` is called once for each bucket `i` (0, 1, ...), as soon as both hold:
+# Write `watch_buckets(buckets, all_reduce, unused=())`. It returns a function `finish()`, which is called without arguments after each pass, even after one that has reached no parameter at all.
 #
-# * each parameter of the bucket that is not in `unused` has its gradient from this pass in `.grad`, where earlier gradients may have been before;
-# * `all_reduce` has been called in this pass for all buckets before it in the list.
-#
-# `unused` holds parameters that no pass reaches; each bucket has at least one other.
-#
-# `watch_buckets` returns a function `finish()`, which is called without arguments after each pass, even after one that has reached no parameter at all. If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`; it does not call `all_reduce` itself. In either case the next pass begins anew.
+# * **Given.** `buckets`, a list of lists of parameters, each parameter in one bucket. `unused`, parameters that no pass reaches; each bucket has at least one other.
+# * **Result.** From now on, in every backward pass, `all_reduce(i)` is called once for each bucket `i` (0, 1, ...), in the order of the list. <!-- reduced -->
+# * **Result.** It is called as soon as each parameter of the bucket has its gradient from this pass in `.grad`, where earlier gradients may have been before, and the buckets before it have had their call. <!-- moments -->
+# * **Result.** Parameters in `unused` are not waited for. <!-- unused -->
+# * **Result.** If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`. In either case the next pass begins anew. <!-- finish -->
+# * **Not allowed.** To call `all_reduce` in `finish()`. <!-- finish -->
 #
 # A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
-# %% [markdown] tags=["ru"] of="f07fbe29"
+# %% [markdown] tags=["ru"] of="6eb6018a"
 # ## Чего ждёт распределённое обучение
 #
 # Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
@@ -913,14 +945,14 @@ except RuntimeError as error:
 # ### Упражнение `watch_buckets`: корзины
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
-# Напишите функцию `watch_buckets(buckets, all_reduce, unused=())`. Здесь `buckets` — список списков параметров, каждый параметр лежит в одной корзине. После вызова этой функции в каждом обратном проходе для каждой корзины `i` (0, 1, ...) один раз вызывается `all_reduce(i)`, как только выполнены оба условия:
+# Напишите функцию `watch_buckets(buckets, all_reduce, unused=())`. Она возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода, даже если он не дошёл ни до одного параметра.
 #
-# * у каждого параметра корзины, кроме перечисленных в `unused`, градиент этого прохода уже находится в `.grad`, где до этого могли лежать и прежние градиенты;
-# * в этом проходе функция `all_reduce` уже вызвана для всех корзин, которые стоят в списке раньше.
-#
-# В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один параметр не из их числа.
-#
-# Функция `watch_buckets` возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода, даже если он не дошёл ни до одного параметра. Если в этом проходе какая-то корзина не отправлена, функция `finish()` завершается ошибкой `RuntimeError`; сама она `all_reduce` не вызывает. В любом случае для следующего прохода учёт начинается заново.
+# * **Дано.** Список списков параметров `buckets`, каждый параметр лежит в одной корзине. В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один параметр не из их числа.
+# * **Результат.** После вызова в каждом обратном проходе для каждой корзины `i` (0, 1, ...) один раз вызывается `all_reduce(i)`, в порядке списка. <!-- reduced -->
+# * **Результат.** Вызов делается, как только у каждого параметра корзины градиент этого прохода уже находится в `.grad`, где до этого могли лежать и прежние градиенты, а предыдущие корзины уже отправлены. <!-- moments -->
+# * **Результат.** Параметров из `unused` функция не ждёт. <!-- unused -->
+# * **Результат.** Если в этом проходе какая-то корзина не отправлена, `finish()` завершается ошибкой `RuntimeError`. В любом случае для следующего прохода учёт начинается заново. <!-- finish -->
+# * **Нельзя.** Вызывать `all_reduce` из `finish()`. <!-- finish -->
 #
 # Замечание о Python: выражение `parameter in some_list` сравнивает числа, и с тензорами это приводит к ошибке. Тот же ли это объект, проверяют с помощью `set`, словаря или оператора `is`.
 # %% answer="watch_buckets"
@@ -1132,8 +1164,13 @@ two_processes(real_buckets)
 # ### Extra exercise `train_damped`: a hook in the loop
 # *find the bug · ●○○ · 6 minutes · 2 points · extra*
 #
-# Mend `train_damped(model, optimizer, batches, factor)`. `model` is a module with the parameters `weight` and `bias`, not necessarily a linear layer. `batches` is a list of pairs `(x, y)`, and each pair makes one step with the loss `mse_loss(model(x), y)`. In every step the gradient of `model.weight` is multiplied by `factor`, that of `model.bias` is not. When the function has returned without an error, no hook of yours is on the model. Somebody else's hook on `model.weight` stays and runs once per step.
-# %% [markdown] tags=["ru"] of="0145497b"
+# Mend `train_damped(model, optimizer, batches, factor)`.
+#
+# * **Given.** `model`, a module with the parameters `weight` and `bias`, not necessarily a linear layer. `batches`, a list of pairs `(x, y)`.
+# * **Result.** Each pair makes one step with the loss `mse_loss(model(x), y)`, in which the gradient of `model.weight` is multiplied by `factor` and that of `model.bias` is not. <!-- weights -->
+# * **Leave.** Somebody else's hook on `model.weight`: it stays and runs once per step. <!-- hooks_left -->
+# * **Not allowed.** A hook of yours on the model when the function has returned without an error. <!-- hooks_left -->
+# %% [markdown] tags=["ru"] of="01f78a6b"
 # ## Хук в цикле
 #
 # Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
@@ -1141,7 +1178,12 @@ two_processes(real_buckets)
 # ### Дополнительное упражнение `train_damped`: хук в цикле
 # *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
 #
-# Исправьте функцию `train_damped(model, optimizer, batches, factor)`. Здесь `model` — модуль с параметрами `weight` и `bias`, не обязательно линейный слой, а `batches` — список пар `(x, y)`, на каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`. На каждом шаге градиент параметра `model.weight` умножается на `factor`, а градиент параметра `model.bias` — нет. Когда функция завершилась без ошибки, на модели не должно остаться ни одного вашего хука. Чужой хук на `model.weight` остаётся и срабатывает один раз за шаг.
+# Исправьте функцию `train_damped(model, optimizer, batches, factor)`.
+#
+# * **Дано.** Модуль `model` с параметрами `weight` и `bias`, не обязательно линейный слой. Список пар `(x, y)` в аргументе `batches`.
+# * **Результат.** На каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`, в котором градиент параметра `model.weight` умножается на `factor`, а градиент `model.bias` — нет. <!-- weights -->
+# * **Не менять.** Чужой хук на `model.weight`: он остаётся и срабатывает один раз за шаг. <!-- hooks_left -->
+# * **Нельзя.** Оставлять на модели свои хуки, когда функция завершилась без ошибки. <!-- hooks_left -->
 # %% answer="train_damped"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda gradient: factor * gradient)
@@ -1210,12 +1252,13 @@ check("train_damped")
 #
 # Write `accumulate_in_backward(model, make_optimizer)`, with `make_optimizer` as in `step_in_backward`. It returns a function `backward(loss, last)`, which runs the backward pass of `loss`.
 #
-# * If `last` is False, the gradients are added to `.grad`, and no parameter changes.
-# * If `last` is True, the window ends. Each parameter that this pass reaches is stepped inside it, as soon as its gradient is complete: when the pass reaches a layer, the layers behind it have already been changed.
-# * After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once, and every `.grad` is None. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not.
-#
-# Windows may have different lengths. Parameters may be of all the kinds named in `step_in_backward`. At the start every `.grad` is None.
-# %% [markdown] tags=["ru"] of="8a6941f9"
+# * **Given.** Windows of different lengths, and parameters of all the kinds named in `step_in_backward`. At the start every `.grad` is None.
+# * **Result.** If `last` is False, the gradients are added to `.grad`. <!-- gradients -->
+# * **Result.** If `last` is True, the window ends. Each parameter that this pass reaches is stepped inside it, as soon as its gradient is complete: when the pass reaches a layer, the layers behind it have already been changed. <!-- inside -->
+# * **Result.** After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not. <!-- weights -->
+# * **Result.** Every `.grad` is None then. <!-- gradients -->
+# * **Leave.** The parameters, while `last` is False. <!-- weights -->
+# %% [markdown] tags=["ru"] of="ea868338"
 # ## Окно и шаг внутри прохода
 #
 # Если в окне несколько проходов, хук должен дождаться последнего. Какой проход последний, ему нужно сообщить: сам хук этого не знает. До последнего прохода все градиенты находятся в памяти, как и в обычном цикле.
@@ -1225,11 +1268,12 @@ check("train_damped")
 #
 # Напишите функцию `accumulate_in_backward(model, make_optimizer)`, где `make_optimizer` — то же, что в `step_in_backward`. Она возвращает функцию `backward(loss, last)`, которая выполняет обратный проход от `loss`.
 #
-# * Если `last` равно False, градиенты прибавляются к `.grad`, а параметры не меняются.
-# * Если `last` равно True, окно закончено. Шаг по каждому параметру, до которого проход доходит, делается внутри этого прохода, как только градиент готов: когда проход доходит до какого-то слоя, все следующие за ним слои уже изменены.
-# * После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз, а во всех полях `.grad` лежит None. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем.
-#
-# Окна бывают разной длины, а параметры — тех же видов, что перечислены в упражнении `step_in_backward`. Вначале во всех полях `.grad` лежит None.
+# * **Дано.** Окна разной длины и параметры тех же видов, что перечислены в упражнении `step_in_backward`. Вначале во всех полях `.grad` лежит None.
+# * **Результат.** Если `last` равно False, градиенты прибавляются к `.grad`. <!-- gradients -->
+# * **Результат.** Если `last` равно True, окно закончено. Шаг по каждому параметру, до которого проход доходит, делается внутри этого прохода, как только градиент готов: когда проход доходит до какого-то слоя, все следующие за ним слои уже изменены. <!-- inside -->
+# * **Результат.** После прохода с `last=True` параметры такие же, как в обычном цикле, где оптимизатор один на все и создан один раз. Это относится и к параметру, который участвовал в одном из прежних проходов окна, но не в последнем. <!-- weights -->
+# * **Результат.** Во всех полях `.grad` тогда лежит None. <!-- gradients -->
+# * **Не менять.** Параметры, пока `last` равно False. <!-- weights -->
 # %% answer="accumulate_in_backward"
 def accumulate_in_backward(model, make_optimizer):
     """Return `backward(loss, last)`, which steps inside the last pass of a window."""
@@ -1357,10 +1401,13 @@ check("accumulate_in_backward")
 # ### Extra exercise `unused_parameters`: who would be waited for in vain
 # *complete · ●●○ · 10 minutes · 3 points · extra*
 #
-# Write `unused_parameters(model, loss)`. It returns a list of names, as `model.named_parameters()` gives them and in that order, each parameter once: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient that consists of zeros is a gradient.
+# Write `unused_parameters(model, loss)`.
 #
-# Nothing changes: `.grad` of every parameter, where there may be an earlier gradient, and `requires_grad` are as before, no hook of yours stays, and `loss.backward()` can be called afterwards. The model computes with torch's own operations only.
-# %% [markdown] tags=["ru"] of="5a96c3f7"
+# * **Given.** `model`, which computes with torch's own operations only. In `.grad` there may be earlier gradients.
+# * **Result.** A list of names, as `model.named_parameters()` gives them and in that order, each parameter once: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient of zeros is a gradient. <!-- names -->
+# * **Leave.** `.grad` and `requires_grad` of every parameter, and the graph: `loss.backward()` can be called afterwards. <!-- untouched -->
+# * **Not allowed.** A hook of yours that stays. <!-- untouched -->
+# %% [markdown] tags=["ru"] of="e187447f"
 # ## Каких параметров не дождаться
 #
 # С `find_unused_parameters=True` граф приходится обходить в каждом проходе, а на это уходит время. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
@@ -1368,9 +1415,12 @@ check("accumulate_in_backward")
 # ### Дополнительное упражнение `unused_parameters`: каких параметров не дождаться
 # *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `unused_parameters(model, loss)`. Она возвращает список имён, таких же, как в `model.named_parameters()`, и в том же порядке, каждый параметр по одному разу: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент.
+# Напишите функцию `unused_parameters(model, loss)`.
 #
-# Функция ничего не меняет: поля `.grad`, в которых может лежать градиент от прошлых проходов, и флаги `requires_grad` всех параметров остаются прежними, ваших хуков не остаётся, а после неё можно вызвать `loss.backward()`. В модели используются только операции самого torch.
+# * **Дано.** Модель `model`, в которой используются только операции самого torch. В полях `.grad` могут лежать градиенты от прошлых проходов.
+# * **Результат.** Список имён, таких же, как в `model.named_parameters()`, и в том же порядке, каждый параметр по одному разу: имена всех параметров, которые требуют градиента, но которым `loss.backward()` градиента не принесёт. Градиент из одних нулей — тоже градиент. <!-- names -->
+# * **Не менять.** Поля `.grad` и `requires_grad` всех параметров и граф: после функции можно вызвать `loss.backward()`. <!-- untouched -->
+# * **Нельзя.** Оставлять свои хуки. <!-- untouched -->
 # %% answer="unused_parameters"
 def unused_parameters(model, loss):
     """The names of the trainable parameters to which `loss` brings no gradient."""
@@ -1530,10 +1580,14 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # ### Extra exercise `output_gradients`: gradients of outputs
 # *complete · ●●● · 12 minutes · 3 points · extra*
 #
-# Write `output_gradients(model, x)`. It runs `model(x).sum().backward()` and returns a dict. `x` is a matrix. For each module in the model that is an instance of `nn.Linear`, nested ones and those of subclasses included, its name in `model.named_modules()` is a key; the model itself has the name `""`. The value is a list of the gradients with respect to the module's output, one for each call of the module, in the order of the calls; for a module that is not called the list is empty. To every output that a call returns a gradient comes.
+# Write `output_gradients(model, x)`, which runs `model(x).sum().backward()`.
 #
-# The next layer may edit an output in place. What is wanted is the gradient with respect to what the linear layer returned, before the edit. `.grad` of the parameters, where there may be an earlier gradient, is as after an ordinary pass. When the function has returned, no hook of yours is left, and everybody else's is still there.
-# %% [markdown] tags=["ru"] of="33800a33"
+# * **Given.** `x`, a matrix. To every output that a call returns a gradient comes. The next layer may edit an output in place, and in `.grad` there may be earlier gradients.
+# * **Result.** A dict. Its keys are the names in `model.named_modules()` of all modules that are instances of `nn.Linear`, nested ones and those of subclasses included; the model itself has the name `""`. A value is a list of the gradients with respect to the module's output, one for each call, in the order of the calls; for a module that is not called the list is empty. The gradient is that with respect to what the linear layer returned, before an edit. <!-- outputs -->
+# * **Result.** `.grad` of the parameters is as after an ordinary pass. <!-- parameters -->
+# * **Leave.** Everybody else's hooks. <!-- hooks_left -->
+# * **Not allowed.** A hook of yours that is left when the function has returned. <!-- hooks_left -->
+# %% [markdown] tags=["ru"] of="19cc449c"
 # Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
 #
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
@@ -1546,9 +1600,13 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
 # *дописать · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `output_gradients(model, x)`. Она выполняет `model(x).sum().backward()` и возвращает словарь. Здесь `x` — матрица. Ключи — имена всех модулей, которые являются экземплярами `nn.Linear` или его подклассов, в том числе вложенных, такие, как в `model.named_modules()`; у самой модели имя `""`. Значение — список градиентов по выходу модуля, по одному на каждый его вызов, в порядке вызовов; если модуль не вызывался, список пуст. К каждому выходу градиент приходит.
+# Напишите функцию `output_gradients(model, x)`, которая выполняет `model(x).sum().backward()`.
 #
-# Следующий слой может изменить выход на месте. Нужен градиент по тому, что вернул линейный слой, то есть до изменения. Поля `.grad` параметров, в которых может лежать прежний градиент, такие же, как после обычного прохода. Когда функция вернула результат, ваших хуков не остаётся, а все чужие на месте.
+# * **Дано.** Матрица `x`. К каждому выходу градиент приходит. Следующий слой может изменить выход на месте, а в полях `.grad` могут лежать прежние градиенты.
+# * **Результат.** Словарь. Ключи — имена из `model.named_modules()` всех модулей, которые являются экземплярами `nn.Linear` или его подклассов, в том числе вложенных; у самой модели имя `""`. Значение — список градиентов по выходу модуля, по одному на каждый вызов, в порядке вызовов; если модуль не вызывался, список пуст. Градиент берётся по тому, что вернул линейный слой, то есть до изменения. <!-- outputs -->
+# * **Результат.** Поля `.grad` параметров такие же, как после обычного прохода. <!-- parameters -->
+# * **Не менять.** Чужие хуки. <!-- hooks_left -->
+# * **Нельзя.** Оставлять свои хуки, когда функция вернула результат. <!-- hooks_left -->
 # %% answer="output_gradients"
 def output_gradients(model, x):
     """Run `model(x).sum().backward()`; return the gradients of the outputs of all linear layers."""
@@ -1646,12 +1704,20 @@ check("output_gradients")
 # ### Extra exercise `silent_hook`: a hook that stays silent
 # *write the counter-example · ●●● · 8 minutes · 2 points · extra*
 #
-# “A full backward hook runs for every module that learns.” Return a pair `(model, x)` for which that is wrong. `model` has a module `model.layer` with at least one parameter. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`; `model(x)` is a tensor. Then every parameter of `model.layer` has a gradient that is not all zeros, and the hook has been there all the time and has not run.
-# %% [markdown] tags=["ru"] of="4d1faefa"
+# “A full backward hook runs for every module that learns.” Return a pair for which that is wrong. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`.
+#
+# * **Result.** A pair `(model, x)`: `model` has a module `model.layer` with at least one parameter, and `model(x)` is a tensor. <!-- pair -->
+# * **Result.** After the pass every parameter of `model.layer` has a gradient that is not all zeros. <!-- learns -->
+# * **Result.** The hook has been there all the time and has not run. <!-- silent -->
+# %% [markdown] tags=["ru"] of="03d349f5"
 # ### Дополнительное упражнение `silent_hook`: хук, который молчит
 # *построить контрпример · ●●● · 8 минут · 2 балла · дополнительно*
 #
-# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару `(model, x)`, для которой это неверно. У модели `model` есть модуль `model.layer` хотя бы с одним параметром. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`; `model(x)` — тензор. После этого у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули, а хук всё время оставался на месте, но не сработал.
+# «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару, для которой это неверно. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`.
+#
+# * **Результат.** Пара `(model, x)`: у модели `model` есть модуль `model.layer` хотя бы с одним параметром, а `model(x)` — тензор. <!-- pair -->
+# * **Результат.** После прохода у каждого параметра модуля `model.layer` есть градиент, в котором не одни нули. <!-- learns -->
+# * **Результат.** Хук всё время оставался на месте, но не сработал. <!-- silent -->
 # %% answer="silent_hook"
 def silent_hook():
     """A model and an input: `model.layer` gets a gradient, and its full backward hook does not run."""
@@ -1794,10 +1860,12 @@ for old, calls in (False, 1), (True, 2):
 # ### Extra exercise `is_right_mask`: write the test
 # *write the test · ●●● · 15 minutes · 4 points · extra*
 #
-# Write `is_right_mask(attach)`. It gets a function `attach(parameter, mask)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False (-0.0 is a zero, too). What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one.
+# Write the test `is_right_mask(attach)`. It is tried on several right and several wrong functions.
 #
-# Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="77524b35"
+# * **Given.** A function `attach(parameter, mask)`: `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape.
+# * **Result.** `True` if the function is right, however it is written. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False (-0.0 is a zero, too). What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one. <!-- accepts_right -->
+# * **Result.** Else `False`; an `AssertionError` counts as `False`. The test earns points for the wrong functions that it refuses, but only if it accepts every right one. <!-- catches_dropped, catches_edited, catches_masked_sum, catches_once, catches_handle, catches_value -->
+# %% [markdown] tags=["ru"] of="4e0462cb"
 # ## Напишите тест
 #
 # Чтобы обучать только некоторые строки матрицы, на неё ставят хук, который обнуляет градиент остальных. Написать его можно по-разному, и многие варианты неверны, хотя с одного взгляда на `.grad` этого не заметишь.
@@ -1805,9 +1873,11 @@ for old, calls in (False, 1), (True, 2):
 # ### Дополнительное упражнение `is_right_mask`: напишите тест
 # *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите функцию `is_right_mask(attach)`. На вход подаётся функция `attach(parameter, mask)`; верните `True`, если она правильна, иначе `False` (исключение `AssertionError` тоже считается ответом `False`). Здесь `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент (все его элементы конечны), в котором на местах, где в маске False, стоит 0 (−0.0 — тоже ноль). Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный.
+# Напишите тест `is_right_mask(attach)`. Он проверяется на нескольких правильных и нескольких неправильных функциях.
 #
-# Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
+# * **Дано.** Функция `attach(parameter, mask)`: `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы.
+# * **Результат.** `True`, если функция правильна, как бы она ни была написана. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент (все его элементы конечны), в котором на местах, где в маске False, стоит 0 (−0.0 — тоже ноль). Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный. <!-- accepts_right -->
+# * **Результат.** Иначе `False`; исключение `AssertionError` тоже считается ответом `False`. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные. <!-- catches_dropped, catches_edited, catches_masked_sum, catches_once, catches_handle, catches_value -->
 # %% answer="is_right_mask"
 def is_right_mask(attach):
     """Is `attach(parameter, mask)` right?"""

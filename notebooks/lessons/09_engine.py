@@ -223,14 +223,26 @@ assert seen == ["newest", "here", "there"] and made_there.grad_fn._sequence_nr()
 # ### Exercise `node_order`: the order of the nodes
 # *complete · ●●○ · 12 minutes · 3 points*
 #
-# `node_order(loss)` gets a scalar whose graph was made in one thread. Return the list of the names (`node.name()`) of the nodes behind it, in the order in which the engine runs them in a backward pass. Leave out the nodes of leaves, `AccumulateGrad`. Nobody has called `retain_grad()`. No `.grad` may change, a later `loss.backward()` must still work, and no hook of yours may run in it.
-# %% [markdown] tags=["ru"] of="fe24c203"
+# Write `node_order(loss)`.
+#
+# * **Given.** `loss`, a scalar whose graph was made in one thread. Nobody has called `retain_grad()`.
+# * **Result.** A list of names (`node.name()`), one for each node behind `loss`, without the nodes of leaves, `AccumulateGrad`. <!-- nodes -->
+# * **Result.** They stand in the order in which the engine runs the nodes in a backward pass. <!-- order -->
+# * **Leave.** Every `.grad`, and the graph: a later `loss.backward()` works. <!-- untouched -->
+# * **Not allowed.** A hook of yours that runs in a later pass. <!-- untouched -->
+# %% [markdown] tags=["ru"] of="3aa94504"
 # В каждом потоке узлы нумеруются с нуля. Если часть графа создана в другом потоке, номера её узлов малы и выполняются эти узлы поздно, хотя созданы недавно. От номеров зависит только то, какой из готовых узлов будет взят первым, поэтому градиент верен в любом случае.
 #
 # ### Упражнение `node_order`: порядок узлов
 # *дописать · ●●○ · 12 минут · 3 балла*
 #
-# На вход функции `node_order(loss)` подаётся скаляр, граф которого создан в одном потоке. Верните список имён (`node.name()`) всех его узлов в том порядке, в котором движок выполняет их в обратном проходе. Узлы листьев, `AccumulateGrad`, не включайте. Метод `retain_grad()` никто не вызывал. Поля `.grad` измениться не должны, следующий вызов `loss.backward()` должен работать, и ваши хуки в нём вызываться не должны.
+# Напишите функцию `node_order(loss)`.
+#
+# * **Дано.** Скаляр `loss`, граф которого создан в одном потоке. Метод `retain_grad()` никто не вызывал.
+# * **Результат.** Список имён (`node.name()`), по одному на каждый узел графа `loss`, без узлов листьев, `AccumulateGrad`. <!-- nodes -->
+# * **Результат.** Имена стоят в том порядке, в котором движок выполняет узлы в обратном проходе. <!-- order -->
+# * **Не менять.** Поля `.grad` и граф: следующий вызов `loss.backward()` работает. <!-- untouched -->
+# * **Нельзя.** Оставлять хуки, которые сработают в следующем проходе. <!-- untouched -->
 # %% answer="node_order"
 def node_order(loss):
     """The names of the nodes behind `loss`, in the order in which the engine runs them."""
@@ -389,10 +401,14 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # ### Exercise `locked_accumulation`: many threads, one `.grad`
 # *design · ●●● · 14 minutes · 5 points*
 #
-# `locked_accumulation(w, loss_of, lock)` runs in several threads at once. All get the same leaf `w` and the same `lock` (like `threading.Lock()`), each has its own function `loss_of`. Compute `loss_of(w)` once (for a copy of `w`, if you like) and differentiate it. Add the gradient to `w.grad`, which may be None or hold an earlier gradient that stays in the sum. Return the gradient of this call's loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place.
+# Write `locked_accumulation(w, loss_of, lock)`, which runs in several threads at once.
 #
-# Your code may touch `w.grad`, by reading or writing, only while it holds `lock`, and has to release it afterwards. (`backward()` needs no lock.) `loss_of` and the backward pass must not run under the lock: otherwise the threads take turns.
-# %% [markdown] tags=["ru"] of="58e5208e"
+# * **Given.** The leaf `w` and the `lock` (like `threading.Lock()`), the same for all threads; `loss_of`, a function for each. `w.grad` may be None or hold an earlier gradient.
+# * **Result.** When all threads have ended, `w.grad` holds what was there before plus the gradient of every `loss_of(w)`. <!-- sum -->
+# * **Result.** Each call returns the gradient of its own loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place. <!-- own -->
+# * **Not allowed.** To read or write `w.grad` in your code without holding `lock`, which has to be released afterwards. (`backward()` needs no lock.) <!-- locked -->
+# * **Not allowed.** To run `loss_of` or the backward pass under the lock: otherwise the threads take turns. `loss_of` is called once, for a copy of `w`, if you like. <!-- outside -->
+# %% [markdown] tags=["ru"] of="76b89eec"
 # С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет из той тетради ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
@@ -404,9 +420,13 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # ### Упражнение `locked_accumulation`: много потоков, одно поле `.grad`
 # *спроектировать · ●●● · 14 минут · 5 баллов*
 #
-# Функция `locked_accumulation(w, loss_of, lock)` выполняется сразу в нескольких потоках. Лист `w` и блокировка `lock` (такая же, как `threading.Lock()`) у них общие, функция `loss_of` у каждого своя. Вычислите `loss_of(w)` один раз (можно и для копии `w`) и найдите градиент. Прибавьте его к `w.grad`: там может быть None или прежний градиент, и он должен войти в сумму. Верните градиент только этой функции потерь — тензор, который больше не изменится, даже если какой-нибудь вызов `backward()` прибавит к `w.grad` на месте.
+# Напишите функцию `locked_accumulation(w, loss_of, lock)`, которая выполняется сразу в нескольких потоках.
 #
-# Читать и менять `w.grad` ваш код может, только пока удерживает `lock`, а затем блокировку нужно освободить. (Для `backward()` блокировка не нужна.) Ни `loss_of`, ни обратный проход не должны выполняться, пока блокировка захвачена, иначе потоки будут работать по очереди.
+# * **Дано.** Лист `w` и блокировка `lock` (такая же, как `threading.Lock()`), общие для всех потоков; функция `loss_of` у каждого своя. В `w.grad` может лежать None или прежний градиент.
+# * **Результат.** Когда все потоки завершились, в `w.grad` лежит прежний градиент плюс градиенты всех `loss_of(w)`. <!-- sum -->
+# * **Результат.** Каждый вызов возвращает градиент только своей функции потерь — тензор, который больше не изменится, даже если какой-нибудь вызов `backward()` прибавит к `w.grad` на месте. <!-- own -->
+# * **Нельзя.** Читать и менять `w.grad` в своём коде, не удерживая `lock`; затем блокировку нужно освободить. (Для `backward()` блокировка не нужна.) <!-- locked -->
+# * **Нельзя.** Выполнять `loss_of` или обратный проход, пока блокировка захвачена: иначе потоки будут работать по очереди. Функция `loss_of` вызывается один раз, можно и для копии `w`. <!-- outside -->
 # %% answer="locked_accumulation"
 def locked_accumulation(w, loss_of, lock):
     """Add the gradient of `loss_of(w)` to `w.grad`, safe from other threads, and return it."""
@@ -460,14 +480,28 @@ check("locked_accumulation")
 # ### Extra exercise `fix_threads`: evaluation in threads
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong. It should return the list of `model(batch)` in the order of the batches, and call the model once for each batch, in a thread other than the caller's; one thread may serve several batches. There is at least one batch. No graph may be recorded, and the caller's mode, whichever it is, is afterwards what it was. If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. `torch.inference_mode()` is allowed as well. When the function ends, by returning or by an error, all its threads have ended; those of a pool count as ended when its `with` block has.
-# %% [markdown] tags=["ru"] of="9c413858"
+# The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong; mend it. `torch.inference_mode()` is allowed as well.
+#
+# * **Given.** `batches`, at least one. The caller's mode may be any.
+# * **Result.** A list of `model(batch)` in the order of the batches; the model is called once for each. <!-- outputs -->
+# * **Result.** Each call runs in a thread other than the caller's; one thread may serve several batches. When the function ends, by returning or by an error, all its threads have ended; those of a pool count as ended when its `with` block has. <!-- in_threads -->
+# * **Result.** If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. <!-- error -->
+# * **Leave.** The caller's mode. <!-- no_graph -->
+# * **Not allowed.** To record a graph. <!-- no_graph -->
+# %% [markdown] tags=["ru"] of="5a53f73c"
 # ## Ошибки, которых по градиентам не видно
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Функция должна возвращать список `model(batch)` в порядке батчей и вызывать модель один раз на батч, причём не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Батчей не меньше одного. Граф не записывается, а режим в вызывающем потоке, каким бы он ни был, остаётся прежним. Если в потоке модель завершилась исключением (класса `Exception`), функция должна завершиться тем же самым объектом исключения; будут ли тогда обработаны остальные батчи, не важно. Допускается и `torch.inference_mode()`. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки; потоки пула считаются завершёнными, когда завершён его блок `with`.
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки; исправьте её. Допускается и `torch.inference_mode()`.
+#
+# * **Дано.** Список `batches`, в нём хотя бы один батч. Режим в вызывающем потоке может быть любым.
+# * **Результат.** Список `model(batch)` в порядке батчей; модель вызвана по одному разу на батч. <!-- outputs -->
+# * **Результат.** Каждый вызов выполняется не в том потоке, который вызвал функцию; один поток может обработать несколько батчей. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки; потоки пула считаются завершёнными, когда завершён его блок `with`. <!-- in_threads -->
+# * **Результат.** Если в потоке модель завершилась исключением (класса `Exception`), функция завершается тем же самым объектом исключения; будут ли тогда обработаны остальные батчи, не важно. <!-- error -->
+# * **Не менять.** Режим в вызывающем потоке. <!-- no_graph -->
+# * **Нельзя.** Записывать граф. <!-- no_graph -->
 # %% answer="fix_threads"
 def fix_threads(model, batches):
     outputs, errors = [None] * len(batches), []
@@ -581,12 +615,14 @@ assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
 # ### Extra exercise `order_changes_bits`: the order changes the bits
 # *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
 #
-# Return a list of three numbers, each from 0.1 to 10, for which `accumulated(numbers)` differs from `accumulated(numbers[::-1])`. The well-known example 0.1, 0.2, 0.3 is one for float64: in float32 both orders agree.
-# %% [markdown] tags=["ru"] of="a235bf9e"
+# * **Result.** A list of three numbers, each from 0.1 to 10. <!-- allowed -->
+# * **Result.** `accumulated(numbers)` differs from `accumulated(numbers[::-1])`. The well-known example 0.1, 0.2, 0.3 is one for float64: in float32 both orders agree. <!-- differs -->
+# %% [markdown] tags=["ru"] of="ebf34156"
 # ### Дополнительное упражнение `order_changes_bits`: порядок меняет биты
 # *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# Верните список из трёх чисел, каждое от 0.1 до 10, для которых `accumulated(numbers)` и `accumulated(numbers[::-1])` различаются. Известный пример 0.1, 0.2, 0.3 относится к float64: в float32 оба порядка дают одно и то же.
+# * **Результат.** Список из трёх чисел, каждое от 0.1 до 10. <!-- allowed -->
+# * **Результат.** `accumulated(numbers)` и `accumulated(numbers[::-1])` различаются. Известный пример 0.1, 0.2, 0.3 относится к float64: в float32 оба порядка дают одно и то же. <!-- differs -->
 # %% answer="order_changes_bits"
 def order_changes_bits():
     """Three numbers whose float32 sum is another one in reverse order."""
@@ -664,12 +700,26 @@ torch.use_deterministic_algorithms(False)
 # ### Exercise `deterministic_sum`: a sum with the same bits
 # *design · ●●○ · 10 minutes · 4 points*
 #
-# Gradients arrive from several workers, in any order. `deterministic_sum(gradients)` gets a list of one to ten float32 tensors of the same shape (it may be `()`); all numbers are finite. Return their sum, entry by entry, as a float32 tensor of that shape; the list and its tensors stay as they are. The bits must be the same for every order of the list, whatever the numbers are: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur. Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless the sum is more than $10^{9}$ times smaller than the largest of its numbers. The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too.
-# %% [markdown] tags=["ru"] of="9ab95a17"
+# Gradients arrive from several workers, in any order. Write `deterministic_sum(gradients)`.
+#
+# * **Given.** A list of one to ten float32 tensors of the same shape (it may be `()`). All numbers are finite: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur.
+# * **Result.** Their sum, entry by entry: a float32 tensor of that shape. <!-- sum -->
+# * **Result.** The bits are the same for every order of the list. <!-- same_bits -->
+# * **Result.** Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless it is more than $10^{9}$ times smaller than the largest of its numbers. <!-- accurate -->
+# * **Result.** The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too. <!-- device -->
+# * **Leave.** The list and its tensors. <!-- unchanged -->
+# %% [markdown] tags=["ru"] of="bd6eacb5"
 # ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
 # *спроектировать · ●●○ · 10 минут · 4 балла*
 #
-# Градиенты приходят от нескольких процессов в любом порядке. На вход функции `deterministic_sum(gradients)` подаётся список из 1–10 тензоров float32 одинаковой формы (возможно, `()`); все числа конечны. Верните поэлементную сумму: тензор float32 той же формы; сам список и его тензоры остаются прежними. Биты должны быть одними и теми же при любом порядке списка, каковы бы ни были числа: они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$. Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз. Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же.
+# Градиенты приходят от нескольких процессов в любом порядке. Напишите функцию `deterministic_sum(gradients)`.
+#
+# * **Дано.** Список из 1–10 тензоров float32 одинаковой формы (возможно, `()`). Все числа конечны; они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$.
+# * **Результат.** Их поэлементная сумма: тензор float32 той же формы. <!-- sum -->
+# * **Результат.** Биты одни и те же при любом порядке списка. <!-- same_bits -->
+# * **Результат.** Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз. <!-- accurate -->
+# * **Результат.** Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же. <!-- device -->
+# * **Не менять.** Список и его тензоры. <!-- unchanged -->
 # %% answer="deterministic_sum"
 def deterministic_sum(gradients):
     """The sum of float32 tensors, with the same bits for every order of the list."""
@@ -723,8 +773,14 @@ check("deterministic_sum")
 # ### Extra exercise `recompute`: a pass inside the pass
 # *complete · ●●● · 14 minutes · 4 points · extra*
 #
-# Complete the class `Recompute`. `Recompute.apply(f, x)` returns `f(x)`, where `f` takes a tensor and may use parameters. `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. The result is differentiated as that of `f(x)` would be: the gradient of `x` is right for any `grad_output`, and the gradients of the parameters of `f` are added to their `.grad`. `x` may be the result of other operations, whose gradients come from the outer pass alone. `f` is a function or a module, and `Recompute` may be used several times in one graph, which several passes may go through (with `retain_graph=True`). `f` itself gets no gradient.
-# %% [markdown] tags=["ru"] of="9dd31e4b"
+# Complete the class `Recompute`.
+#
+# * **Given.** `f`, a function or a module, which takes a tensor and may use parameters. `x`, which may be the result of other operations. `Recompute` may be used several times in one graph, which several passes may go through (with `retain_graph=True`).
+# * **Result.** `Recompute.apply(f, x)` is `f(x)`. <!-- value -->
+# * **Result.** `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. <!-- calls -->
+# * **Result.** The gradient of `x` is right for any `grad_output`. The gradients of the operations before `x` come from the outer pass alone, and `f` itself gets none. <!-- gradient -->
+# * **Result.** The gradients of the parameters of `f` are added to their `.grad`. <!-- parameters -->
+# %% [markdown] tags=["ru"] of="1b313de2"
 # ## Обратный проход внутри обратного прохода
 #
 # Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроены контрольные точки первого поколения: в них хранится только вход, а в обратном проходе функция `f`, к которой применена контрольная точка, вычисляется ещё раз, и дифференцируется это второе вычисление.
@@ -734,7 +790,13 @@ check("deterministic_sum")
 # ### Дополнительное упражнение `recompute`: проход внутри прохода
 # *дописать · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Допишите класс `Recompute`. Вызов `Recompute.apply(f, x)` возвращает `f(x)`; функция `f` принимает тензор и может использовать параметры. Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. Результат дифференцируется так же, как `f(x)`: градиент по `x` верен при любом `grad_output`, а градиенты параметров функции `f` прибавляются к их `.grad`. Тензор `x` может быть результатом других операций; их градиенты даёт только внешний проход. Вместо функции `f` может быть и модуль, а `Recompute` можно применить в одном графе несколько раз, и по этому графу может пройти несколько проходов (с `retain_graph=True`). По самой `f` градиента нет.
+# Допишите класс `Recompute`.
+#
+# * **Дано.** Функция или модуль `f`, который принимает тензор и может использовать параметры. Тензор `x`, который может быть результатом других операций. `Recompute` можно применить в одном графе несколько раз, и по этому графу может пройти несколько проходов (с `retain_graph=True`).
+# * **Результат.** `Recompute.apply(f, x)` — это `f(x)`. <!-- value -->
+# * **Результат.** `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью. <!-- calls -->
+# * **Результат.** Градиент по `x` верен при любом `grad_output`. Градиенты операций до `x` даёт только внешний проход, а по самой `f` градиента нет. <!-- gradient -->
+# * **Результат.** Градиенты параметров `f` прибавляются к их `.grad`. <!-- parameters -->
 # %% answer="recompute"
 class Recompute(torch.autograd.Function):
     @staticmethod
@@ -891,14 +953,24 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 # ### Extra exercise `fix_anomaly`: no forward line
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# The function should run `f(x)` (a scalar) and its backward pass once. If a NaN turns up in the backward pass, it returns the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN. An error that `f` itself raises reaches the caller; the backward pass fails only for a NaN. Warnings that `f` itself gives are no report, and a NaN in its value alone is none either. Anomaly mode is afterwards what it was before the call, on or off, also after an error. The `.grad` of `x` does not matter.
-# %% [markdown] tags=["ru"] of="3940e343"
+# Mend the function, which runs `f(x)` (a scalar) and its backward pass.
+#
+# * **Given.** `f` may raise an error or give warnings of its own; the backward pass fails only for a NaN. The `.grad` of `x` does not matter.
+# * **Result.** If a NaN turns up in the backward pass, the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN, and warnings of `f` itself or a NaN in its value alone are no report. An error of `f` reaches the caller. <!-- report -->
+# * **Result.** `f` is called once. <!-- once -->
+# * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
+# %% [markdown] tags=["ru"] of="1e646abc"
 # На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. Добавьте сюда строки кода, которые запоминаются для каждого узла. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция должна один раз вычислить `f(x)` (это скаляр) и выполнить обратный проход. Если в обратном проходе появился NaN, она возвращает текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Бесконечное число само по себе — ещё не NaN. Исключение, которое вызвала сама `f`, доходит до вызывающего кода; в обратном проходе ошибка возможна только из-за NaN. Предупреждения самой `f` — не отчёт, и NaN в одном лишь значении — не повод для отчёта. Режим обнаружения аномалий после вызова, в том числе после исключения, такой же, каким был до него: включён или выключен. Что окажется в поле `.grad` у `x`, не важно.
+# Исправьте функцию, которая вычисляет `f(x)` (это скаляр) и выполняет обратный проход.
+#
+# * **Дано.** Сама `f` может вызвать исключение или выдать предупреждения; в обратном проходе ошибка возможна только из-за NaN. Что окажется в поле `.grad` у `x`, не важно.
+# * **Результат.** Если в обратном проходе появился NaN, — текст предупреждения torch, в котором названы узел и строка прямого прохода; иначе — None. Бесконечное число само по себе — ещё не NaN, а предупреждения самой `f` и NaN в одном лишь значении — не отчёт. Исключение из `f` доходит до вызывающего кода. <!-- report -->
+# * **Результат.** Функция `f` вызвана один раз. <!-- once -->
+# * **Не менять.** Режим обнаружения аномалий: после вызова, в том числе после исключения, он такой же, каким был до него, включён или выключен. <!-- mode -->
 # %% answer="fix_anomaly"
 def fix_anomaly(f, x):
     with torch.autograd.set_detect_anomaly(True):
@@ -1046,8 +1118,12 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 # ### Exercise `costly_node`: the costly node
 # *complete · ●●○ · 12 minutes · 3 points*
 #
-# `costly_node(loss)` runs one backward pass and returns the name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in it, all nodes of one name together. Use the helper `flops_of` if you like. In the losses here `mul` and `add` are cheap: counting them as well does not change the result. Afterwards the leaves have the gradients of one `loss.backward()` in `.grad`. No two names cost the same.
-# %% [markdown] tags=["ru"] of="f31f8490"
+# Write `costly_node(loss)`. Use the helper `flops_of` if you like.
+#
+# * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
+# * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
+# * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
+# %% [markdown] tags=["ru"] of="039e928e"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
@@ -1055,7 +1131,11 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 # ### Упражнение `costly_node`: самый дорогой узел
 # *дописать · ●●○ · 12 минут · 3 балла*
 #
-# Функция `costly_node(loss)` выполняет один обратный проход и возвращает имя тех узлов (значение `node.name()`, например `"MmBackward0"`), матричные произведения которых требуют в этом проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. Можно взять готовую функцию `flops_of`. Операции `mul` и `add` в этих функциях потерь дёшевы: если учесть и их, результат не изменится. После вызова в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. Двух имён с одинаковой стоимостью не бывает.
+# Напишите функцию `costly_node(loss)`. Можно взять готовую функцию `flops_of`.
+#
+# * **Дано.** Функция потерь `loss`, в которой операции `mul` и `add` дёшевы: если учесть и их, результат не изменится. Двух имён с одинаковой стоимостью не бывает.
+# * **Результат.** Имя узлов (например, `"MmBackward0"`, значение `node.name()`), матричные произведения которых требуют в обратном проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. <!-- name -->
+# * **Результат.** Выполнен один обратный проход, и в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. <!-- gradients -->
 # %% answer="costly_node"
 def costly_node(loss):
     """The name of the nodes that cost most in the backward pass from `loss`."""
@@ -1332,16 +1412,22 @@ torch.compiler.reset()
 # ### Exercise `one_graph`: a graph in two pieces
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it: same values, same gradients (for a vector of zeros too, where the gradient passes unchanged), in any shape, float32 or float64, `limit` a positive number; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed, also where entries and limit are as small as $10^{-9}$. The norm is never exactly the limit.
+# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it.
 #
-# No number of a tensor may be looked at. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one.
-# %% [markdown] tags=["ru"] of="4d596205"
+# * **Given.** A tensor of any shape, float32 or float64; entries may be as small as $10^{-9}$. `limit`, a positive number; the norm is never exactly the limit.
+# * **Result.** The same values; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. <!-- value -->
+# * **Result.** The same gradients, for a vector of zeros too, where the gradient passes unchanged. <!-- gradient -->
+# * **Not allowed.** To look at a number of a tensor. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one. <!-- no_numbers -->
+# %% [markdown] tags=["ru"] of="74acccf5"
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию: значения и градиенты должны остаться теми же (в том числе для нулевого вектора, где градиент проходит без изменений) при любой форме, в float32 и float64; `limit` — положительное число; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$, в том числе когда элементы и предел малы, до $10^{-9}$. В точности равной пределу норма не бывает.
+# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию.
 #
-# Читать числа из тензоров нельзя. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка.
+# * **Дано.** Тензор любой формы, float32 или float64; элементы бывают малы, до $10^{-9}$. Положительное число `limit`; в точности равной пределу норма не бывает.
+# * **Результат.** Те же значения; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. <!-- value -->
+# * **Результат.** Те же градиенты, в том числе для нулевого вектора, где градиент проходит без изменений. <!-- gradient -->
+# * **Нельзя.** Читать числа из тензоров. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка. <!-- no_numbers -->
 # %% answer="one_graph"
 def one_graph(x, limit):
     return x * (limit / x.norm().clamp(min=limit))

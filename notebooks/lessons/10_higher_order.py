@@ -236,18 +236,30 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # ### Exercise `gradient_penalty`: a penalty on the gradient
 # *complete · ●●○ · 14 minutes · 4 points*
 #
-# `real` and `fake` are batches of $n$ samples of the same shape, $(n, \ldots)$ with at least two dimensions, `mix` has the shape $(n, 1, \ldots, 1)$ with as many dimensions; none of the three requires grad. `critic` is a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$; it treats each sample on its own.
+# Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries.
 #
-# Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries. Return the mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. Its gradient with respect to the weights of the critic that require grad is right (some may be frozen). Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. Call the critic once and use one backward pass. The critic is left as it was: weights, buffers, `.grad`, flags and mode. Critic and batches may lie on another device than the CPU, such as a GPU; the function works there, too.
-# %% [markdown] tags=["ru"] of="f41d82e7"
+# * **Given.** `real` and `fake`, batches of $n$ samples of the same shape, $(n, \ldots)$ with at least two dimensions; `mix`, of shape $(n, 1, \ldots, 1)$ with as many dimensions. None of the three requires grad.
+# * **Given.** `critic`, a module that returns one number for each sample, in shape $(n,)$ or $(n, 1)$, and treats each sample on its own. Some weights may be frozen.
+# * **Result.** The mean of $(\lVert g_i \rVert - 1)^2$ over the samples, a tensor without dimensions. <!-- value -->
+# * **Result.** Its gradient with respect to the weights of the critic that require grad is right. Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. <!-- gradients -->
+# * **Result.** The function works, too, where critic and batches lie on another device than the CPU, such as a GPU. <!-- device -->
+# * **Leave.** The critic: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
+# * **Not allowed.** More than one call of the critic and one backward pass. <!-- passes -->
+# %% [markdown] tags=["ru"] of="6b92e874"
 # Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 #
 # ### Упражнение `gradient_penalty`: штраф за градиент
 # *дописать · ●●○ · 14 минут · 4 балла*
 #
-# Тензоры `real` и `fake` — батчи по $n$ примеров одинаковой формы $(n, \ldots)$, не меньше двух измерений; у тензора `mix` форма $(n, 1, \ldots, 1)$ с тем же числом измерений; ни один из трёх не требует градиента. Модуль `critic` возвращает по одному числу на пример, в форме $(n,)$ или $(n, 1)$, и обрабатывает каждый пример отдельно.
+# Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам.
 #
-# Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам. Верните среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. Его градиент по весам критика, которые требуют градиента, должен быть верным (некоторые веса могут быть заморожены). Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. Модуль критика вызовите один раз; обратный проход тоже нужен один. Сам критик должен остаться прежним: веса, буферы, `.grad`, флаги и режим. Критик и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
+# * **Дано.** Батчи `real` и `fake` по $n$ примеров одинаковой формы $(n, \ldots)$, не меньше двух измерений; тензор `mix` формы $(n, 1, \ldots, 1)$ с тем же числом измерений. Ни один из трёх не требует градиента.
+# * **Дано.** Модуль `critic`, который возвращает по одному числу на пример, в форме $(n,)$ или $(n, 1)$, и обрабатывает каждый пример отдельно. Некоторые веса могут быть заморожены.
+# * **Результат.** Среднее по примерам от $(\lVert g_i \rVert - 1)^2$, тензор без измерений. <!-- value -->
+# * **Результат.** Его градиент по весам критика, которые требуют градиента, верен. Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. <!-- gradients -->
+# * **Результат.** Функция работает и тогда, когда критик и батчи лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
+# * **Не менять.** Критик: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
+# * **Нельзя.** Больше одного вызова критика и одного обратного прохода. <!-- passes -->
 # %% answer="gradient_penalty"
 def gradient_penalty(critic, real, fake, mix):
     """The mean of (length of the gradient - 1)² over points between `real` and `fake`."""
@@ -363,16 +375,24 @@ plot_memory(3, several_in_grad, several_returned)
 # ### Extra exercise `fix_leak`: a graph that stays
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
-# This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on.
+# This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on. Mend it.
 #
-# Mend it. `model` is a module whose parameters all require grad, and the output depends on each of them; the loss is `mse_loss(model(x), y)`. After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad. The loss alone is returned, as a Python number. After several calls no new memory is in use but that of the gradients; single numbers do not count. The weights do not change.
-# %% [markdown] tags=["ru"] of="a1d85773"
+# * **Given.** `model`, a module whose parameters all require grad, and the output depends on each of them. The loss is `mse_loss(model(x), y)`.
+# * **Result.** After each call `.grad` of every parameter is the gradient of loss plus penalty, whatever it held before, and does not require grad. <!-- gradient -->
+# * **Result.** The loss alone is returned, as a Python number. <!-- loss -->
+# * **Leave.** The weights. <!-- gradient -->
+# * **Not allowed.** New memory in use after several calls but that of the gradients; single numbers do not count. <!-- bytes -->
+# %% [markdown] tags=["ru"] of="e2ea1cdc"
 # ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Функция ниже выполняет шаг обучения, на котором к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`; с тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны.
+# Функция ниже выполняет шаг обучения, на котором к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`; с тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны. Исправьте функцию.
 #
-# Исправьте функцию. Здесь `model` — модуль, все параметры которого требуют градиента и влияют на выход, а функция потерь — `mse_loss(model(x), y)`. После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и сам этот тензор градиента не требует. Возвращается значение только функции потерь, без штрафа, — число Python. После нескольких вызовов не должна оставаться занятой никакая новая память, кроме памяти под градиенты; отдельные числа не в счёт. Веса не меняются.
+# * **Дано.** Модуль `model`, все параметры которого требуют градиента и влияют на выход. Функция потерь — `mse_loss(model(x), y)`.
+# * **Результат.** После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и сам этот тензор градиента не требует. <!-- gradient -->
+# * **Результат.** Возвращается значение только функции потерь, без штрафа, — число Python. <!-- loss -->
+# * **Не менять.** Веса. <!-- gradient -->
+# * **Нельзя.** Занимать после нескольких вызовов новую память, кроме памяти под градиенты; отдельные числа не в счёт. <!-- bytes -->
 # %% answer="fix_leak"
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
@@ -520,18 +540,26 @@ for lr, stays in ((0.49, True), (0.51, False)):
 # ### Exercise `sharpness`: the largest curvature
 # *design · ●●○ · 12 minutes · 3 points*
 #
-# The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns.
+# The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns. Repeat `steps` times: multiply $v$ by $H$, then divide the product by its length.
 #
-# `v` is a unit vector of shape $(n,)$. Repeat `steps` times (at least once): multiply $v$ by $H$, then divide the product by its length. Return the pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. It does not matter whether the tensor passed as `v` changes. Calls of the model and backward passes together are at most `steps` + 2, and no new tensor has more than $4n$ elements. The model is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="f8740ca4"
+# * **Given.** `v`, a unit vector of shape $(n,)$; it does not matter whether it changes. `steps` is at least one.
+# * **Result.** A pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. <!-- result -->
+# * **Leave.** The model: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
+# * **Not allowed.** More than `steps` + 2 calls of the model and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
+# %% [markdown] tags=["ru"] of="a9801b56"
 # Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Вручную ничего умножать не приходится, и граф вектору `v` не нужен. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения. Прямой режим поверх градиента, `torch.func.jvp(torch.func.grad(f), ...)`, даёт то же произведение, но каждый раз заново вызывает функцию, а для `mse_loss` в torch 2.13 завершается ошибкой.
 #
 # ### Упражнение `sharpness`: наибольшая кривизна
 # *спроектировать · ●●○ · 12 минут · 3 балла*
 #
-# Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`; $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули.
+# Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`; $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули. Повторите `steps` раз: умножьте $v$ на $H$ и разделите произведение на его длину.
 #
-# Аргумент `v` — единичный вектор формы $(n,)$. Повторите `steps` раз (не меньше одного): умножьте $v$ на $H$ и разделите произведение на его длину. Верните пару `(length, v)`: длину последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. Изменится ли переданный тензор `v`, не важно. Вызовов модели и обратных проходов в сумме должно быть не больше `steps` + 2, и ни в одном новом тензоре не должно быть больше $4n$ элементов. Модель должна остаться прежней: веса, буферы, `.grad`, флаги и режим.
+# * **Дано.** Единичный вектор `v` формы $(n,)$; изменится ли он, не важно. Число `steps` не меньше одного.
+# * **Результат.** Пара `(length, v)`: длина последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. <!-- result -->
+# * **Не менять.** Модель: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
+# * **Нельзя.** Больше `steps` + 2 вызовов модели и обратных проходов в сумме. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4n$ элементов. <!-- largest -->
 # %% answer="sharpness"
 def sharpness(model, x, y, v, steps):
     """Length and direction of the last of `steps` products of the loss's Hessian with `v`."""
@@ -729,18 +757,24 @@ assert all(
 # ### Exercise `per_sample_module`: per-sample gradients of a module
 # *complete · ●●○ · 12 minutes · 4 points*
 #
-# `x` has $B$ rows, `y` too. The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and two layers that share one weight (but not one layer under two names).
+# The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`.
 #
-# Return a dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots, with or without a graph. Calls of the model and backward passes together are at most 3. The model is left as it was: weights, buffers, `.grad`, flags and mode.
-# %% [markdown] tags=["ru"] of="7b893e8c"
+# * **Given.** `x` and `y`, with $B$ rows each. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and two layers that share one weight (but not one layer under two names).
+# * **Result.** A dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots, with or without a graph. <!-- gradients -->
+# * **Leave.** The model: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
+# * **Not allowed.** More than 3 calls of the model and backward passes together. <!-- passes -->
+# %% [markdown] tags=["ru"] of="d41adcae"
 # Кажется, что один прямой проход на все примеры вдвое сокращает работу цикла, а на деле это самый дорогой способ. Каждый из 64 обратных проходов идёт по графу всего батча, где 63 строки нулевые. В функции `mapped` программа для одного примера выполняется один раз, но над тензорами с дополнительным измерением.
 #
 # ### Упражнение `per_sample_module`: градиенты модуля по отдельным примерам
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# В `x` и `y` по $B$ строк. Функция потерь на примере $i$ — это `mse_loss` от выхода модели на батче из одного этого примера и от `y[i:i+1]`. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и два слоя с общим весом (но не один слой под двумя именами).
+# Функция потерь на примере $i$ — это `mse_loss` от выхода модели на батче из одного этого примера и от `y[i:i+1]`.
 #
-# Верните словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты по всем примерам: тензор формы $(B, \ldots)$, где вместо многоточия — форма параметра; этот тензор может быть и с графом, и без графа. Вызовов модели и обратных проходов в сумме должно быть не больше 3. Модель должна остаться прежней: веса, буферы, `.grad`, флаги и режим.
+# * **Дано.** Тензоры `x` и `y`, по $B$ строк в каждом. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и два слоя с общим весом (но не один слой под двумя именами).
+# * **Результат.** Словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты по всем примерам: тензор формы $(B, \ldots)$, где вместо многоточия — форма параметра, с графом или без него. <!-- gradients -->
+# * **Не менять.** Модель: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
+# * **Нельзя.** Больше 3 вызовов модели и обратных проходов в сумме. <!-- passes -->
 # %% answer="per_sample_module"
 def per_sample_module(model, x, y):
     """A dict from the name of each trainable parameter to its gradients for all samples."""
@@ -872,10 +906,12 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
-# The function is the loss of one sample: `w` and `x` are vectors of the same length, and $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$; the sum is never exactly 2. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused.
+# The function is the loss of one sample, with $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused. Mend it.
 #
-# Mend it. Values are the same as before, for one sample and under `vmap`, and the gradient with respect to `w` is right for every sample, also where an entry is 0: `x` is padded with zeros, and a weight may be 0, too. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$.
-# %% [markdown] tags=["ru"] of="1d31d12f"
+# * **Given.** `w` and `x`, vectors of the same length. The sum is never exactly 2. `x` is padded with zeros, and a weight may be 0, too.
+# * **Result.** Values are the same as before, for one sample and under `vmap`. <!-- values -->
+# * **Result.** The gradient with respect to `w` is right for every sample, also where an entry is 0. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$. <!-- gradients -->
+# %% [markdown] tags=["ru"] of="b94c6721"
 # * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
 # * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
 # * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
@@ -884,9 +920,11 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Это функция потерь на одном примере: `w` и `x` — векторы одной длины, $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях; если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$; в точности равной 2 сумма не бывает. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой.
+# Это функция потерь на одном примере, где $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях; если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой. Исправьте её.
 #
-# Исправьте её. Значения остаются прежними и для одного примера, и внутри `vmap`, а градиент по `w` верен для каждого примера, в том числе при нулевых элементах: вектор `x` может быть дополнен нулями, и вес тоже может быть равен 0. При $r_i = 0$ действует второе правило, и производная по $w_i$ равна $x_i$.
+# * **Дано.** Векторы `w` и `x` одной длины. В точности равной 2 сумма не бывает. Вектор `x` может быть дополнен нулями, и вес тоже может быть равен 0.
+# * **Результат.** Значения остаются прежними и для одного примера, и внутри `vmap`. <!-- values -->
+# * **Результат.** Градиент по `w` верен для каждого примера, в том числе при нулевых элементах. При $r_i = 0$ действует второе правило, и производная по $w_i$ равна $x_i$. <!-- gradients -->
 # %% answer="fix_vmap"
 def fix_vmap(w, x):
     r = w * x
@@ -998,18 +1036,30 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 # ### Exercise `meta_gradient`: through the steps of an optimizer
 # *design · ●●● · 12 minutes · 4 points*
 #
-# `train_loss` and `validation_loss` map a vector of weights to a scalar. `w` has the shape $(n,)$, `lr` is a tensor without dimensions; neither requires grad, and both stay as they are. `momentum` is a number, the velocity starts at 0. Each of the `steps` steps (at least one) is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
+# Each of the `steps` steps is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
 #
-# Return a pair of tensors: the derivatives of the validation loss at the last weights, with respect to `lr` and with respect to the initial weights, in that order. Calls of the two losses and backward passes together are at most $3 \cdot steps + 2$, and no new tensor has more than $4n$ elements. `w` and `lr` may lie on another device than the CPU, such as a GPU; the results lie there, too.
-# %% [markdown] tags=["ru"] of="24ec47ca"
+# * **Given.** `train_loss` and `validation_loss`, which map a vector of weights to a scalar. `w`, of shape $(n,)$, and `lr`, a tensor without dimensions; neither requires grad. `momentum`, a number; the velocity starts at 0. `steps` is at least one.
+# * **Result.** A pair of tensors: the derivative of the validation loss at the last weights with respect to `lr`. <!-- learning_rate -->
+# * **Result.** The second is the one with respect to the initial weights. <!-- weights -->
+# * **Result.** `w` and `lr` may lie on another device than the CPU, such as a GPU; the results lie there, too. <!-- device -->
+# * **Leave.** `w` and `lr`. <!-- kept -->
+# * **Not allowed.** More than $3 \cdot steps + 2$ calls of the two losses and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
+# %% [markdown] tags=["ru"] of="97eb6533"
 # Без импульса — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
 #
 # ### Упражнение `meta_gradient`: производная сквозь шаги оптимизатора
 # *спроектировать · ●●● · 12 минут · 4 балла*
 #
-# Функции `train_loss` и `validation_loss` отображают вектор весов в скаляр. У `w` форма $(n,)$, `lr` — тензор без измерений; ни один из них не требует градиента, и оба остаются прежними. Аргумент `momentum` — число, накопленная скорость вначале равна 0. Каждый из `steps` шагов (их не меньше одного) такой же, как в `torch.optim.SGD`: скорость становится равной `momentum * velocity + gradient` (градиент функции потерь на обучении взят в текущей точке), а веса — равными `w - lr * velocity`.
+# Каждый из `steps` шагов такой же, как в `torch.optim.SGD`: накопленная скорость становится равной `momentum * velocity + gradient` (градиент функции потерь на обучении взят в текущей точке), а веса — равными `w - lr * velocity`.
 #
-# Верните пару тензоров: производные функции потерь на валидации при весах после последнего шага — по `lr` и по начальным весам, именно в этом порядке. Вызовов двух функций потерь и обратных проходов в сумме должно быть не больше $3 \cdot steps + 2$, и ни в одном новом тензоре не должно быть больше $4n$ элементов. `w` и `lr` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежат и результаты.
+# * **Дано.** Функции `train_loss` и `validation_loss`, которые отображают вектор весов в скаляр. Тензор `w` формы $(n,)$ и тензор без измерений `lr`; градиента они не требуют. Число `momentum`; скорость вначале равна 0. Число `steps` не меньше одного.
+# * **Результат.** Пара тензоров: производная функции потерь на валидации при весах после последнего шага по `lr`. <!-- learning_rate -->
+# * **Результат.** Второй тензор — её же производная по начальным весам. <!-- weights -->
+# * **Результат.** `w` и `lr` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежат и результаты. <!-- device -->
+# * **Не менять.** Тензоры `w` и `lr`. <!-- kept -->
+# * **Нельзя.** Больше $3 \cdot steps + 2$ вызовов двух функций потерь и обратных проходов в сумме. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4n$ элементов. <!-- largest -->
 # %% answer="meta_gradient"
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     """Derivatives of the validation loss after `steps` steps, with respect to `lr` and to the initial weights."""
@@ -1229,10 +1279,16 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # ### Exercise `fix_attention`: a row that sees nothing
 # *find the bug · ●●○ · 12 minutes · 4 points*
 #
-# Mend the attention of the cell above. `q` has the shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others. The mask is not changed.
+# Mend the attention of the cell above.
 #
-# An ordinary row stays as it is. A row that sees nothing gives an output of 0 and adds nothing to any gradient. In the backward pass no node returns NaN (anomaly detection finds nothing), and the second derivative is right. All four may lie on another device than the CPU, such as a GPU; the output lies there, too.
-# %% [markdown] tags=["ru"] of="9d7f9c69"
+# * **Given.** `q`, of shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others.
+# * **Result.** An ordinary row stays as it is. A row that sees nothing gives an output of 0. <!-- output -->
+# * **Result.** Such a row adds nothing to any gradient. <!-- gradients -->
+# * **Result.** In the backward pass no node returns NaN (anomaly detection finds nothing). <!-- no_nan -->
+# * **Result.** The second derivative is right. <!-- second -->
+# * **Result.** All four may lie on another device than the CPU, such as a GPU; the output lies there, too. <!-- device -->
+# * **Leave.** The mask. <!-- mask -->
+# %% [markdown] tags=["ru"] of="a25505d9"
 # Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
 # NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны; так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
@@ -1240,9 +1296,15 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # ### Упражнение `fix_attention`: строка, которой ничего не видно
 # *найти ошибку · ●●○ · 12 минут · 4 балла*
 #
-# Исправьте реализацию внимания из ячейки выше. У `q` форма $(\ldots, n, d)$, у `k` — $(\ldots, m, d)$, у `v` — $(\ldots, m, e)$, у `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных. Маска не меняется.
+# Исправьте реализацию внимания из ячейки выше.
 #
-# Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0 и не вносит вклада ни в один градиент. В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит), и вторая производная верна. Все четыре тензора могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат.
+# * **Дано.** Тензоры `q` формы $(\ldots, n, d)$, `k` — $(\ldots, m, d)$, `v` — $(\ldots, m, e)$ и `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных.
+# * **Результат.** Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0. <!-- output -->
+# * **Результат.** Ни в один градиент такая строка не вносит вклада. <!-- gradients -->
+# * **Результат.** В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит). <!-- no_nan -->
+# * **Результат.** Вторая производная верна. <!-- second -->
+# * **Результат.** Все четыре тензора могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат. <!-- device -->
+# * **Не менять.** Маска. <!-- mask -->
 # %% answer="fix_attention"
 def fix_attention(q, k, v, mask):
     seen = mask.any(dim=-1, keepdim=True)
@@ -1295,10 +1357,12 @@ check("fix_attention")
 # ### Extra exercise `has_second_derivative`: is there a second derivative?
 # *write the test · ●●● · 15 minutes · 3 points · extra*
 #
-# Write `has_second_derivative(f, x)`. `f` takes a vector and returns a scalar; its first derivative is right. `x` is a float64 vector of three entries that does not require grad. Return `True` if backward passes give the second derivatives of `f` at `x`, and all of them right, else `False`. An `AssertionError` counts as `False`, and so does the error that `gradcheck` and its like raise. On a function without second derivatives, or with wrong ones, any `RuntimeError` counts as `False`, too. A linear function has one. `f` may contain custom Functions, attention and anything else; some of the custom Functions cannot be used with `torch.func`.
+# Write the test `has_second_derivative(f, x)`. It is tried on right and wrong functions.
 #
-# Your test is tried on right and wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="eb128afe"
+# * **Given.** `f`, which takes a vector and returns a scalar; its first derivative is right. It may contain custom Functions, attention and anything else; some of the custom Functions cannot be used with `torch.func`. `x`, a float64 vector of three entries that does not require grad.
+# * **Result.** `True` if backward passes give the second derivatives of `f` at `x`, and all of them right. A linear function has one. <!-- accepts_right -->
+# * **Result.** Else `False`. An `AssertionError` counts as `False`, and so does the error that `gradcheck` and its like raise. On a function without second derivatives, or with wrong ones, any `RuntimeError` counts as `False`, too. The test earns points for the wrong functions that it refuses, but only if it accepts every right one. <!-- catches_fused, catches_once, catches_constant, catches_half, catches_mixed -->
+# %% [markdown] tags=["ru"] of="d80df00b"
 # ## Тест для вторых производных
 #
 # Если возникла ошибка, вам повезло. Неверная вторая производная получается без всяких сообщений — например, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. А то, что похоже на дефект, бывает нормой: у градиента линейной функции нет графа, и её вторая производная равна 0.
@@ -1306,9 +1370,11 @@ check("fix_attention")
 # ### Дополнительное упражнение `has_second_derivative`: есть ли вторая производная?
 # *написать тест · ●●● · 15 минут · 3 балла · дополнительно*
 #
-# Напишите функцию `has_second_derivative(f, x)`. Функция `f` принимает вектор и возвращает скаляр; первая производная у неё верна. Аргумент `x` — вектор float64 из трёх элементов, который не требует градиента. Верните `True`, если обратными проходами можно получить вторые производные функции `f` в точке `x` и все они верны, иначе `False`. Исключение `AssertionError` считается ответом `False`, как и то, которое возникает в `gradcheck` и подобных ей функциях. Если вторых производных у функции нет или они неверны, ответом `False` считается и любая ошибка `RuntimeError`. У линейной функции вторая производная есть. Внутри `f` могут быть пользовательские функции, внимание и что угодно ещё; некоторые пользовательские функции несовместимы с `torch.func`.
+# Напишите тест `has_second_derivative(f, x)`. Он проверяется на правильных и неправильных функциях.
 #
-# Ваш тест проверяется на правильных и неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
+# * **Дано.** Функция `f`, которая принимает вектор и возвращает скаляр; первая производная у неё верна. Внутри неё могут быть пользовательские функции, внимание и что угодно ещё; некоторые пользовательские функции несовместимы с `torch.func`. Вектор `x` float64 из трёх элементов, который не требует градиента.
+# * **Результат.** `True`, если обратными проходами можно получить вторые производные функции `f` в точке `x` и все они верны. У линейной функции вторая производная есть. <!-- accepts_right -->
+# * **Результат.** Иначе `False`. Исключение `AssertionError` считается ответом `False`, как и то, которое возникает в `gradcheck` и подобных ей функциях. Если вторых производных у функции нет или они неверны, ответом `False` считается и любая ошибка `RuntimeError`. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные. <!-- catches_fused, catches_once, catches_constant, catches_half, catches_mixed -->
 # %% answer="has_second_derivative"
 def has_second_derivative(f, x):
     """Does autograd give the right second derivatives of `f` at `x`?"""
@@ -1488,8 +1554,14 @@ kinds_table()
 # ### Extra exercise `complex_product`: a complex product
 # *complete · ●●○ · 12 minutes · 3 points · extra*
 #
-# Write the class `ComplexProduct`, derived from `torch.autograd.Function`. `ComplexProduct.apply(a, b)` is `a * b` for two tensors of the same shape, in float64 or complex128; at least one of them is complex. Its gradients are those of `torch.mul`: complex for a complex input, real for a real one. The second derivatives for two complex inputs are right as well.
-# %% [markdown] tags=["ru"] of="c94b2ede"
+# Write the class `ComplexProduct`, derived from `torch.autograd.Function`.
+#
+# * **Given.** `a` and `b`, two tensors of the same shape, in float64 or complex128; at least one of them is complex.
+# * **Result.** `ComplexProduct.apply(a, b)` is `a * b`. <!-- value -->
+# * **Result.** Its gradients are those of `torch.mul`: for two complex inputs both are complex. <!-- complex -->
+# * **Result.** For a real input the gradient is real. <!-- real -->
+# * **Result.** The second derivatives for two complex inputs are right as well. <!-- second -->
+# %% [markdown] tags=["ru"] of="3b0bf190"
 # **Комплексные числа.** Для вещественной функции потерь $L$ от $z = x + iy$ в torch хранится
 #
 # $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
@@ -1499,7 +1571,13 @@ kinds_table()
 # ### Дополнительное упражнение `complex_product`: произведение комплексных чисел
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Напишите класс `ComplexProduct`, унаследованный от `torch.autograd.Function`. Вызов `ComplexProduct.apply(a, b)` даёт `a * b` для двух тензоров одинаковой формы с dtype float64 или complex128; хотя бы один из них комплексный. Градиенты такие же, как у `torch.mul`: комплексный для комплексного входа, вещественный для вещественного. Для двух комплексных входов верны и вторые производные.
+# Напишите класс `ComplexProduct`, унаследованный от `torch.autograd.Function`.
+#
+# * **Дано.** Тензоры `a` и `b` одинаковой формы с dtype float64 или complex128; хотя бы один из них комплексный.
+# * **Результат.** `ComplexProduct.apply(a, b)` — это `a * b`. <!-- value -->
+# * **Результат.** Градиенты такие же, как у `torch.mul`: для двух комплексных входов оба комплексные. <!-- complex -->
+# * **Результат.** Для вещественного входа градиент вещественный. <!-- real -->
+# * **Результат.** Для двух комплексных входов верны и вторые производные. <!-- second -->
 # %% answer="complex_product"
 class ComplexProduct(torch.autograd.Function):
     """The product of two tensors, real or complex."""
@@ -1608,14 +1686,28 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 # ### Extra exercise `clip_sparse`: clipping sparse gradients
 # *design · ●●○ · 12 minutes · 3 points · extra*
 #
-# Write what `clip_grad_norm_` can do from torch 2.14 on, and without calling it. `parameters` is a list; in `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. The length of all gradients together is the root of the sum of the squares of all their entries. Return it, as a number or a tensor with one element. If it is larger than `max_norm`, multiply every gradient by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. Sparse gradients stay sparse, dense ones dense. At least one parameter has a gradient, and there may be several tables. Memory: at its peak less than half of a dense gradient of the smallest table.
-# %% [markdown] tags=["ru"] of="e96aee7f"
+# Write what `clip_grad_norm_` can do from torch 2.14 on.
+#
+# * **Given.** `parameters`, a list. In `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. At least one parameter has a gradient, and there may be several tables.
+# * **Result.** The length of all gradients together, the root of the sum of the squares of all their entries, is returned: a number or a tensor with one element. <!-- norm -->
+# * **Result.** If it is larger than `max_norm`, every gradient is multiplied by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. <!-- gradients -->
+# * **Leave.** The layout: sparse gradients stay sparse, dense ones dense. <!-- layout -->
+# * **Not allowed.** As much memory, at its peak, as half of a dense gradient of the smallest table. <!-- peak -->
+# * **Not allowed.** To call `clip_grad_norm_`. <!-- no aspect: torch 2.13 refuses sparse gradients by itself -->
+# %% [markdown] tags=["ru"] of="96be29ea"
 # **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов тоже завершается ошибкой, а до torch 2.13 включительно и `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
 #
 # ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
 # *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Напишите то, что `clip_grad_norm_` умеет только с torch 2.14, и не вызывая её. Аргумент `parameters` — список; в `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Длина всех градиентов вместе — корень из суммы квадратов всех их элементов. Верните её: число или тензор из одного элемента. Если она больше `max_norm`, умножьте каждый градиент на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. Разреженные градиенты остаются разреженными, плотные — плотными. Градиент есть хотя бы у одного параметра, а таблиц может быть несколько. Пиковый расход памяти должен быть меньше половины того, что занял бы плотный градиент наименьшей таблицы.
+# Напишите то, что `clip_grad_norm_` умеет только с torch 2.14.
+#
+# * **Дано.** Список `parameters`. В `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Градиент есть хотя бы у одного параметра, а таблиц может быть несколько.
+# * **Результат.** Возвращается длина всех градиентов вместе, то есть корень из суммы квадратов всех их элементов: число или тензор из одного элемента. <!-- norm -->
+# * **Результат.** Если она больше `max_norm`, каждый градиент умножается на `max_norm`, делённое на неё; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. <!-- gradients -->
+# * **Не менять.** Вид градиентов: разреженные остаются разреженными, плотные — плотными. <!-- layout -->
+# * **Нельзя.** Занимать на пике столько памяти, сколько занимает половина плотного градиента наименьшей таблицы, или больше. <!-- peak -->
+# * **Нельзя.** Вызывать `clip_grad_norm_`. <!-- no aspect: torch 2.13 refuses sparse gradients by itself -->
 # %% answer="clip_sparse"
 def clip_sparse(parameters, max_norm):
     """Clip the gradients of `parameters` together, sparse and dense ones, and return their length."""

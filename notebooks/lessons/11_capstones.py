@@ -220,16 +220,20 @@ assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
 # ### Exercise `fix_traces`: traces that go downhill
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# Mend the update. `states` holds the states of one episode, one per row, and `rewards` the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
+# Mend the update. Nothing is returned.
 #
-# With plain SGD the weights after each step are those of TD(λ), with the optimizer's learning rate as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$, with the right sign, takes the place of the gradient. Its settings stay as they are. Nothing is returned.
-# %% [markdown] tags=["ru"] of="cf401020"
+# * **Given.** `states`, the states of one episode, one per row, and `rewards`, the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
+# * **Result.** With plain SGD the weights after each step are those of TD(λ), with the optimizer's learning rate as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$, with the right sign, takes the place of the gradient. <!-- weights -->
+# * **Leave.** The settings of the optimizer. <!-- settings -->
+# %% [markdown] tags=["ru"] of="fc5cc263"
 # ### Упражнение `fix_traces`: следы, которые ведут не туда
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Исправьте обновление. В `states` построчно записаны состояния одного эпизода, в `rewards` — награда после каждого из них; после последнего эпизод заканчивается. Вызов `model(states[t])` возвращает тензор из одного числа. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
+# Исправьте обновление. Функция ничего не возвращает.
 #
-# Если взять обычный SGD, веса после каждого шага должны быть такими же, как в TD(λ) с размером шага $\alpha$, равным скорости обучения этого SGD. На каждое состояние приходится один вызов `optimizer.step()`, а оптимизатор может быть любым: в Adam, например, место градиента занимает направление $\delta z$ с нужным знаком. Настройки оптимизатора не меняйте. Функция ничего не возвращает.
+# * **Дано.** Состояния одного эпизода записаны построчно в `states`, награда после каждого из них — в `rewards`; после последнего состояния эпизод заканчивается. Вызов `model(states[t])` возвращает тензор из одного числа. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
+# * **Результат.** Если взять обычный SGD, веса после каждого шага такие же, как в TD(λ) с размером шага $\alpha$, равным скорости обучения этого SGD. На каждое состояние приходится один вызов `optimizer.step()`, а оптимизатор может быть любым: в Adam, например, место градиента занимает направление $\delta z$ с нужным знаком. <!-- weights -->
+# * **Не менять.** Настройки оптимизатора. <!-- settings -->
 # %% answer="fix_traces"
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
     traces = [torch.zeros_like(p) for p in model.parameters()]
@@ -323,14 +327,18 @@ check("fix_traces")
 # ### Exercise `td_lambda`: TD(λ) on a stream of episodes
 # *complete · ●●○ · 14 minutes · 4 points*
 #
-# `steps` is a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. `model(state)` is a tensor with one number, of shape $()$ or $(1,)$. Go through the steps in order, from the first with traces of 0:
+# Go through the steps in order, from the first with traces of 0:
 #
-# * $\delta$ is computed with the weights as they are before this step; after a `terminated` step $v(s')$ counts as 0;
-# * then the traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$;
-# * after a `terminated` or `truncated` step all traces are 0 again.
+# 1. $\delta$ is computed with the weights as they are before this step; after a `terminated` step $v(s')$ counts as 0.
+# 2. The traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$.
+# 3. After a `terminated` or `truncated` step all traces are 0 again.
 #
-# The last step may end no episode. Return the list of all $\delta$, as Python numbers. Frozen weights, every `.grad` and all flags stay as they are. Model and states may lie on another device than the CPU, such as a GPU; the function works there, too.
-# %% [markdown] tags=["ru"] of="7096115f"
+# * **Given.** `steps`, a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. The last step may end no episode. `model(state)` is a tensor with one number, of shape $()$ or $(1,)$.
+# * **Result.** The trained weights are those of TD(λ). <!-- weights -->
+# * **Result.** The list of all $\delta$ is returned, as Python numbers. <!-- errors -->
+# * **Result.** The function works, too, where model and states lie on another device than the CPU, such as a GPU. <!-- device -->
+# * **Leave.** Frozen weights, every `.grad` and all flags. <!-- rest -->
+# %% [markdown] tags=["ru"] of="50700724"
 # ### Эпизоды подряд
 #
 # На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
@@ -340,13 +348,17 @@ check("fix_traces")
 # ### Упражнение `td_lambda`: TD(λ) по потоку эпизодов
 # *дописать · ●●○ · 14 минут · 4 балла*
 #
-# Аргумент `steps` — список кортежей `(state, reward, next_state, terminated, truncated)`: тензор, число, тензор, bool, bool; оба флага сразу не бывают равны True. Вызов `model(state)` возвращает тензор из одного числа, формы $()$ или $(1,)$. Пройдите шаги по порядку; перед первым из них следы равны 0:
+# Пройдите шаги по порядку; перед первым из них следы равны 0.
 #
-# * $\delta$ вычисляется с теми весами, какие были до этого шага; на шаге с `terminated` считается, что $v(s')$ равно 0;
-# * затем следы затухают, к ним прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, изменяется на месте: к нему прибавляется $\alpha\, \delta\, z$;
-# * после шага с `terminated` или `truncated` все следы снова равны 0.
+# 1. $\delta$ вычисляется с теми весами, какие были до этого шага; на шаге с `terminated` считается, что $v(s')$ равно 0.
+# 2. Следы затухают, к ним прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, изменяется на месте: к нему прибавляется $\alpha\, \delta\, z$.
+# 3. После шага с `terminated` или `truncated` все следы снова равны 0.
 #
-# Последний шаг может и не заканчивать эпизод. Верните список всех значений $\delta$ — обычных чисел Python. Замороженные веса, все поля `.grad` и все флаги параметров не меняются. Модель и состояния могут лежать не на CPU, а на другом устройстве, например на GPU; функция должна работать и там.
+# * **Дано.** Список кортежей `(state, reward, next_state, terminated, truncated)` в аргументе `steps`: тензор, число, тензор, bool, bool; оба флага сразу не бывают равны True. Последний шаг может и не заканчивать эпизод. Вызов `model(state)` возвращает тензор из одного числа, формы $()$ или $(1,)$.
+# * **Результат.** Обучаемые веса такие, как в TD(λ). <!-- weights -->
+# * **Результат.** Возвращается список всех значений $\delta$ — обычных чисел Python. <!-- errors -->
+# * **Результат.** Функция работает и тогда, когда модель и состояния лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
+# * **Не менять.** Замороженные веса, все поля `.grad` и все флаги параметров. <!-- rest -->
 # %% answer="td_lambda"
 def td_lambda(model, steps, gamma, lam, alpha):
     """Learn the values of `model` in place; return the TD error of each step."""
@@ -501,16 +513,20 @@ assert distance(walk_values(100, leaks=False, seed=1)) > 0.05 > distance(walk_va
 # ### Extra exercise `hide_the_fault`: an episode that hides the fault
 # *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
 #
-# There are even episodes on which the two agree to the last digit. A test with such an episode passes, and proves nothing.
+# There are even episodes on which the two agree to the last digit. A test with such an episode passes, and proves nothing. Find one. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$.
 #
-# Find one. `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights (they differ by at most $10^{-8}$), and every weight moves by at least 0.01.
-# %% [markdown] tags=["ru"] of="b6432eed"
+# * **Result.** `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. <!-- lists -->
+# * **Result.** The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights (they differ by at most $10^{-8}$). <!-- agrees -->
+# * **Result.** Every weight moves by at least 0.01. <!-- moves -->
+# %% [markdown] tags=["ru"] of="b706562b"
 # ### Дополнительное упражнение `hide_the_fault`: эпизод, который скрывает ошибку
 # *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# Бывают и такие эпизоды, на которых результаты обеих программ совпадают до последнего знака. Тест с таким эпизодом проходит и ничего не доказывает.
+# Бывают и такие эпизоды, на которых результаты обеих программ совпадают до последнего знака. Тест с таким эпизодом проходит и ничего не доказывает. Постройте такой эпизод. Состояния в нём идут по порядку, после последнего он заканчивается; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$.
 #
-# Постройте такой эпизод. Функция `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: начальные веса таблицы и награды. Состояния в эпизоде идут по порядку, после последнего он заканчивается; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$. Правильное обновление и обновление, при котором поле `.grad` между шагами не обнуляется, а всё остальное верно, должны давать в конце одинаковые веса (с разницей не больше $10^{-8}$), причём каждый вес должен измениться не меньше чем на 0.01.
+# * **Результат.** `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: начальные веса таблицы и награды. <!-- lists -->
+# * **Результат.** Правильное обновление и обновление, при котором поле `.grad` между шагами не обнуляется, а всё остальное верно, дают в конце одинаковые веса (с разницей не больше $10^{-8}$). <!-- agrees -->
+# * **Результат.** Каждый вес изменяется не меньше чем на 0.01. <!-- moves -->
 # %% answer="hide_the_fault"
 def hide_the_fault():
     """Weights at the start, and rewards."""
@@ -551,20 +567,20 @@ assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True
 # ### Extra exercise `is_right_td`: write the test
 # *write the test · ●●● · 18 minutes · 5 points · extra*
 #
-# Now a test that cannot be fooled. `is_right_td(td)` gets a program and returns True if it is right, else False (an `AssertionError` counts as False). A program is called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, and `td` changes it in place by TD(λ). The tuples of `steps` are those of `td_lambda`, except that the two states are indices of the table. What a program returns does not matter.
+# Now a test that cannot be fooled, `is_right_td(td)`. It is tried on four right programs and eleven wrong ones.
 #
-# A program computes in the dtype of `w`, which may be float32 or float64, and may leave something in `w.grad`. It may add in another order than you, so its weights need not be exactly those you expect: for weights near 1 the difference is less than 0.00001.
-#
-# Your test is tried on four right programs and eleven wrong ones. Points for refused programs count only if all right ones are accepted.
-# %% [markdown] tags=["ru"] of="b44602e5"
+# * **Given.** A program, called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, float32 or float64, and `td` changes it in place. The tuples of `steps` are those of `td_lambda`, except that the two states are indices of the table.
+# * **Result.** True if the program changes `w` by TD(λ). It may leave something in `w.grad`, and what it returns does not matter. It may add in another order than you, so its weights need not be exactly those you expect: for weights near 1 the difference is less than 0.00001. <!-- accepts_right -->
+# * **Result.** Else False; an `AssertionError` counts as False. Points for refused programs count only if all right ones are accepted. <!-- catches_sign, catches_leak, catches_no_trace, catches_replacing, catches_decay, catches_no_reset, catches_end, catches_truncation, catches_both_sides -->
+# %% [markdown] tags=["ru"] of="e9b922c5"
 # ### Дополнительное упражнение `is_right_td`: напишите тест
 # *написать тест · ●●● · 18 минут · 5 баллов · дополнительно*
 #
-# Теперь нужен тест, который не обмануть. Функция `is_right_td(td)` получает программу и возвращает True, если она правильна, иначе False (исключение `AssertionError` тоже считается ответом False). Программа вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист, который требует градиента, и `td` меняет его на месте по правилу TD(λ). Кортежи в списке `steps` такие же, как в упражнении `td_lambda`, только оба состояния в них заданы индексами в таблице. Что программа возвращает, неважно.
+# Теперь нужен тест, который не обмануть, `is_right_td(td)`. Он проверяется на четырёх правильных программах и одиннадцати неправильных.
 #
-# Программа вычисляет в том же типе, что у `w`: float32 или float64; в `w.grad` она вправе что-нибудь оставить. Складывать она может в другом порядке, поэтому точного равенства с ожидаемыми весами не требуйте: у весов порядка 1 разница меньше 0.00001.
-#
-# Ваш тест проверяется на четырёх правильных программах и одиннадцати неправильных. Баллы за отвергнутые программы начисляются, только если приняты все правильные.
+# * **Дано.** Программа, которая вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист float32 или float64, который требует градиента, и `td` меняет его на месте. Кортежи в списке `steps` такие же, как в упражнении `td_lambda`, только оба состояния в них заданы индексами в таблице.
+# * **Результат.** True, если программа меняет `w` по правилу TD(λ). В `w.grad` она вправе что-нибудь оставить, а что она возвращает, неважно. Складывать она может в другом порядке, поэтому точного равенства с ожидаемыми весами не требуйте: у весов порядка 1 разница меньше 0.00001. <!-- accepts_right -->
+# * **Результат.** Иначе False; исключение `AssertionError` тоже считается ответом False. Баллы за отвергнутые программы начисляются, только если приняты все правильные. <!-- catches_sign, catches_leak, catches_no_trace, catches_replacing, catches_decay, catches_no_reset, catches_end, catches_truncation, catches_both_sides -->
 # %% answer="is_right_td"
 def is_right_td(td):
     """Is `td(w, steps, gamma, lam, alpha)` TD(λ)?"""
@@ -766,10 +782,13 @@ with warnings.catch_warnings(record=True) as warned:
 # ### Exercise `fix_checkpoint`: a frozen start
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `embed` is an embedding, `tokens` a tensor of indices, `blocks` a `ModuleList`, `head` a layer. Return `head` of what the blocks make of the embedding, one after the other. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole. No block draws random numbers.
+# Mend the function.
 #
-# After `backward()` from the output every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. Flags and weights do not change. In the backward pass the inside of no more than one block is in memory at a time: the check allows 3.75 times the bytes of the widest tensor in a block. Gradients are taken with `backward()`.
-# %% [markdown] tags=["ru"] of="5db0b2b7"
+# * **Given.** `embed`, an embedding; `tokens`, a tensor of indices; `blocks`, a `ModuleList`; `head`, a layer. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole. No block draws random numbers. Gradients are taken with `backward()`.
+# * **Result.** `head` of what the blocks make of the embedding, one after the other. After `backward()` from it every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. <!-- gradients -->
+# * **Leave.** Flags and weights. <!-- flags -->
+# * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: the check allows 3.75 times the bytes of the widest tensor in a block. <!-- peak -->
+# %% [markdown] tags=["ru"] of="d2169215"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не видят ошибки.
 #
 # Реентерабельный вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят; выход же замороженного слоя embedding, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет реентерабельный вариант.
@@ -779,9 +798,12 @@ with warnings.catch_warnings(record=True) as warned:
 # ### Упражнение `fix_checkpoint`: замороженное начало
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Здесь `embed` — слой embedding, `tokens` — тензор индексов, `blocks` — `ModuleList`, `head` — выходной слой. Пропустите выход слоя embedding через блоки один за другим, затем через слой `head` и верните результат. Одни параметры требуют градиента, другие нет, и находиться те и другие могут в любом месте модели: слой embedding может обучаться, а какой-нибудь блок — быть целиком заморожен. Случайных чисел в блоках нет.
+# Исправьте функцию.
 #
-# После вызова `backward()` для выхода градиент каждого обучаемого параметра должен быть таким же, как без контрольных точек, а у замороженных — None. Флаги и веса не меняются. Во время обратного прохода в памяти должны одновременно находиться промежуточные результаты не более чем одного блока: при проверке их общий размер в байтах может превышать размер самого широкого тензора блока не более чем в 3.75 раза. Градиенты при этом вычисляются вызовом `backward()`.
+# * **Дано.** Слой эмбеддингов `embed`; тензор индексов `tokens`; `blocks` — `ModuleList`; выходной слой `head`. Одни параметры требуют градиента, другие нет, и находиться те и другие могут в любом месте модели: слой эмбеддингов может обучаться, а какой-нибудь блок — быть целиком заморожен. Случайных чисел в блоках нет. Градиенты вычисляются вызовом `backward()`.
+# * **Результат.** Выход `head` от того, что получается из эмбеддингов после всех блоков, выполненных один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. <!-- gradients -->
+# * **Не менять.** Флаги и веса. <!-- flags -->
+# * **Нельзя.** Держать в памяти во время обратного прохода промежуточные результаты больше чем одного блока: при проверке их общий размер в байтах может превышать размер самого широкого тензора блока не более чем в 3.75 раза. <!-- peak -->
 # %% answer="fix_checkpoint"
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
@@ -946,16 +968,20 @@ assert windows(2, torch.zeros_like) == 2.0
 # ### Extra exercise `fix_hidden_state`: a second time
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# This loop took the advice of the message. Run it, and the next message comes. `x` and `y` are tensors whose first dimension is the time, `cell(x_t, state)` returns a prediction and the next state, and `state` is a tensor, or a tuple of tensors as in an LSTM.
+# This loop took the advice of the message. Run it, and the next message comes. Mend it: windows of `k` steps, the last may be shorter.
 #
-# Mend it: windows of `k` steps, the last may be shorter. The loss of a window is the sum of the `mse_loss` of its steps. Each window makes one `optimizer.step()` with the gradient of its own loss, in which the state at its beginning is a constant; the values of the state go on from window to window. The passed `state` has no graph. Something may be in `.grad` at the start, and the optimizer may be any. Return the last state in the form in which it came, without a graph.
-# %% [markdown] tags=["ru"] of="33d438af"
+# * **Given.** `x` and `y`, tensors whose first dimension is the time. `cell(x_t, state)` returns a prediction and the next state; `state` is a tensor, or a tuple of tensors as in an LSTM, and has no graph. Something may be in `.grad` at the start, and the optimizer may be any.
+# * **Result.** Each window makes one `optimizer.step()` with the gradient of its own loss, the sum of the `mse_loss` of its steps, in which the state at its beginning is a constant. The values of the state go on from window to window. <!-- weights -->
+# * **Result.** The last state is returned in the form in which it came, without a graph. <!-- state -->
+# %% [markdown] tags=["ru"] of="3459997f"
 # ### Дополнительное упражнение `fix_hidden_state`: скрытое состояние между окнами
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Автор этого цикла послушался совета из сообщения об ошибке. Выполните цикл, и появится уже другая ошибка. Здесь `x` и `y` — тензоры, у которых первое измерение — время, вызов `cell(x_t, state)` возвращает предсказание и следующее состояние, а `state` — тензор или, как в LSTM, кортеж тензоров.
+# Автор этого цикла послушался совета из сообщения об ошибке. Выполните цикл, и появится уже другая ошибка. Исправьте его: окна по `k` шагов, последнее может быть короче.
 #
-# Исправьте цикл: окна по `k` шагов, последнее может быть короче. Функция потерь окна — сумма `mse_loss` по его шагам. На каждое окно приходится один вызов `optimizer.step()` с градиентом функции потерь этого окна; состояние в начале окна считается константой, но его значения переходят из окна в окно. У переданного `state` графа нет. В `.grad` вначале может что-то лежать, оптимизатор может быть любым. Верните последнее состояние без графа и в том же виде, что и начальное: тензор или кортеж тензоров.
+# * **Дано.** Тензоры `x` и `y`, у которых первое измерение — время. Вызов `cell(x_t, state)` возвращает предсказание и следующее состояние; `state` — тензор или, как в LSTM, кортеж тензоров, графа у него нет. В `.grad` вначале может что-то лежать, оптимизатор может быть любым.
+# * **Результат.** На каждое окно приходится один вызов `optimizer.step()` с градиентом функции потерь этого окна, то есть суммы `mse_loss` по его шагам; состояние в начале окна считается константой. Значения состояния переходят из окна в окно. <!-- weights -->
+# * **Результат.** Возвращается последнее состояние без графа и в том же виде, что и начальное: тензор или кортеж тензоров. <!-- state -->
 # %% answer="fix_hidden_state"
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     for start in range(0, len(x), k):
@@ -1052,14 +1078,22 @@ except RuntimeError as error:
 #
 # In windows side by side the first loss of a window goes back through one step, the last through $k$. A question that has been asked in forums for years: can every loss go back through $k$ steps? For the little model above with $k = 2$ the gradient is then $0 + 1 + 2 + 2.5 = 5.5$, between 5 for the windows and 5.75 for the full gradient.
 #
-# `x`, `y`, `cell` and `h` are those of `fix_hidden_state`, with a tensor as the state. Return a list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps, zeros for a parameter on which no loss depends. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. The cell is expensive: call it once for each step. Every `.grad` stays as it is.
-# %% [markdown] tags=["ru"] of="dd95b104"
+# * **Given.** `x`, `y`, `cell` and `h` as in `fix_hidden_state`, with a tensor as the state.
+# * **Result.** A list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. <!-- gradients -->
+# * **Result.** Zeros for a parameter on which no loss depends. <!-- spare -->
+# * **Leave.** Every `.grad`. <!-- rest -->
+# * **Not allowed.** More than one call of the cell for each step: it is expensive. <!-- calls -->
+# %% [markdown] tags=["ru"] of="88cf1e8f"
 # ### Дополнительное упражнение `sliding_gradient`: скользящее окно
 # *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
 #
 # Если окна не перекрываются, то от функции потерь на первом шаге окна градиент идёт назад через один шаг, а от функции потерь на последнем — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь пройти назад $k$ шагов? Для маленькой модели, описанной выше, при $k = 2$ градиент тогда равен $0 + 1 + 2 + 2.5 = 5.5$: он лежит между 5 (для окон) и 5.75 (полный градиент).
 #
-# Здесь `x`, `y` и `cell` такие же, как в упражнении `fix_hidden_state`, а `h` — начальное состояние, и это всегда тензор. Верните список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам; у параметра, от которого не зависит ни одна функция потерь, это нули. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. Вызов ячейки обходится дорого: на каждом шаге вызывайте её только один раз. Все поля `.grad` остаются прежними.
+# * **Дано.** `x`, `y`, `cell` и `h` такие же, как в упражнении `fix_hidden_state`, но состояние — всегда тензор.
+# * **Результат.** Список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. <!-- gradients -->
+# * **Результат.** Нули у параметра, от которого не зависит ни одна функция потерь. <!-- spare -->
+# * **Не менять.** Все поля `.grad`. <!-- rest -->
+# * **Нельзя.** Вызывать ячейку на одном шаге больше одного раза: её вызов обходится дорого. <!-- calls -->
 # %% answer="sliding_gradient"
 def sliding_gradient(cell, x, y, h, k):
     """The gradient of all losses, each through at most `k` calls of the cell."""
@@ -1233,12 +1267,17 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 # ### Exercise `train_windows`: one step, all together
 # *design · ●●● · 22 minutes · 6 points*
 #
-# `x` has the shape (time, rows, features), `y` the shape (time, rows, outputs), `h` is the hidden state at the start, of shape (rows, state); none of them requires grad. `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
+# Cut the time into windows of `steps` steps, the last of which may be shorter, and the rows into micro-batches of `rows` rows, the last of which may be smaller.
 #
-# Cut the time into windows of `steps` steps, the last of which may be shorter. Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. Split the rows into micro-batches of `rows` rows, the last of which may be smaller: at no moment is more than the inside of one call of the cell in memory, beside the small hidden states. The check allows 4 times the bytes of the widest tensor in a call.
-#
-# Return a pair: the hidden state after the last step, of shape (rows, state) and without a graph, and the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. Flags and frozen weights stay as they are. The cell and all tensors may lie on another device than the CPU, such as a GPU; the state that comes back lies there, too.
-# %% [markdown] tags=["ru"] of="9b1b93f4"
+# * **Given.** `x`, of shape (time, rows, features), `y`, of shape (time, rows, outputs), and `h`, the hidden state at the start, of shape (rows, state); none of them requires grad.
+# * **Given.** `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
+# * **Result.** Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. <!-- weights -->
+# * **Result.** A pair is returned: first the hidden state after the last step, of shape (rows, state) and without a graph. <!-- state -->
+# * **Result.** The second is the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. <!-- loss -->
+# * **Result.** The cell and all tensors may lie on another device than the CPU, such as a GPU; the state that comes back lies there, too. <!-- device -->
+# * **Leave.** Flags and frozen weights. <!-- frozen -->
+# * **Not allowed.** More in memory at any moment than the inside of one call of the cell, beside the small hidden states. The check allows 4 times the bytes of the widest tensor in a call. <!-- peak -->
+# %% [markdown] tags=["ru"] of="5f0353dc"
 # ### Всё вместе
 #
 # Теперь соберём шаг, ради которого понадобились контрольные точки, окна и микробатчи. У ячейки замороженная основа с широкими внутренними слоями, последовательности длинные, и батч целиком в память не помещается. Сколько памяти занято в худший момент?
@@ -1253,11 +1292,16 @@ assert 85_000 < peak_of(in_windows, 6) < 92_000
 # ### Упражнение `train_windows`: один шаг, всё вместе
 # *спроектировать · ●●● · 22 минуты · 6 баллов*
 #
-# У `x` форма (время, строки, признаки), у `y` — (время, строки, выходы), `h` — начальное скрытое состояние формы (строки, состояние); ни один из этих тензоров не требует градиента. Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Строки батча ячейка обрабатывает независимо друг от друга. Часть весов ячейки заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
+# Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче, а строки — на микробатчи по `rows` строк, последний может быть меньше.
 #
-# Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче. На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. Разделите строки на микробатчи по `rows` строк, последний может быть меньше: в памяти никогда не должны одновременно находиться промежуточные результаты двух вызовов ячейки (маленькие скрытые состояния не в счёт). При проверке общий размер промежуточных результатов в байтах может превышать размер самого широкого тензора вызова не более чем в 4 раза.
-#
-# Верните пару. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа; второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. Флаги и замороженные веса не меняются. Ячейка и все тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; возвращённое состояние лежит там же.
+# * **Дано.** Тензоры `x` формы (время, строки, признаки) и `y` формы (время, строки, выходы); `h` — начальное скрытое состояние формы (строки, состояние). Ни один из них не требует градиента.
+# * **Дано.** Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Строки батча ячейка обрабатывает независимо друг от друга. Часть её весов заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
+# * **Результат.** На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. <!-- weights -->
+# * **Результат.** Возвращается пара. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа. <!-- state -->
+# * **Результат.** Второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. <!-- loss -->
+# * **Результат.** Ячейка и все тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; возвращённое состояние лежит там же. <!-- device -->
+# * **Не менять.** Флаги и замороженные веса. <!-- frozen -->
+# * **Нельзя.** Держать в памяти одновременно промежуточные результаты двух вызовов ячейки (маленькие скрытые состояния не в счёт). При проверке общий размер промежуточных результатов в байтах может превышать размер самого широкого тензора вызова не более чем в 4 раза. <!-- peak -->
 # %% answer="train_windows"
 def train_windows(cell, optimizer, x, y, h, steps, rows):
     """One optimizer step per window; return the last hidden state and the mean squared error."""
@@ -1443,8 +1487,14 @@ assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
 # ### Extra exercise `step_in_half`: half in the middle
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
-# Mend the step. `model` is a `Sequential` with linear layers in float32, `x` and `y` are in float32, `scaler` is a `GradScaler("cpu")`, and something may be in `.grad` at the start. The linear layers compute in float16; the weights stay in float32 and are not rounded. `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. Return the loss without the scale, a Python number.
-# %% [markdown] tags=["ru"] of="222f924d"
+# Mend the step.
+#
+# * **Given.** `model`, a `Sequential` with linear layers in float32; `x` and `y`, in float32; `scaler`, a `GradScaler("cpu")`. Something may be in `.grad` at the start.
+# * **Result.** `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. <!-- step -->
+# * **Result.** The linear layers compute in float16. <!-- dtypes -->
+# * **Result.** The loss without the scale is returned, a Python number. <!-- loss -->
+# * **Not allowed.** Weights in another dtype than float32, or rounded. <!-- dtypes -->
+# %% [markdown] tags=["ru"] of="32682668"
 # Число $10^{-8}$ в float16 обращается в 0; если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
 #
 # Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. Пользовательская функция с результатом в половинной точности и `grad_output` получает в половинной точности; с torch 2.14 можно запросить float32, вызвав в `forward` метод `ctx.set_output_grad_dtype(torch.float32)`. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
@@ -1452,7 +1502,13 @@ assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
 # ### Дополнительное упражнение `step_in_half`: вычисления в половинной точности
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Исправьте шаг. Здесь `model` — `Sequential` с линейными слоями в float32, `x` и `y` — тоже float32, `scaler` — это `GradScaler("cpu")`, а в `.grad` вначале может что-то лежать. В линейных слоях вычисления идут в float16; веса остаются в float32 и не округляются. Вызов `scaler.step(optimizer)` должен сделать один шаг с градиентом функции `mse_loss(model(x), y)`, а если этот градиент бесконечен — ни одного; в конце вызывается `scaler.update()`. Верните значение функции потерь без масштаба — обычное число Python.
+# Исправьте шаг.
+#
+# * **Дано.** `model` — `Sequential` с линейными слоями в float32; `x` и `y` — тоже float32; `scaler` — это `GradScaler("cpu")`. В `.grad` вначале может что-то лежать.
+# * **Результат.** Вызов `scaler.step(optimizer)` делает один шаг с градиентом функции `mse_loss(model(x), y)`, а если этот градиент бесконечен — ни одного; в конце вызывается `scaler.update()`. <!-- step -->
+# * **Результат.** В линейных слоях вычисления идут в float16. <!-- dtypes -->
+# * **Результат.** Возвращается значение функции потерь без масштаба — обычное число Python. <!-- loss -->
+# * **Нельзя.** Переводить веса из float32 в другой dtype или округлять их. <!-- dtypes -->
 # %% answer="step_in_half"
 def step_in_half(model, optimizer, scaler, x, y):
     with torch.autocast("cpu", dtype=torch.float16):
@@ -1613,28 +1669,30 @@ with warnings.catch_warnings():
 # ### Extra exercise `cures`: five cures
 # *find the bug · ●●○ · 20 minutes · 5 points · extra*
 #
-# Mend the five functions. `cures()` returns them in a dict, under the letters. Their lists of parameters stay as they are.
+# Mend the five functions. `cures()` returns them in a dict, under the letters. Each letter earns its own point.
 #
-# * **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone; `returns` does not require grad.
-# * **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$. Every entry and every call has noise of its own.
-# * **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all.
-# * **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once, frozen ones too, and no others; the flags of the body stay as they are.
-# * **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph; the `x` that was passed, every `.grad`, every flag and the mode of the model stay as they are.
-#
-# Each letter earns its own point.
-# %% [markdown] tags=["ru"] of="7e6a198f"
+# * **Result.** **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone; `returns` does not require grad. <!-- A -->
+# * **Result.** **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$. Every entry and every call has noise of its own. <!-- B -->
+# * **Result.** **C** returns the mean of a list of losses (tensors without dimensions), and its gradient reaches them all. <!-- C -->
+# * **Result.** **D** gives `model.head` a new layer with `outputs` outputs and returns an SGD optimizer with the learning rate `lr`. It has every parameter of the model once, frozen ones too, and no others. <!-- D -->
+# * **Result.** **E** makes `steps` steps of size `eps` along the sign of the gradient of the loss with respect to `x`, and returns the moved `x`. It has no graph. <!-- E -->
+# * **Leave.** In **D** the flags of the body. <!-- D -->
+# * **Leave.** In **E** the `x` that was passed, every `.grad`, every flag and the mode of the model. <!-- E -->
+# * **Leave.** The lists of parameters of the five functions. <!-- A, B, C, D, E -->
+# %% [markdown] tags=["ru"] of="3367e391"
 # ### Дополнительное упражнение `cures`: пять решений
 # *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
 #
-# Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. Списки параметров этих функций остаются прежними.
+# Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. За каждую букву даётся свой балл.
 #
-# * **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Градиент функции потерь актора должен доходить только до `log_prob`, а градиент квадрата ошибки критика — только до `value`; `returns` градиента не требует.
-# * **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; у выборки та же форма, что у этих тензоров, и такие же производные, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. У каждого элемента и при каждом вызове шум свой.
-# * **C** возвращает среднее значений функций потерь, собранных в списке (это тензоры без измерений); градиент должен доходить до каждого из них.
-# * **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, в том числе замороженные, каждый ровно один раз, и никакие другие; флаги остальных слоёв не меняются.
-# * **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа; переданный тензор `x`, все поля `.grad`, все флаги и режим модели не меняются.
-#
-# За каждую букву даётся свой балл.
+# * **Результат.** **A** возвращает одно число, сумму обеих функций потерь, для трёх тензоров формы (n,). Градиент функции потерь актора доходит только до `log_prob`, а градиент квадрата ошибки критика — только до `value`; `returns` градиента не требует. <!-- A -->
+# * **Результат.** **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; у выборки та же форма, что у этих тензоров, и такие же производные, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. У каждого элемента и при каждом вызове шум свой. <!-- B -->
+# * **Результат.** **C** возвращает среднее значений функций потерь, собранных в списке (это тензоры без измерений); градиент доходит до каждого из них. <!-- C -->
+# * **Результат.** **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, в том числе замороженные, каждый ровно один раз, и никакие другие. <!-- D -->
+# * **Результат.** **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа. <!-- E -->
+# * **Не менять.** В **D** — флаги остальных слоёв. <!-- D -->
+# * **Не менять.** В **E** — переданный тензор `x`, все поля `.grad`, все флаги и режим модели. <!-- E -->
+# * **Не менять.** Списки параметров этих пяти функций. <!-- A, B, C, D, E -->
 # %% answer="cures"
 def cures():
     """Five mended functions, by their letters."""
@@ -1797,9 +1855,15 @@ check("cures")
 #
 # A: the advantage weighs `log_prob`, it is no function to be trained; through it the policy loss reaches `value`. Detach the advantage; with `value` detached everywhere the critic does not learn. B: `sample()` runs under `no_grad()`, the path from the decoder ends there; `rsample()` or $\mu + \sigma\varepsilon$; the flag makes the sample a leaf, and the gradient stays in it. C: `torch.tensor` copies numbers, the graph is lost; `torch.stack(losses).mean()`; the flag belongs to the new leaf, so the error goes and the training does, too. D: the optimizer holds the tensors that it was given, the new layer is not among them; make the head first; `add_param_group` works, but the old head stays in the optimizer (accept it where that is said). E: `x + ...` is no leaf; `torch.autograd.grad` with respect to a detached `x`; `retain_grad()` keeps the graph of all steps, and `backward()` goes on adding to `.grad` of the model, which the next training step uses.
 #
+# **A model answer.** To A: your advantage `returns - value` still has its graph, so the policy loss pulls on the critic as well, and not towards `returns`. The advantage is a weight there: `policy = -(log_prob * (returns - value).detach()).mean()`. Do not detach `value` everywhere: then the loss of the critic has no path to it either, and it learns nothing. To D: the optimizer was made before the new head, and it holds the tensors that it was given; the new layer is not among them. Put the head in first, `model.head = nn.Linear(...)`, and make `SGD(model.parameters(), lr=lr)` afterwards. `add_param_group` would add the new head, but the old one would stay in the optimizer.
+#
+# ---
+#
 # **Критерии.** По 1.5 балла за каждый из двух ответов: 0.5 за причину, 0.5 за решение, которое выполняется, 0.5 за довод против другого решения.
 #
 # A: преимущество — множитель при `log_prob`, обучать через него нечего; через него функция потерь стратегии доходит до `value`. Отсоединить преимущество; если отсоединить `value` везде, критик не учится. B: `sample()` выполняется внутри `no_grad()`, и путь от декодировщика там обрывается; `rsample()` или $\mu + \sigma\varepsilon$; с флагом выборка становится листом, и градиент остаётся в ней. C: `torch.tensor` копирует числа, граф потерян; `torch.stack(losses).mean()`; флаг относится к новому листу, поэтому исчезает ошибка, но и обучение тоже. D: оптимизатор хранит те тензоры, которые получил, и нового слоя среди них нет; сначала заменить слой; `add_param_group` работает, но старый слой остаётся в оптимизаторе (засчитывать, если об этом сказано). E: `x + ...` — не лист; `torch.autograd.grad` по отсоединённому `x`; с `retain_grad()` хранится граф всех шагов, а `backward()` прибавляет к `.grad` модели, и это войдёт в следующий шаг обучения.
+#
+# **Пример ответа.** Автору A: у преимущества `returns - value` остался граф, поэтому функция потерь стратегии тянет за собой и критика, причём не к `returns`. Преимущество здесь — просто множитель: `policy = -(log_prob * (returns - value).detach()).mean()`. Отсоединять `value` везде нельзя: тогда и функция потерь критика до него не дойдёт, и он не будет учиться. Автору D: оптимизатор создан раньше нового слоя и хранит те тензоры, которые получил, а нового слоя среди них нет. Сначала замените слой, `model.head = nn.Linear(...)`, а потом создайте `SGD(model.parameters(), lr=lr)`. Вызов `add_param_group` добавил бы новый слой, но и старый остался бы в оптимизаторе.
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
@@ -1888,26 +1952,26 @@ assert list(moved.state_dict()) == ["weight", "shift"]
 # ### Extra exercise `fix_baseline`: a mean that stays behind
 # *find the bug · ●●○ · 10 minutes · 4 points · extra*
 #
-# Mend this module. `Baseline(features, rate)` holds a running mean, which begins at 0. A call `baseline(x)` returns `x` minus the mean as it was before the call; then the mean becomes `mean + rate * (x.mean(0) - mean)`.
+# Mend this module. `Baseline(features, rate)` holds a running mean, which begins at 0.
 #
-# * Given are `x`, a float64 tensor of shape (rows, features), and `rate`, a number between 0 and 1.
-# * For autograd the mean is a constant: the gradient of a result reaches its own `x` alone.
-# * After `baseline.to(device)` the module works with an `x` on that device, such as a GPU. The result lies there, too.
-# * A new `Baseline` that loads the `state_dict()` goes on from the same mean.
-# * The module has no parameters, because an optimizer would train them.
+# * **Given.** `x`, a float64 tensor of shape (rows, features), and `rate`, a number between 0 and 1.
+# * **Result.** A call `baseline(x)` returns `x` minus the mean as it was before the call; then the mean becomes `mean + rate * (x.mean(0) - mean)`. For autograd the mean is a constant: the gradient of a result reaches its own `x` alone. <!-- values -->
+# * **Result.** After `baseline.to(device)` the module works with an `x` on that device, such as a GPU. The result lies there, too. <!-- device -->
+# * **Result.** A new `Baseline` that loads the `state_dict()` goes on from the same mean. <!-- saved -->
+# * **Not allowed.** Parameters of the module, because an optimizer would train them. <!-- parameters -->
 #
 # You need no GPU: the check pretends one.
-# %% [markdown] tags=["ru"] of="d378319f"
+# %% [markdown] tags=["ru"] of="59005eba"
 # ### Дополнительное упражнение `fix_baseline`: среднее, которое остаётся на месте
 # *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
 #
-# Исправьте этот модуль. `Baseline(features, rate)` хранит скользящее среднее, вначале равное 0. Вызов `baseline(x)` возвращает `x` минус среднее, каким оно было до вызова; затем среднее становится равным `mean + rate * (x.mean(0) - mean)`.
+# Исправьте этот модуль. `Baseline(features, rate)` хранит скользящее среднее, вначале равное 0.
 #
-# * Даны `x` — тензор float64 формы (строки, признаки) — и `rate`, число от 0 до 1.
-# * Для autograd среднее — константа: градиент результата доходит только до своего `x`.
-# * После `baseline.to(device)` модуль работает с `x`, который лежит на этом устройстве, например на GPU. Там же лежит и результат.
-# * Новый `Baseline`, загрузивший `state_dict()`, продолжает с того же среднего.
-# * Параметров у модуля нет: оптимизатор стал бы их обучать.
+# * **Дано.** Тензор `x` float64 формы (строки, признаки) и `rate`, число от 0 до 1.
+# * **Результат.** Вызов `baseline(x)` возвращает `x` минус среднее, каким оно было до вызова; затем среднее становится равным `mean + rate * (x.mean(0) - mean)`. Для autograd среднее — константа: градиент результата доходит только до своего `x`. <!-- values -->
+# * **Результат.** После `baseline.to(device)` модуль работает с `x`, который лежит на этом устройстве, например на GPU. Там же лежит и результат. <!-- device -->
+# * **Результат.** Новый `Baseline`, загрузивший `state_dict()`, продолжает с того же среднего. <!-- saved -->
+# * **Нельзя.** Заводить у модуля параметры: оптимизатор стал бы их обучать. <!-- parameters -->
 #
 # GPU для этого не нужен: проверка его имитирует.
 # %% answer="fix_baseline"

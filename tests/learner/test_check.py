@@ -117,6 +117,19 @@ def test_each_way_of_a_solution_is_a_block_of_its_own(language):
     assert (shown.count("~~~~python\n"), shown.count("\n~~~~")) == (4, 2 * 4)
 
 
+@pytest.mark.parametrize(
+    ("lesson", "name"), [("gradient_accumulation", "why_they_agree"), ("capstones", "note_to_a_colleague")]
+)
+def test_a_question_in_words_has_a_rubric_and_a_model_answer(language, lesson, name, monkeypatch):
+    monkeypatch.setattr(SESSION, "lesson", lesson)
+    for command in (autograder.solution, autograder.hint):
+        assert f'solution("{name}", give_up=True)' in str(command(name))
+    shown = autograder.solution(name, give_up=True)._repr_markdown_()
+    words = {"en": ("**Rubric.**", "**A model answer.**"), "ru": ("**Критерии.**", "**Пример ответа.**")}
+    for each, said in words.items():
+        assert all((word in shown) == (each == language) for word in said)
+
+
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_a_card_tells_how_to_draw_what_a_wrong_answer_returned(language):
     notebook.start("02_graph_and_backward", language=language)

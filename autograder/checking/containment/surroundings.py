@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 import torch
 
 from ...language import Note
+from .caught import SHOWN
 from .switches import putting_back
-
-SHOWN = 300  # characters of a print, a warning or an error that reach a card
 
 
 @contextmanager

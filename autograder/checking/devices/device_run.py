@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..containment.answer_calls import can_be_called, with_calls
+from ..containment.caught import Caught
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
 from ..exercise import Aspect, Case, Exercise, aspect
@@ -86,7 +87,8 @@ def observe_device(exercise: Exercise, answer: object, case: Case, same: Case) -
     or the probe caught it. Another exception says nothing, because the pretended device lacks much of a real one.
     `same` is another copy of the case. The probe runs on it without a device, and has to find the same numbers.
     """
-    refused, there, equal, idle = None, True, True, [False]
+    refused: str | Caught | None = None
+    there, equal, idle = True, True, [False]
     probe = exercise.device_probe or exercise.probe
     with undisturbed([]):
         try:
@@ -96,14 +98,15 @@ def observe_device(exercise: Exercise, answer: object, case: Case, same: Case) -
                 noting = SimpleNamespace(**{exercise.asks: _noting_idle(answer, idle)})
                 found = probe(noting, case)
             there = not any(devices.of(each) == CPU and each.dim() for each in tensors_of(found))
-            refused = next(filter(None, map(_refusal, _texts(found))), None)
+            refused = next((each for each in _texts(found) if _is_refusal(each)), None)
             with limited(exercise.seconds):
                 equal = _have_equal_numbers(found, probe(noting, same))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             cause = error.__cause__ or error
-            refused = _refusal(f"{type(cause).__name__}: {cause}")
+            caught = Caught.of(cause, f"{type(cause).__name__}: {cause}")
+            refused = caught if _is_refusal(caught) else None
     return {"on a GPU": refused, "results there": there, "same numbers": equal, "nothing returned": any(idle)}
 
 
@@ -130,13 +133,13 @@ def _have_equal_numbers(there: object, here: object) -> bool:
     )
 
 
-def _refusal(text: str) -> str | None:
-    """Return an error's text if it is that of a GPU, else None."""
-    return text if _REFUSAL.search(text) else None
+def _is_refusal(error: str | Caught) -> bool:
+    """Return whether an error is one of a GPU."""
+    return _REFUSAL.search(error if isinstance(error, str) else error.text) is not None
 
 
-def _texts(tree: Any) -> Iterator[str]:
-    if isinstance(tree, str):
+def _texts(tree: Any) -> Iterator[str | Caught]:
+    if isinstance(tree, (str, Caught)):
         yield tree
     elif isinstance(tree, (dict, list, tuple)):
         for item in tree.values() if isinstance(tree, dict) else tree:

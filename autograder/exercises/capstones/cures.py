@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.observe import using_answer
@@ -88,11 +89,11 @@ def cures(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _or_error(observe: Callable[..., object], function: Any, case: Case) -> object:
-    """Return what `observe(function, case)` returns, or the name of the exception that it raises."""
+    """Return what `observe(function, case)` returns, or the exception that it raises. Its type is compared."""
     try:
         return observe(function, case)
     except Exception as error:
-        return type(error).__name__
+        return Caught.of(error, type(error).__name__)
 
 
 def _policy(function: Any, case: Case) -> object:
@@ -148,13 +149,14 @@ def _optimizer(function: Any, case: Case) -> object:
     flags = {name: p.requires_grad for name, p in model.named_parameters()}
     given = [id(p) for group in optimizer.param_groups for p in group["params"]]
     wanted = [id(p) for p in model.parameters()]
+    rates = {group["lr"] for group in optimizer.param_groups}
     return {
         "parameters missing": len(set(wanted) - set(given)),
         "other tensors": len(set(given) - set(wanted)),
         "parameters given twice": len(given) - len(set(given)),
         "is SGD": isinstance(optimizer, torch.optim.SGD),
-        "lr": sorted({group["lr"] for group in optimizer.param_groups}),
-        "head": list(model.head.weight.shape),
+        "lr": next((rate for rate in sorted(rates) if rate != 0.25), 0.25),
+        "head.weight.shape": str(tuple(model.head.weight.shape)),
         "head is new": model.head is not old,
         "require grad": ", ".join(name for name, flag in flags.items() if flag),
     }

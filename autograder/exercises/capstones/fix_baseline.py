@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -29,6 +30,7 @@ from autograder.language import Text
             en="Each call returns `x` minus the mean as it was before the call, and the mean is a constant for autograd.",
             ru="Каждый вызов возвращает `x` минус среднее, каким оно было до вызова, и для autograd это среднее — "
             "константа.",
+            entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
         ),
         aspect(
             "parameters",

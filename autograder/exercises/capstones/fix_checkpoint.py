@@ -33,16 +33,16 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
     aspects=[
         aspect(
             "gradients",
-            2,
+            1.5,
             en="The output and all gradients are those without checkpoints; what is frozen has none.",
             ru="Выход и все градиенты такие же, как без контрольных точек; у замороженного градиента нет.",
         ),
         aspect(
             "flags",
-            0,
+            0.5,
             en="All flags `requires_grad` and all weights are as before.",
             ru="Все флаги `requires_grad` и все веса остались прежними.",
-            after=(),
+            after=("gradients",),
         ),
         aspect(
             "peak",

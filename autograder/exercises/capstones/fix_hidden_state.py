@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import weights_after_steps
@@ -49,6 +50,7 @@ class _LongShort(nn.Module):
             2,
             en="After each window's step the weights are those of the truncated gradient.",
             ru="После шага каждого окна веса такие, какие даёт усечённый градиент.",
+            entries=(WEIGHTS_AFTER_STEPS,),
         ),
         aspect(
             "state",

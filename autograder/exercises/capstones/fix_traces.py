@@ -10,6 +10,7 @@ from torch import nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.language import Text
 from autograder.measure import weights_after_steps
 
@@ -27,13 +28,14 @@ Optimizer = torch.optim.Optimizer
     aspects=[
         aspect(
             "weights",
-            3,
+            2.5,
             en="After every step the weights are those of TD(λ), with the step made by the optimizer.",
             ru="После каждого шага веса такие, как в TD(λ), а шаг делает оптимизатор.",
+            entries=(WEIGHTS_AFTER_STEPS,),
         ),
         aspect(
             "settings",
-            0,
+            0.5,
             en="The settings of the optimizer are as before.",
             ru="Настройки оптимизатора остались прежними.",
         ),

@@ -7,8 +7,10 @@ from typing import Any
 
 import torch
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
+from autograder.checking.labels import GRADIENTS_OF_PARAMETERS
 from autograder.checking.observe import AnswerRaised
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -26,9 +28,10 @@ from .recurrent import Cell
     aspects=[
         aspect(
             "gradients",
-            2,
+            1.5,
             en="From every loss the gradient goes through at most `k` calls of the cell, and no further.",
             ru="От каждой функции потерь градиент проходит самое большее через `k` вызовов ячейки, и не дальше.",
+            entries=(GRADIENTS_OF_PARAMETERS,),
         ),
         aspect(
             "calls",
@@ -39,16 +42,17 @@ from .recurrent import Cell
         ),
         aspect(
             "rest",
-            0,
+            0.5,
             en="Every `.grad` is as before.",
             ru="Все поля `.grad` остались прежними.",
-            after=(),
+            after=("gradients",),
         ),
         aspect(
             "spare",
             0.5,
             en="A parameter on which no loss depends has zeros in the list.",
             ru="У параметра, от которого не зависит ни одна функция потерь, в списке нули.",
+            entries=(GRADIENTS_OF_PARAMETERS,),
         ),
     ],
     hints=[
@@ -98,7 +102,8 @@ def _with_a_spare(answer: Any, case: Case) -> object:
     try:
         found = answer.sliding_gradient(case.cell, case.x, case.y, case.h, case.k)
     except AnswerRaised as error:
-        return f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
+        text = f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
+        return Caught.of(error.__cause__ or error, text)
     return list(found) if isinstance(found, (list, tuple)) else found
 
 

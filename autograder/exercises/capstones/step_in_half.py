@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
+from autograder.checking.labels import Entries
 from autograder.checking.values import number
 from autograder.language import Text
 
@@ -44,11 +45,12 @@ class _Products(TorchDispatchMode):
     aspects=[
         aspect(
             "step",
-            2,
+            1.5,
             en="The optimizer steps with the gradients of float32, within 2 %; if they are infinite, it makes no step and the "
             "scale is halved.",
             ru="Оптимизатор делает шаг с градиентами float32, с точностью до 2 %; если они бесконечны, шага нет, а масштаб "
             "уменьшен вдвое.",
+            entries=(Entries(Text("step {n}", "шаг {n}"), Text("steps", "шагов")),),
         ),
         aspect(
             "dtypes",
@@ -59,7 +61,7 @@ class _Products(TorchDispatchMode):
         ),
         aspect(
             "loss",
-            0,
+            0.5,
             en="The loss is returned without the scale, a Python number.",
             ru="Возвращается значение функции потерь без масштаба, число Python.",
             after=(),

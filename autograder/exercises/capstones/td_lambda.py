@@ -11,6 +11,7 @@ from torch import nn
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import number
 from autograder.language import Text
@@ -29,9 +30,15 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
     aspects=[
         aspect(
             "weights",
-            2.5,
+            2,
             en="At the end the trained weights are those of TD(λ).",
             ru="В конце обучаемые веса такие, как в TD(λ).",
+            entries=(
+                Entries(
+                    Text("trained parameter {n}", "обучаемый параметр {n}"),
+                    Text("trained parameters", "обучаемых параметров"),
+                ),
+            ),
         ),
         aspect(
             "errors",
@@ -39,13 +46,14 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             en="The TD errors of all steps are returned as a list of numbers.",
             ru="Возвращён список чисел: ошибки TD всех шагов.",
             after=(),
+            entries=(Entries(Text("TD error of step {n}", "ошибка TD на шаге {n}"), Text("TD errors", "ошибок TD")),),
         ),
         aspect(
             "rest",
-            0,
+            0.5,
             en="Frozen weights, every `.grad` and every flag `requires_grad` are as before.",
             ru="Замороженные веса, все поля `.grad` и все флаги `requires_grad` остались прежними.",
-            after=(),
+            after=("weights",),
         ),
         works_on(
             0.5,

@@ -35,7 +35,7 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
     aspects=[
         aspect(
             "weights",
-            2.5,
+            2,
             en="There is one optimizer step for each window, and after each of them the weights are right.",
             ru="На каждое окно приходится один шаг оптимизатора, и после каждого шага веса верны.",
         ),
@@ -64,10 +64,10 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
         ),
         aspect(
             "frozen",
-            0,
+            0.5,
             en="Frozen weights and all flags are as before.",
             ru="Замороженные веса и все флаги остались прежними.",
-            after=(),
+            after=("weights",),
         ),
         works_on(
             0.5,

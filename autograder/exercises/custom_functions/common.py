@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import signed, uniform
@@ -144,14 +145,12 @@ def bytes_kept(function: Any, start: float, *, drop_input: bool) -> AtMost:
 
 
 def result_or_error(call: Callable[[], object]) -> object:
-    """Return what `call()` returns.
-
-    If it raises an exception, return the exception's name with the start of its text.
-    """
+    """Return what `call()` returns, or the exception that it raises."""
     try:
         return call()
     except Exception as error:
-        return f"{type(error).__name__}: {textwrap.shorten(str(error), _MOST_OF_ERROR, placeholder=' …')}"
+        said = textwrap.shorten(str(error), _MOST_OF_ERROR, placeholder=" …")
+        return Caught.of(error, f"{type(error).__name__}: {said}")
 
 
 def observe_state(

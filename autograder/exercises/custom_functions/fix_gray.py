@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
@@ -27,15 +29,16 @@ from .common import EACH_CALL, apply, gradients, observe_first, result_or_error
         EACH_CALL,
         aspect(
             "numbers",
-            1,
+            0.5,
             en="The result is the weighted sum of the three colours, and the gradient is `grad_output` times the weights.",
             ru="Результат — взвешенная сумма трёх цветов, а градиент равен `grad_output`, умноженному на веса.",
         ),
         aspect(
             "grad_output_after",
-            0,
+            0.5,
             en="`backward` leaves the tensor `grad_output` as it was.",
             ru="Метод `backward` не меняет тензор `grad_output`.",
+            after=("each_call", "numbers"),
         ),
         works_on(3, after=("each_call", "numbers")),
     ],
@@ -72,9 +75,12 @@ def on_device(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _named(where: str, call: Any) -> object:
-    """Return what `call()` returns, or the text of its error with the words `where` in it."""
+    """Return what `call()` returns, or its error with the words `where` in the text that is compared."""
     found = result_or_error(call)
-    return f"{found.partition(': ')[0]}: {where}: {found.partition(': ')[2]}" if isinstance(found, str) else found
+    if not isinstance(found, Caught):
+        return found
+    kind, _, said = found.text.partition(": ")
+    return replace(found, text=f"{kind}: {where}: {said}")
 
 
 def _take_turns(function: Any, x: Tensor, v: Tensor) -> Tensor | None:

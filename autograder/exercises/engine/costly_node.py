@@ -12,6 +12,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -34,6 +35,7 @@ from autograder.language import Text
             1,
             en="There is one backward pass, and `.grad` of every leaf is what one `loss.backward()` leaves there.",
             ru="Обратный проход один, и в `.grad` каждого листа лежит то же, что после одного `loss.backward()`.",
+            entries=(Entries(Text("leaf {n}", "лист {n}"), Text("leaves", "листьев")),),
         ),
     ],
     hints=[

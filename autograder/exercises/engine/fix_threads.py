@@ -16,6 +16,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -138,6 +139,7 @@ class _Model(torch.nn.Module):
             0,
             en="A list of the model's outputs comes back, in the order of the batches, one call for each.",
             ru="Возвращается список результатов модели, в порядке батчей, по одному вызову на батч.",
+            entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
         ),
         aspect(
             "no_graph",

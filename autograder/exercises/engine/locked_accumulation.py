@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import tensors
@@ -183,6 +184,7 @@ class _Threads:
             1,
             en="Each call returns the gradient of its own loss, and no later addition to `w.grad` changes it.",
             ru="Каждый вызов возвращает градиент своей функции потерь, и последующие прибавления к `w.grad` его не меняют.",
+            entries=(Entries(Text("gradient from call {n}", "градиент из вызова {n}"), Text("calls", "вызовов")),),
         ),
         aspect(
             "locked",
@@ -239,7 +241,10 @@ def locked_accumulation(answer: Any, case: Case) -> dict[str, object]:
         "sum": total,
         "own": own,
         "locked": {f"{name} without the lock": name in seen for name in ("read", "written")},
-        "outside": {"calls": sorted(calls), **{name: name in under_lock for name in ("forward", "backward")}},
+        "outside": {
+            "calls of loss_of": next((count for count in sorted(calls) if count != 1), 1),
+            **{name: name in under_lock for name in ("forward", "backward")},
+        },
         "released": not lock.locked(),
         "refused": bool(lock.refused),
     }

@@ -9,8 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import graph_nodes
@@ -67,12 +69,14 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
             0,
             en="The list has one name for each node behind `loss`, without those of leaves.",
             ru="В списке по одному имени на каждый узел графа `loss`, кроме узлов листьев.",
+            entries=(Entries(Text("name {n} in alphabetical order", "имя {n} по алфавиту"), Text("names", "имён")),),
         ),
         aspect(
             "order",
             2,
             en="The names stand in the order in which the engine runs the nodes.",
             ru="Имена стоят в том порядке, в котором движок выполняет узлы.",
+            entries=(Entries(Text("name {n}", "имя {n}"), Text("names", "имён")),),
         ),
         aspect(
             "untouched",
@@ -112,8 +116,8 @@ def node_order(answer: Any, case: Case) -> dict[str, object]:
     try:
         case.loss.backward()
         later: object = case.x.grad
-    except RuntimeError:
-        later = "RuntimeError"
+    except RuntimeError as error:
+        later = Caught.of(error, "RuntimeError")
     return {
         "nodes": sorted(order, key=lambda name: name if isinstance(name, str) else type(name).__name__),
         "order": order,

@@ -9,10 +9,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
+
+_GRADIENTS = Entries(
+    (
+        Text("gradient of the input", "градиент входа"),
+        Text("row 1 of a Jacobian, `retain_graph=True`", "строка 1 матрицы Якоби, `retain_graph=True`"),
+        Text("row 2 of a Jacobian, `retain_graph=True`", "строка 2 матрицы Якоби, `retain_graph=True`"),
+    ),
+    Text("gradients", "градиентов"),
+)
 
 
 @exercise(
@@ -34,12 +45,19 @@ from autograder.language import Text
             1,
             en="`f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on.",
             ru="Функция `f` выполняется один раз в прямом проходе, без записи, и один раз в обратном, с записью.",
+            entries=(
+                Entries(
+                    Text("recording is on in call {n} of `f`", "запись включена при вызове {n} функции `f`"),
+                    Text("calls of `f`", "вызовов `f`"),
+                ),
+            ),
         ),
         aspect(
             "gradient",
             1,
             en="The gradient of the input of the whole expression is right, for any `grad_output`.",
             ru="Градиент по входу всего выражения верен при любом `grad_output`.",
+            entries=(_GRADIENTS,),
         ),
         aspect(
             "parameters",
@@ -76,7 +94,7 @@ def recompute(answer: Any, case: Case) -> dict[str, object]:
     gradient = _differentiate(loss, x, case.module)
     rows = _rows(answer.Recompute, case.x)
     # The pass may end with an error before `f` has run again. The error then tells mistakes apart.
-    calls = [*f.calls, gradient] if isinstance(gradient, str) and len(f.calls) < 4 else f.calls
+    calls = [*f.calls, gradient] if isinstance(gradient, Caught) and len(f.calls) < 4 else f.calls
     return {"value": value, "gradient": [gradient, *rows], "calls": calls, "parameters": f.w.grad}
 
 
@@ -91,7 +109,8 @@ def _differentiate(loss: Tensor, x: Tensor, alone: bool) -> object:
         loss.backward()
         return x.grad
     except RuntimeError as error:
-        return f"RuntimeError: {re.sub(r'[A-Za-z]+Backward', 'Backward', str(error))}"  # whatever the class is called
+        text = re.sub(r"[A-Za-z]+Backward", "Backward", str(error))  # whatever the class is called
+        return Caught.of(error, f"RuntimeError: {text}")
 
 
 def _rows(function: Any, x: Tensor) -> list[Any]:
@@ -101,7 +120,7 @@ def _rows(function: Any, x: Tensor) -> list[Any]:
         y = function.apply(torch.Tensor.square, x)
         return [torch.autograd.grad(y[i], x, retain_graph=True, allow_unused=True)[0] for i in (0, 1)]
     except Exception as error:
-        return [type(error).__name__]
+        return [Caught.of(error, type(error).__name__)]
 
 
 class _Layer(torch.nn.Module):

@@ -12,7 +12,7 @@ from torch.optim import SGD
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
-from autograder.checking.labels import BYTES_KEPT
+from autograder.checking.labels import BYTES_KEPT, NAMES_OF_PARAMETERS
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -65,6 +65,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             1,
             en="What comes back is a list of the parameters that still learn, in the order of `model.parameters()`.",
             ru="Возвращается список параметров, которые по-прежнему обучаются, в порядке `model.parameters()`.",
+            entries=(NAMES_OF_PARAMETERS,),
         ),
         aspect(
             "step",

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.language import Text
 from autograder.measure import passes_to, weights_after_steps
 
@@ -25,6 +26,7 @@ from .common import adam, affine, alternating_batches, directions, mean_gradient
             2,
             en="The step uses the window's whole gradient, shortened to `max_norm` only if it is longer.",
             ru="Шаг использует весь градиент окна, укороченный до `max_norm`, только если он длиннее.",
+            entries=(WEIGHTS_AFTER_STEPS,),
         )
     ],
     hints=[

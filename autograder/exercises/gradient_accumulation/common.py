@@ -14,7 +14,7 @@ from torch.nn.functional import mse_loss, normalize
 
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import linear_layer, uniform
-from autograder.checking.labels import BACKWARD_PASSES
+from autograder.checking.labels import DIRECTIONS_OF_PASSES
 from autograder.measure import batch_sizes, passes_to, weights_after_steps
 
 Batches = list[tuple[Tensor, Tensor]]
@@ -28,7 +28,7 @@ ONE_BACKWARD_EACH = aspect(
     en="There is one backward pass for each micro-batch.",
     ru="На каждый микробатч приходится один обратный проход.",
     after=("gradient",),
-    measured=BACKWARD_PASSES,
+    entries=(DIRECTIONS_OF_PASSES,),
 )
 
 

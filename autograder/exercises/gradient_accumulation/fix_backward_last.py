@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.language import Text
 
 from .common import ONE_BACKWARD_EACH, observe_training, training_cases
@@ -17,12 +18,12 @@ from .fix_zero_inside import fix_zero_inside
     difficulty=2,
     minutes=8,
     aspects=[
-        aspect("weights", 2, *fix_zero_inside.aspects[0].says),
+        aspect("weights", 2, *fix_zero_inside.aspects[0].says, entries=(WEIGHTS_AFTER_STEPS,)),
         aspect(
             "backward_runs",
             1,
             *ONE_BACKWARD_EACH.says,
-            measured=ONE_BACKWARD_EACH.measured,
+            entries=ONE_BACKWARD_EACH.entries,
         ),
     ],
     hints=[

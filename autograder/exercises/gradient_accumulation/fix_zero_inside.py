@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.language import Text
 
 from .common import ONE_BACKWARD_EACH, observe_training, training_cases
@@ -22,12 +23,13 @@ from .common import ONE_BACKWARD_EACH, observe_training, training_cases
             2,
             en="After every step the weights are those of training on the big batches.",
             ru="После каждого шага веса такие же, как при обучении на больших батчах.",
+            entries=(WEIGHTS_AFTER_STEPS,),
         ),
         aspect(
             "backward_runs",
             1,
             *ONE_BACKWARD_EACH.says,
-            measured=ONE_BACKWARD_EACH.measured,
+            entries=ONE_BACKWARD_EACH.entries,
         ),
     ],
     hints=[

@@ -13,7 +13,7 @@ import torch
 from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.labels import PEAK
+from autograder.checking.labels import PEAK, WEIGHTS_AFTER_STEPS
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after_steps
@@ -51,6 +51,7 @@ def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
             3.5,
             en="After every step, the last window's included, the weights are those of training on the big batches.",
             ru="После каждого шага, включая последнее окно, веса такие же, как при обучении на больших батчах.",
+            entries=(WEIGHTS_AFTER_STEPS,),
         ),
         aspect(
             "live_bytes",

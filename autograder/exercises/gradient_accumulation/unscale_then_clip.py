@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS, Entries
 from autograder.language import Text
 from autograder.measure import weights_after_steps
 
@@ -33,6 +34,15 @@ class CountingScaler(torch.amp.GradScaler):
         super().update(new_scale)
 
 
+_CALLS = Entries(
+    (
+        Text("calls of `scaler.step`", "вызовов `scaler.step`"),
+        Text("calls of `scaler.update`", "вызовов `scaler.update`"),
+    ),
+    Text("methods", "методов"),
+)
+
+
 @exercise(
     title=Text("Clipping under a loss scale", "Отсечение при масштабировании"),
     kind="complete",
@@ -44,6 +54,7 @@ class CountingScaler(torch.amp.GradScaler):
             2,
             en="The step is the one you would make without a scale: `max_norm` is compared with the true gradient.",
             ru="Шаг такой же, как без масштаба: с `max_norm` сравнивается настоящий градиент.",
+            entries=(WEIGHTS_AFTER_STEPS,),
         ),
         aspect(
             "calls",
@@ -51,6 +62,7 @@ class CountingScaler(torch.amp.GradScaler):
             en="`scaler.step` and `scaler.update` are called once each: they skip bad steps and adapt the scale.",
             ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают шаги с бесконечными "
             "градиентами и меняют масштаб.",
+            entries=(_CALLS,),
         ),
     ],
     hints=[

@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed, with_old_gradient
+from autograder.checking.labels import Entries
 from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 
@@ -55,7 +57,7 @@ def _beside_a_used_result(answer: Any) -> object:
     try:
         found = answer.arriving_gradients((used * used).sum(), [used, aside])
     except AnswerRaised as error:
-        return f"{type(error.__cause__).__name__}: {error.__cause__}"
+        return Caught.of(error.__cause__ or error, f"{type(error.__cause__).__name__}: {error.__cause__}")
     return list(found) if isinstance(found, (list, tuple)) else None
 
 
@@ -86,6 +88,7 @@ def _is_freed(loss: Tensor) -> bool:
             1,
             en="The list holds, for each tensor, the gradient that this pass brought to it, or None.",
             ru="В списке для каждого тензора лежит градиент, который пришёл к нему в этом проходе, или None.",
+            entries=(Entries(Text.same("`tensors[{i}]`"), Text("gradients", "градиентов")),),
         ),
         aspect(
             "grad_fields",
@@ -95,6 +98,7 @@ def _is_freed(loss: Tensor) -> bool:
             ru="Поля `.grad` такие же, как после обычного `backward()`: у листьев накоплен градиент, у остальных "
             "по-прежнему None. Следующие проходы списка не меняют.",
             after=(),
+            entries=(Entries(Text("number {n}", "номер {n}"), Text("tensors", "тензоров")),),
         ),
         aspect(
             "hooks_left",
@@ -108,6 +112,7 @@ def _is_freed(loss: Tensor) -> bool:
             0.5,
             en="A hook that torch calls with None does no harm: there is None in the list.",
             ru="Хук, который torch вызывает с None, ничего не портит: в списке стоит None.",
+            entries=(Entries(Text.same("`tensors[{i}]`"), Text("gradients", "градиентов")),),
         ),
     ],
     hints=[

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed
+from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, OF_PARAMETERS, Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -28,6 +29,7 @@ from .common import Branches, gradients, hooks_on, linear
             2,
             en="The gradient of all parameters together has norm `max_norm` at most, and its direction is the old one.",
             ru="Норма градиента по всем параметрам вместе не больше `max_norm`, а направление прежнее.",
+            entries=(GRADIENTS_OF_PARAMETERS,),
         ),
         aspect(
             "passes",
@@ -40,6 +42,16 @@ from .common import Branches, gradients, hooks_on, linear
             0.5,
             en="No hook stays on the parameters: a later pass is an ordinary one.",
             ru="На параметрах не осталось хуков: следующий проход — обычный.",
+            entries=(
+                Entries(
+                    (
+                        Text("hooks left", "осталось хуков"),
+                        Text("gradients of the next pass", "градиенты следующего прохода"),
+                    ),
+                    Text("parts", "частей"),
+                ),
+                OF_PARAMETERS,
+            ),
         ),
     ],
     hints=[

@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -17,11 +19,11 @@ from .common import garbage_collected, hooks_on
 
 
 def _tried(run: Any) -> object:
-    """Return what `run()` returns, or the name of the RuntimeError that it raises."""
+    """Return what `run()` returns, or the RuntimeError that it raises. Its type is compared."""
     try:
         return run()
     except RuntimeError as error:
-        return type(error).__name__
+        return Caught.of(error, type(error).__name__)
 
 
 def _sum_on_a_leaf(damp: Any, case: Case) -> Tensor | None:
@@ -47,6 +49,24 @@ def _second(damp: Any, case: Case) -> object:
     return torch.autograd.grad(first, x)[0] if first.requires_grad else None
 
 
+_LOSSES = Entries(
+    (Text("with `v` passed to `grad`", "если в `grad` передан `v`"), Text("after `sum()`", "после `sum()`")),
+    Text("gradients", "градиентов"),
+)
+_OTHERS = Entries(
+    (
+        Text("gradient of the other branch", "градиент соседней ветви"),
+        Text("the gradient passed to `grad`", "градиент, переданный в `grad`"),
+        Text("gradient that an earlier hook has kept", "градиент, сохранённый более ранним хуком"),
+        Text("another gradient that an earlier hook has kept", "другой градиент, сохранённый более ранним хуком"),
+        Text("`tensor` itself", "сам `tensor`"),
+        Text("the result `y`", "результат `y`"),
+        Text("`.grad` of a leaf after two passes", "`.grad` листа после двух проходов"),
+    ),
+    Text("tensors", "тензоров"),
+)
+
+
 @exercise(
     title=Text("A hook that edits its argument", "Хук, который меняет свой аргумент"),
     kind="find the bug",
@@ -61,6 +81,7 @@ def _second(damp: Any, case: Case) -> object:
             en="The gradient that goes on from `tensor` is multiplied by `factor`, whatever the loss is.",
             ru="Градиент, который идёт дальше от тензора `tensor`, умножен на `factor`, какой бы ни была функция "
             "потерь.",
+            entries=(_LOSSES,),
         ),
         aspect(
             "others",
@@ -69,6 +90,7 @@ def _second(damp: Any, case: Case) -> object:
             "has kept or an earlier pass has left in `.grad`.",
             ru="Больше ничего не меняется: ни соседние ветви, ни градиент, переданный в `backward`, ни то, что "
             "сохранил более ранний хук или оставил в `.grad` прежний проход.",
+            entries=(_OTHERS,),
         ),
         aspect(
             "second",

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradient
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -75,6 +76,7 @@ def _registered(model: nn.Module) -> int:
             "of the calls.",
             ru="Для каждого слоя `nn.Linear` есть список градиентов по его выходам, по одному на вызов, в порядке "
             "вызовов.",
+            entries=(Entries(Text("call {n}", "вызов {n}"), Text("calls", "вызовов")),),
         ),
         aspect(
             "parameters",

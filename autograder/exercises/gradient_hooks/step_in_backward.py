@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed
-from autograder.checking.labels import PEAK
+from autograder.checking.labels import OF_PARAMETERS, PEAK, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -60,7 +61,7 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
                 parameter.grad = None
             _loss(case.model, case.batches[0]).backward()
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
+            return Caught.of(error, f"{type(error).__name__}: {error}")
     return [[parameter.detach().clone() for parameter in parameters], gradients(parameters)]
 
 
@@ -77,12 +78,22 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
             en="After every `backward()` the parameters are those of an ordinary loop with `make_optimizer` for all.",
             ru="После каждого `backward()` параметры такие же, как в обычном цикле с одним оптимизатором "
             "`make_optimizer` на все.",
+            entries=(
+                Entries(Text("parameters after pass {n}", "параметры после прохода {n}"), Text("passes", "проходов")),
+                OF_PARAMETERS,
+            ),
         ),
         aspect(
             "cleared",
             0.5,
             en="After `backward()` every `.grad` is None.",
             ru="После `backward()` во всех полях `.grad` лежит None.",
+            entries=(
+                Entries(
+                    Text("every `.grad` is None after pass {n}", "все `.grad` равны None после прохода {n}"),
+                    Text("passes", "проходов"),
+                ),
+            ),
         ),
         aspect(
             "peak",
@@ -96,6 +107,10 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
             1,
             en="After a call of the returned function, `backward()` fills `.grad` again and steps no more.",
             ru="После вызова возвращённой функции `backward()` снова заполняет `.grad` и шагов не делает.",
+            entries=(
+                Entries((Text("parameters", "параметры"), Text("`.grad`", "`.grad`")), Text("parts", "частей")),
+                OF_PARAMETERS,
+            ),
         ),
     ],
     hints=[

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import weights_after_steps
@@ -42,6 +43,7 @@ class Shift(nn.Module):
             1,
             en="In every step the gradient of `model.weight` is multiplied by `factor`, that of the bias is not.",
             ru="На каждом шаге градиент параметра `model.weight` умножен на `factor`, а градиент смещения — нет.",
+            entries=(WEIGHTS_AFTER_STEPS,),
         ),
         aspect(
             "hooks_left",

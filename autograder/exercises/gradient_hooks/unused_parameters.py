@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.labels import NAMES_OF_PARAMETERS, OF_PARAMETERS
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -52,12 +53,14 @@ class Parts(nn.Module):
             2,
             en="The list holds the names of the trainable parameters that get no gradient, in the model's order.",
             ru="В списке — имена обучаемых параметров, к которым градиент не придёт, в порядке модели.",
+            entries=(NAMES_OF_PARAMETERS,),
         ),
         aspect(
             "untouched",
             1,
             en="Every `.grad` is as it was, no hook of yours stays, and `loss.backward()` can still be called.",
             ru="Все поля `.grad` прежние, ваших хуков не остаётся, и `loss.backward()` по-прежнему можно вызвать.",
+            entries=(OF_PARAMETERS,),
         ),
     ],
     hints=[

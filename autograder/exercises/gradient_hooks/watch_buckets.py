@@ -9,12 +9,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.labels import OF_PARAMETERS, Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 from .common import garbage_collected, gradients, hooks_on, linear
+
+_PASSES = Entries(Text("pass {n}", "проход {n}"), Text("passes", "проходов"))
+_CALLS = Entries(Text("call {n} of `all_reduce`", "вызов {n} функции `all_reduce`"), Text("calls", "вызовов"))
+_SEEN = Entries(
+    (Text("`.grad` in the bucket", "`.grad` в корзине"), Text("`.grad` is there", "`.grad` уже есть")),
+    Text("parts", "частей"),
+)
 
 
 class Stages(nn.Module):
@@ -73,7 +82,7 @@ class _Watched:
                     self.finish()
                     finished = False
                 except Exception as error:
-                    finished = isinstance(error, RuntimeError) or type(error).__name__
+                    finished = isinstance(error, RuntimeError) or Caught.of(error, type(error).__name__)
             late = [entry[0] for entry in self.log[len(entries) :]]
         return [entry[0] for entry in entries], [entry[1:] for entry in entries], late or finished
 
@@ -90,12 +99,22 @@ class _Watched:
             2,
             en="In each pass `all_reduce` is called once for every bucket, in the order of the list.",
             ru="В каждом проходе `all_reduce` вызывается для каждой корзины один раз, в порядке списка.",
+            entries=(
+                _PASSES,
+                _CALLS,
+            ),
         ),
         aspect(
             "moments",
             1,
             en="It is called as early as possible: all gradients of the bucket are in `.grad`, and no later one is.",
             ru="Вызов делается как можно раньше: все градиенты корзины уже в `.grad`, а более поздних ещё нет.",
+            entries=(
+                _PASSES,
+                _CALLS,
+                _SEEN,
+                OF_PARAMETERS,
+            ),
         ),
         aspect(
             "unused",
@@ -103,6 +122,12 @@ class _Watched:
             en="Parameters in `unused` are not waited for.",
             ru="Параметров из `unused` никто не ждёт.",
             after=(),
+            entries=(
+                _PASSES,
+                _CALLS,
+                _SEEN,
+                OF_PARAMETERS,
+            ),
         ),
         aspect(
             "finish",
@@ -111,6 +136,10 @@ class _Watched:
             "begins anew.",
             ru="`finish()` вызывает ошибку RuntimeError ровно тогда, когда какая-то корзина не отправлена, сама корзин не "
             "отправляет, а следующий проход начинается заново.",
+            entries=(
+                _PASSES,
+                _CALLS,
+            ),
         ),
     ],
     hints=[

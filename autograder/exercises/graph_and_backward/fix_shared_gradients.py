@@ -10,8 +10,11 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed
+from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
+
+_INPUTS = Entries(Text.same("`inputs[{i}]`"), Text("gradients", "градиентов"))
 
 
 @exercise(
@@ -25,6 +28,7 @@ from autograder.language import Text
             1,
             en="Each gradient is multiplied by its own factor, and an input that `y` does not use gets zeros.",
             ru="Каждый градиент умножен на свой множитель, а для входа, от которого `y` не зависит, возвращаются нули.",
+            entries=(_INPUTS,),
         ),
         aspect(
             "own",
@@ -37,6 +41,7 @@ from autograder.language import Text
             1,
             en="`v` and the `.grad` of the inputs are what they were.",
             ru="Тензор `v` и поля `.grad` входов остались прежними.",
+            entries=(_INPUTS,),
         ),
     ],
     hints=[

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.labels import PEAK
+from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, PEAK, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -38,12 +38,14 @@ _ROWS = 150  # of the table
             1,
             en="Gradients are shortened together to `max_norm`, or left as they are if they are not longer.",
             ru="Градиенты вместе укорочены до `max_norm` или, если они не длиннее, оставлены прежними.",
+            entries=(GRADIENTS_OF_PARAMETERS,),
         ),
         aspect(
             "layout",
             0.5,
             en="A sparse gradient stays sparse, a dense one dense, None stays None.",
             ru="Разреженный градиент остаётся разреженным, плотный — плотным, None остаётся None.",
+            entries=(Entries(Text("layout of gradient {n}", "вид градиента {n}"), Text("gradients", "градиентов")),),
         ),
         aspect(
             "peak",

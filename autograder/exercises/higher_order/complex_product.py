@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
@@ -76,7 +77,7 @@ def complex_product(answer: Any, case: Case) -> dict[str, object]:
         try:
             first: Any = torch.autograd.grad(y, (a, b), case.v.to(y.dtype), create_graph=True, allow_unused=True)
         except RuntimeError as error:
-            first = f"RuntimeError: {str(error).splitlines()[0][:100]}"
+            first = Caught.of(error, f"RuntimeError: {str(error).splitlines()[0][:100]}")
         both_complex = case.a.is_complex() and case.b.is_complex()
         found: dict[str, object] = {"value": y, "complex" if both_complex else "real": _named(first)}
         if both_complex and isinstance(first, tuple):
@@ -96,7 +97,7 @@ def _second(first: Any, inputs: tuple[Tensor, Tensor]) -> Any:
     try:
         return torch.autograd.grad(torch.stack(parts).sum(), inputs, materialize_grads=True)
     except RuntimeError as error:
-        return f"RuntimeError: {str(error).splitlines()[0][:100]}"
+        return Caught.of(error, f"RuntimeError: {str(error).splitlines()[0][:100]}")
 
 
 @complex_product.cases

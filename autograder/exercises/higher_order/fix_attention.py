@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
@@ -93,7 +94,7 @@ def fix_attention(answer: Any, case: Case) -> dict[str, object]:
         try:
             second: object = _second(gradients, inputs)
         except RuntimeError as error:
-            second = f"RuntimeError: {str(error).splitlines()[0][:120]}"
+            second = Caught.of(error, f"RuntimeError: {str(error).splitlines()[0][:120]}")
     return {
         "output": output,
         "gradients": dict(zip("qkv", gradients)),

@@ -11,7 +11,7 @@ from torch import Tensor
 from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
-from autograder.checking.labels import BYTES_LEFT
+from autograder.checking.labels import BYTES_LEFT, OF_PARAMETERS
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -35,6 +35,7 @@ _STEPS = 3
             "not require grad.",
             ru="После каждого вызова в `.grad` лежит градиент суммы функции потерь и штрафа, что бы там ни было "
             "раньше, и градиента он не требует.",
+            entries=(OF_PARAMETERS,),
         ),
         aspect(
             "loss",
@@ -77,7 +78,7 @@ def fix_leak(answer: Any, case: Case) -> dict[str, object]:
         found: dict[str, object] = {"first call": _gradient(model)}
         answer.fix_leak(model, 2 * case.x, case.y, case.weight)
         recorded = [p.grad is not None and p.grad.requires_grad for p in model.parameters()]
-        found |= {"second call": _gradient(model), "requires_grad": recorded}
+        found |= {"second call": _gradient(model), ".grad requires grad": recorded}
         unchanged = torch.equal(flat([p.detach() for p in model.parameters()]), weights)
         found |= {"weights unchanged": unchanged}
     finally:

@@ -11,7 +11,7 @@ from torch import Tensor
 from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
-from autograder.checking.labels import CALLS_AND_PASSES
+from autograder.checking.labels import CALLS_AND_PASSES, GRADIENTS_OF_PARAMETERS
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -47,6 +47,7 @@ from .common import (
             1.5,
             en="The gradient of the penalty reaches every weight that requires grad and is right, also where $g_i = 0$.",
             ru="Градиент штрафа доходит до всех весов, которые требуют градиента, и верен, в том числе там, где $g_i = 0$.",
+            entries=(GRADIENTS_OF_PARAMETERS,),
         ),
         untouched(0.5),
         aspect(

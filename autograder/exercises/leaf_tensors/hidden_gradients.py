@@ -9,7 +9,7 @@ import torch
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, uniform, with_old_gradient
-from autograder.checking.labels import BACKWARD_PASSES
+from autograder.checking.labels import BACKWARD_PASSES, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -31,6 +31,12 @@ from .networks import random_network, recording_outputs, state_of
             en="The list holds the derivative of the loss with respect to the output of each layer, in order of the "
             "layers.",
             ru="В списке производные функции потерь по выходу каждого слоя, в порядке слоёв.",
+            entries=(
+                Entries(
+                    Text("gradient of the output of layer {n}", "градиент выхода слоя {n}"),
+                    Text("gradients", "градиентов"),
+                ),
+            ),
         ),
         aspect(
             "backward_runs",

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.inputs import Formula
 from autograder.measure import live_bytes
 
@@ -33,23 +34,22 @@ def nbytes(tensor: Tensor) -> int:
     return tensor.numel() * tensor.element_size()
 
 
-def error_of_torch(run: Callable[[], object]) -> str | None:
-    """Return the text of the error that torch raises in `run()`, or None.
+def error_of_torch(run: Callable[[], object]) -> Caught | None:
+    """Return the error that torch raises in `run()`, or None.
 
-    Numbers and the type of what a hook returned are replaced by "#".
-
-    If the error is an OSError, return only its type, because its text has a random file name.
+    In its text for comparisons, numbers and the type of what a hook returned are replaced by "#". Of an OSError it is
+    the type alone, because the message has a random file name.
     Raises an error of the answer's own code unchanged.
     """
     try:
         run()
     except OSError as error:
-        return type(error).__name__
+        return Caught.of(error, type(error).__name__)
     except Exception as error:
         if "torch" not in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts:
             raise
         said = re.sub(r"(?<=result of type )\w+$", "#", re.sub(r"[0-9]+", "#", str(error)))
-        return textwrap.shorten(f"{type(error).__name__}: {said}", 150)
+        return Caught.of(error, textwrap.shorten(f"{type(error).__name__}: {said}", 150))
     return None
 
 

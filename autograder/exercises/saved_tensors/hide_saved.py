@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.labels import BYTES_KEPT, PEAK
+from autograder.checking.labels import BYTES_KEPT, PEAK, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -48,6 +48,7 @@ from .deep_layers import layer_gradients, layered_cases, measure_layers
             en="Each layer is called twice: in the forward pass and in one recomputation.",
             ru="Каждый слой вызван дважды: в прямом проходе и при одном повторном вычислении.",
             after=("gradients", "kept", "forward"),
+            entries=(Entries(Text("calls of layer {n}", "вызовов слоя {n}"), Text("layers", "слоёв")),),
         ),
         aspect(
             "peak",

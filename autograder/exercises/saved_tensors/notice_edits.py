@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
@@ -19,11 +20,11 @@ from .common import bytes_held, gradient, nbytes
 
 
 def _gradient(y: object, leaf: Tensor, retain_graph: bool = False) -> object:
-    """Return the gradient of `leaf`, or the type of the error that the answer's hooks raise."""
+    """Return the gradient of `leaf`, or the error that the answer's hooks raise. Its type is compared."""
     try:
         return gradient(y, leaf, retain_graph)
     except Exception as error:
-        return type(error).__name__
+        return Caught.of(error, type(error).__name__)
 
 
 def _activation(leaf: Tensor) -> Tensor:
@@ -104,7 +105,7 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
             y.sum().backward()
             after = case.leaf.grad
         except Exception as error:
-            after = type(error).__name__
+            after = Caught.of(error, type(error).__name__)
         case.leaf.grad = None
         del x, y, edited
     with using_answer():

@@ -21,11 +21,12 @@ from typing import Any
 import torch
 
 from .... import exercises
+from ....checking.containment.caught import functions_of
 from ....checking.containment.switches import as_in_a_fresh_process
 from ....checking.containment.time_limit import TimeIsUp, limited
 from ....checking.exercise import Exercise
 from ....checking.judge import screen
-from ....checking.observe import code_digest, functions_of, observe_in_order
+from ....checking.observe import code_digest, observe_in_order
 from ....checking.run import Run
 from ....exercises.module_texts import defined_in, modules_of
 from ....messages.cards import message

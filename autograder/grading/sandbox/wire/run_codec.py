@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from itertools import islice
 from typing import Any
 
+from ....checking.containment.caught import Spot
 from ....checking.run import Raised, Run, decode_run, encode_run
 from ....language import LANGUAGES, Note
 from ....messages.cards import MESSAGES
 
 _LONGEST = 4000  # characters of a text on a card
-_MOST = 50  # notes on one run, or edited inputs
+_MOST = 50  # notes on one run, edited inputs, or exceptions that the probe caught
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ def pack_run(run: Run) -> dict[str, Any]:
     packed["notes"] = [[note.id, _plain(note.parameters)] for note in run.notes]
     if run.raised:
         packed["raised"] = {**packed["raised"], "parameters": _plain(run.raised.parameters)}
-        packed["at"] = [run.raised.line, run.raised.code]
+        packed["at"] = astuple(run.raised.spot)
+    packed["caught"] = {text: astuple(spot) for text, spot in run.caught.items()}
     return packed
 
 
@@ -51,12 +54,17 @@ def unpack_run(data: Any) -> Run:
         raised = run.raised
         if raised is not None:
             note = unpack_note(raised.id, raised.parameters)
-            line, code = data["at"]
-            line = None if line is None else int(line)
-            raised = Raised(_text(raised.whose), note.id, note.parameters, line, _text(code))
+            raised = Raised(_text(raised.whose), note.id, note.parameters, _spot(*data["at"]))
+        caught = {_text(text): _spot(*spot) for text, spot in islice(data["caught"].items(), _MOST)}
         edited = tuple(_text(name) for name in data["edited"][:_MOST])
         return replace(
-            run, raised=raised, notes=notes, edited=edited, called=_text(data["called"]), inputs=_text(data["inputs"])
+            run,
+            raised=raised,
+            notes=notes,
+            edited=edited,
+            called=_text(data["called"]),
+            inputs=_text(data["inputs"]),
+            caught=caught,
         )
     except ValueError:
         raise
@@ -79,6 +87,10 @@ def unpack_note(id: object, parameters: object) -> Note:
     except (LookupError, ValueError, TypeError) as error:
         raise ValueError("not a note") from error
     return note
+
+
+def _spot(line: Any, *texts: object) -> Spot:
+    return Spot(None if line is None else int(line), *map(_text, texts))
 
 
 def _plain(parameters: dict[str, object]) -> dict[str, object]:

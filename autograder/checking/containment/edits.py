@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from .exercise import Case
+from ..exercise import Case
 
 
 def copy_tensors(case: Case) -> dict[str, list[torch.Tensor]]:
