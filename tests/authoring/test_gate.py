@@ -214,6 +214,7 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
         ),
         ('return {"value": answer.double(case.x)}', CALLED_TWICE, "returns None in call 1 of 2 passes"),
         ("torch.rand(3,", "torch.rand(9999,", "its key has "),
+        ('aspect("value", 1,', 'aspect("value", 0,', "aspect value has no points: name it in `after`"),
         ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 100 minutes"),
     ],
 )
@@ -221,14 +222,6 @@ def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
     assert old in EXERCISES + MISTAKES
     found = gate(tmp_path, exercises=EXERCISES.replace(old, new), mistakes=MISTAKES.replace(old, new))
     assert any(complaint in each for each in found), found
-
-
-def test_an_aspect_that_may_be_wrong_with_all_points_is_told(tmp_path):
-    more = ', aspect("more", 0, en="More.", ru="Ещё.")],\n    hints'
-    aspects = EXERCISES.replace("],\n    hints", more).replace('{"value":', '{"more": True, "value":')
-    assert gate(tmp_path, exercises=aspects) == [
-        "aspect more has no points: name it in `after` of an aspect with points, or give it some"
-    ]
 
 
 def test_prose_that_states_another_title_or_other_points_than_the_module_is_told(tmp_path):
