@@ -214,11 +214,7 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
         ),
         ('return {"value": answer.double(case.x)}', CALLED_TWICE, "returns None in call 1 of 2 passes"),
         ("torch.rand(3,", "torch.rand(9999,", "its key has "),
-        (
-            "],\n    hints",
-            ', aspect("more", 0, en="More.", ru="Ещё.")],\n    hints',
-            "aspect more has no points: name it in `after`",
-        ),
+        ('aspect("value", 1,', 'aspect("value", 0,', "aspect value has no points: name it in `after`"),
         ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 100 minutes"),
     ],
 )
