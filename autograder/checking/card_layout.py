@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from ..language import LANGUAGES, Note, Text
 from ..messages.cards import MESSAGES, message
 from ..messages.measured import measured_name, yes_or_no
-from ..messages.torch_errors.table import explain
 from .exercise import PUBLIC_SEED, Exercise
 from .verdict import AspectState, Finding, Verdict, VerdictState
 
@@ -109,7 +108,8 @@ class Card:
         Inputs of hidden cases are never shown. The card then says that the case is hidden.
         """
         got = [self._say(note.id, **note.parameters) for note in finding.got]
-        got += [e.says.read(self.language) for n in finding.got if (e := explain(str(n.parameters.get("message"))))]
+        said = [str(note.parameters["message"]) for note in finding.got if "message" in note.parameters]
+        got += [text.read(self.language) for text in _explanations(said)]
         if not finding.aspect:
             yield "", got
             return
@@ -199,6 +199,15 @@ class Card:
         tone = f"border-left:4px solid rgb({self.colour});background:rgba({self.colour},.07)"
         frame = f"{tone};padding:.6em 1em;margin:.3em 0"
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
+
+
+def _explanations(errors: list[str]) -> list[Text]:
+    """Return the explanations of the texts of errors that the course has."""
+    if not errors:
+        return []
+    from ..messages.torch_errors.table import explain  # 0.1 s of processor time, needed for errors alone
+
+    return [found.says for error in errors if (found := explain(error))]
 
 
 def _measured(parameters: Mapping[str, object]) -> Text | None:
