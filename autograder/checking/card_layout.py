@@ -231,7 +231,7 @@ def inline(text: str) -> str:
     Code stands between backticks. A link to a notebook beside this one is [title](name.ipynb). Because all else is
     escaped, text from an answer cannot become markup.
     """
-    linked = re.sub(r"\[([^\]`]+)\]\((\w+\.ipynb)\)", r'<a href="\2">\1</a>', html.escape(text))
+    linked = re.sub(r"\[([^\[\]`]+)\]\((\w+\.ipynb)\)", r'<a href="\2">\1</a>', html.escape(text))
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", linked)
 
 
