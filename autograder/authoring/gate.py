@@ -193,7 +193,7 @@ def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
     `expected` holds observations on the public seed.
     """
     screened = screen(exercise, {exercise.asks: stub})
-    verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, code_digest(stub))
+    verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, lambda: code_digest(stub))
     return verdict.state == VerdictState.NOT_ATTEMPTED
 
 

@@ -55,7 +55,9 @@ class RecordedAnswer:
             execute(self.path, cell, namespace)
         given = namespace.get(exercise.asks)
         screened = screen(exercise, namespace)
-        return screened or judge(exercise, observe(exercise, given, expected.seed), expected, code_digest(given))
+        return screened or judge(
+            exercise, observe(exercise, given, expected.seed), expected, lambda: code_digest(given)
+        )
 
 
 def recorded_answers(path: Path) -> Iterator[RecordedAnswer]:

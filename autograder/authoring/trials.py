@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +84,13 @@ def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequenc
     trials: Trials = defaultdict(list)
     for name, key in keys.items():
         exercise = known[name]
-        answers = [(*each, code_digest(each[2])) for each in _answers(exercise, ran)]
+        answers = list(_answers(exercise, ran))
         for seed in seeds:
             expected = Expected.from_json(key) if seed == PUBLIC_SEED else ran.expect(exercise, seed)
-            for kind, own, answer, code in answers:
+            for kind, own, answer in answers:
                 seen = expected.mistakes.get(own) if kind == "mistake" and seed != PUBLIC_SEED else None
-                trials[name, kind, own].append(judge(exercise, seen or observe(exercise, answer, seed), expected, code))
+                runs = seen or observe(exercise, answer, seed)
+                trials[name, kind, own].append(judge(exercise, runs, expected, partial(code_digest, answer)))
     del blocks
     return dict(trials)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..language import Note
@@ -21,12 +21,14 @@ from .verdict import AspectResult, AspectState, Finding, Verdict, VerdictState
 _STUB = {"type": "NotImplementedError", "message": ""}
 
 
-def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str | None = None) -> Verdict:
+def judge(
+    exercise: Exercise, runs: Sequence[Run], expected: Expected, code: Callable[[], str | None] = lambda: None
+) -> Verdict:
     """Return the verdict on an answer from its observations.
 
-    `runs` has one observation for each case of `expected.seed`, in order. `code` is the `code_digest` of the answer, or
-    None if unknown. An answer that behaves like the given code counts as attempted only if `code` differs from the
-    given code's digest.
+    `runs` has one observation for each case of `expected.seed`, in order. `code` returns the `code_digest` of the
+    answer, or None if unknown. An answer that behaves like the given code counts as attempted only if its digest
+    differs from the given code's.
     """
     edits = [_unexpected_edits(run, right) for run, right in zip(runs, expected.solution)]
     said = [note for run in runs for note in run.notes] + [note for each in edits for note in each]
@@ -40,8 +42,8 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
     table, truth = _tables(exercise, runs[0], expected.solution[0])
     if missing := [entry for entry in truth if entry not in table]:
         return _unfilled(exercise, missing, len(truth), tuple(explain_unknown(table, truth)))
-    untouched = code is None or code == expected.given_code
-    if untouched and expected.given is not None and _all_same(exercise, runs, expected.given):
+    like_given = expected.given is not None and _all_same(exercise, runs, expected.given)
+    if like_given and code() in (None, expected.given_code):
         return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.given", {}))
 
     right = _right(exercise, runs, expected.solution)

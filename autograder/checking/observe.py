@@ -82,10 +82,11 @@ def observe_in_order(
     `unusual` is the list of notes that this context manager yields.
     """
     runs: list[Run] = []
+    signature = _signature(answer)
     cases = exercise.draw(seed)
     for case, before in zip(cases, [copy_tensors(case) for case in cases]):
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
-        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, before, unusual, place))
+        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, signature, case, before, unusual, place))
     if is_about_devices(exercise) and not any(run.raised for run in runs):
         found = observe_device(exercise, answer, exercise.draw_first(seed), exercise.draw_first(seed))
         there, caught = canonical(found), spots_in({DEVICE: found}, answer)
@@ -96,6 +97,7 @@ def observe_in_order(
 def _observe_case(
     exercise: Exercise,
     answer: object,
+    signature: inspect.Signature | None,
     case: Case,
     before: dict[str, list[torch.Tensor]],
     unusual: list[Note],
@@ -103,10 +105,10 @@ def _observe_case(
 ) -> Run:
     """Observe the answer on one case.
 
-    `before` holds copies of the case's tensors, with which changed inputs are detected. `unusual` are notes that the
-    observation includes.
+    `signature` is the answer's. `before` holds copies of the case's tensors, with which changed inputs are detected.
+    `unusual` are notes that the observation includes.
     """
-    shown, notes = _shown(exercise, answer, case), list(unusual)
+    shown, notes = _shown(exercise, signature, case), list(unusual)
     inputs = case.shown(shown)
     call = "" if exercise.asks_for == "class" else f"{exercise.asks}({', '.join(f'case.{name}' for name in shown)})"
     values: dict[str, Any] = {}
@@ -116,7 +118,7 @@ def _observe_case(
     with undisturbed(notes):
         try:
             with limited(exercise.seconds), place.holding(case) if place else nullcontext():
-                found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer)}), case)
+                found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer, signature)}), case)
                 _refuse_replaced(found, case)
             values = {str(name): canonical(value) for name, value in found.items()}
             caught = spots_in(found, answer)
@@ -135,7 +137,17 @@ def _observe_case(
     return Run(values, raised, call, inputs, tuple(notes), edited, caught)
 
 
-def _shown(exercise: Exercise, answer: object, case: Case) -> list[str]:
+def _signature(answer: object) -> inspect.Signature | None:
+    """Return the signature of a learner's function; None for a class, a table, and a builtin without one."""
+    if not callable(answer) or isinstance(answer, type):
+        return None
+    try:
+        return inspect.signature(answer)
+    except (TypeError, ValueError):
+        return None
+
+
+def _shown(exercise: Exercise, signature: inspect.Signature | None, case: Case) -> list[str]:
     """Return the names of the case's inputs that a card shows: those that are passed to the answer.
 
     All other inputs are for the probe only. If the answer is a class, nobody knows which inputs it gets: all are shown
@@ -144,10 +156,7 @@ def _shown(exercise: Exercise, answer: object, case: Case) -> list[str]:
     names = list(vars(case))
     if exercise.asks_for == "class":
         return [name for name in names if not isinstance(vars(case)[name], bool)]
-    try:
-        parameters = inspect.signature(answer).parameters.values()  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return names
+    parameters = signature.parameters.values() if signature else ()
     if parameters and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return names[: len(parameters)]
     return names
@@ -169,7 +178,7 @@ def code_digest(answer: object) -> str | None:
     return hashlib.sha256(bare.encode()).hexdigest()[:12]
 
 
-def _marking(answer: object) -> object:
+def _marking(answer: object, signature: inspect.Signature | None) -> object:
     """Return a wrapper of the learner's function that raises errors in a form that the probe recognises.
 
     The wrapper raises AnswerRaised, WrongArguments or ReplacedName. If `answer` is a class or a table, it is returned
@@ -181,11 +190,10 @@ def _marking(answer: object) -> object:
 
     def call(*args: object, **kwargs: object) -> object:
         try:
-            inspect.signature(function).bind(*args, **kwargs)
+            if signature:  # without one the call itself raises
+                signature.bind(*args, **kwargs)
         except TypeError as error:
             raise WrongArguments(str(error), len(args) + len(kwargs)) from None
-        except ValueError:  # a builtin without a signature: the call itself raises
-            pass
         try:
             returned = function(*args, **kwargs)
         except (Exception, SystemExit) as error:

@@ -117,8 +117,7 @@ def find(name: str, lesson: str | None = None) -> Exercise:
     Raises Unknown if there is no such exercise.
     """
     name = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
-    ours_first = sorted(lessons(), key=lambda each: lesson_path(PACKAGED, each) is None)
-    for each in ours_first if lesson is None else [lesson, *ours_first]:
+    for each in _lessons_from(lesson):
         path = None if bare(each) in _provided else _path(each)
         if path is not None and (path / f"{name}.py").is_file() and name in _listed(path):
             return _exercise(path, name)
@@ -126,6 +125,16 @@ def find(name: str, lesson: str | None = None) -> Exercise:
             return known[name]
     here = lessons() if lesson is None else [lesson]
     raise Unknown("exercise", name, [known for each in here for known in load(each)])
+
+
+def _lessons_from(lesson: str | None) -> Iterator[str]:
+    """Yield the names of all lessons: `lesson`, the course's own, private ones.
+
+    Folders are listed only if the exercise is not in `lesson`, where it nearly always is.
+    """
+    if lesson is not None:
+        yield lesson
+    yield from sorted(lessons(), key=lambda each: lesson_path(PACKAGED, each) is None)
 
 
 def _path(lesson: str) -> Path | None:

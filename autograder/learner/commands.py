@@ -167,7 +167,7 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any], place: Place | Non
         fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
         return unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", fault))
     answer = namespace[exercise.asks]
-    return judge(exercise, observe(exercise, answer, expected.seed, place), expected, code_digest(answer))
+    return judge(exercise, observe(exercise, answer, expected.seed, place), expected, lambda: code_digest(answer))
 
 
 def _exercise(name: str) -> Exercise:

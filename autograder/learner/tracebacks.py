@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..checking.card_layout import aside, inline
 from ..language import LANGUAGES
 from ..messages.cards import message
-from ..messages.torch_errors.entry import Explanation
-from ..messages.torch_errors.scene import Scene
-from ..messages.torch_errors.table import explain
+
+# The table of explanations is imported when there is an error to explain: that takes 0.1 s.
+if TYPE_CHECKING:
+    from ..messages.torch_errors.entry import Explanation
 
 KINDS = (
     *(RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError, IndexError),
@@ -60,6 +61,9 @@ def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, 
 
 def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:
     """Show an exception's usual traceback, then an explanation if there is one. IPython calls this handler."""
+    from ..messages.torch_errors.scene import Scene
+    from ..messages.torch_errors.table import explain
+
     shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
     _display_explanation(explain(str(error), Scene.of_error(error)))
 
@@ -71,6 +75,9 @@ class _ExplainedWarnings:
         self._show = show
 
     def __call__(self, message: Warning | str, *where: Any, **more: Any) -> None:
+        from ..messages.torch_errors.scene import Scene
+        from ..messages.torch_errors.table import explain
+
         self._show(message, *where, **more)
         _display_explanation(explain(str(message), Scene.of_warning(sys._getframe(1))))
 

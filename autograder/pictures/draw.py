@@ -60,7 +60,7 @@ class Picture:
         if missing := missing_graphviz():
             return {"text/plain": text(self._telling(missing))}
         source = dot(tell)
-        try:
+        try:  # the PNG for those who show no SVG: JupyterLab where it does not trust a notebook, and PDFs of nbconvert
             image, width, height = png(source)
             drawn = svg(source, " ".join(tell.caption()))
         except CannotLayOut as error:

@@ -5,7 +5,7 @@ A subclass or an instance can override an attribute such as `is_leaf`. A probe w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,25 +31,28 @@ def find_replaced(*values: object) -> str | None:
     Runs no code of the tensors.
     """
     with torch._C.DisableTorchFunctionSubclass():
-        return next((name for tensor in _tensors(values, 0) for name in _replaced(tensor)), None)
+        return _find(values, 0)
 
 
-def _replaced(tensor: torch.Tensor) -> Iterator[str]:
-    if type(tensor) is not torch.Tensor:
-        for each in _CLASSES(type(tensor)):
-            if each not in _OF_TORCH:
-                yield from sorted(_TENSORS_NAMES.intersection(_NAMES(each)))
-    yield from sorted(_TENSORS_NAMES.intersection(tensor.__dict__))
-
-
-def _tensors(values: Iterable[object], depth: int) -> Iterator[torch.Tensor]:
+def _find(values: Iterable[object], depth: int) -> str | None:
     for value in values:
         if isinstance(value, torch.Tensor):
-            yield value  # callers stop at an overridden name: below, only torch's own attributes are read
-            if depth < _DEEPEST and _may_have_gradient(value):
-                yield from _tensors([value.grad], depth + 1)
-        elif depth < _DEEPEST:
-            yield from _tensors(_parts(value), depth + 1)
+            if name := _replaced(value):
+                return name
+            parts: Iterable[object] = (value.grad,) if _may_have_gradient(value) else ()
+        else:
+            parts = _parts(value)
+        if parts and depth < _DEEPEST and (name := _find(parts, depth + 1)):
+            return name
+    return None
+
+
+def _replaced(tensor: torch.Tensor) -> str | None:
+    classes = () if type(tensor) is torch.Tensor else _CLASSES(type(tensor))
+    for names in (*(_NAMES(each) for each in classes if each not in _OF_TORCH), tensor.__dict__):
+        if replaced := _TENSORS_NAMES.intersection(names):
+            return min(replaced)
+    return None
 
 
 def _may_have_gradient(tensor: torch.Tensor) -> bool:

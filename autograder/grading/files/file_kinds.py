@@ -18,7 +18,7 @@ _SUFFIXES = (".ipynb", ".json", ".txt", "")  # a browser may have added or dropp
 _PAGE = re.compile(rb"\s*(<\?xml[^>]*>\s*)?<(!doctype html|html|head|body)\b", re.I)
 _EXPORT = re.compile(rb"jp-Notebook|nbconvert|notebook-container")
 _LINK = re.compile(rb"\s*https?://\S+\s*")
-_SCRIPT = re.compile(rb"^(# %%|# In\[|import [\w.]+|from [\w.]+ import |(async )?def \w+\(|class \w+.*:)", re.M)
+_SCRIPT = re.compile(rb"^(# %%|# In\[|import [\w.]+|from [\w.]+ import |(async )?def \w+\(|class \w.*:)", re.M)
 _NOTEBOOK = re.compile(rb"\s*\{.*?\"(cells|worksheets|nbformat)\"", re.S)
 _CONFLICT = (re.compile(rb"^<<<<<<< ", re.M), re.compile(rb"^=======\s*$", re.M), re.compile(rb"^>>>>>>> ", re.M))
 

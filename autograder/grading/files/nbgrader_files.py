@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from dateutil.parser import parse
 
 TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # written by nbgrader, and read before all others
-_SIGNED = re.compile(r"[A-Za-z]{3,}\s?[+-]\d")
+_SIGNED = re.compile(r"[A-Za-z]{3}\s?[+-]\d")
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
 
 

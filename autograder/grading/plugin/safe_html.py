@@ -25,7 +25,7 @@ _CLASSES = "|".join(["highlight", "anchor-link", *map(re.escape, filter(None, ST
 _PLAIN = re.compile(
     rf"""</?(?:{_TAGS})(?:\s+(?:alt|title|start)="[^"<>]*"|\s+class="(?:{_CLASSES})"|\s+align="\w+"
     |\s+id="[^"<>]*"|\s+style="text-align:\s*\w+;?"|\s+src="data:image/(?:png|jpeg);[^"<>]*"
-    |\s+href="(?:(?:https?:|mailto:|\#)[^"<>]*|(?![\w+.-]*:|[/\\])[^"<>?]*\.ipynb(?:\#[^"<>]*)?)")*\s*/?>""",
+    |\s+href="(?:(?:https?:|mailto:|\#)[^"<>]*|(?![/\\])[^"<>?\#:]*\.ipynb(?:\#[^"<>]*)?)")*\s*/?>""",
     re.X,
 )
 _IDS = re.compile(r"<(?!h[1-6]\b)[^<>]*\sid=")  # a heading has one, and nothing else
@@ -34,7 +34,7 @@ _LONGEST_CODE = 50_000  # characters of a code cell: a page has ten times as man
 _LONGEST, _MOST_FORMULAS = 20_000, 200  # characters of a cell, starts of formulas in it
 _LONGEST_OF_ALL = 200_000  # characters of all cells of a notebook
 # Pictures as JupyterLab, VS Code and Colab paste them; no other link leads to an attachment.
-_PASTED = re.compile(r"!\[(?P<says>[^\]\n]*)\]\(\s*<?attachment:(?P<name>[^)>\n]*)>?\)")
+_PASTED = re.compile(r"!\[(?P<says>[^\[\]\n]*)\]\(\s*<?attachment:(?P<name>[^)>\n]{0,1000})>?\)")
 _LEFT = re.compile(r"attachment:(?!picture-\d+\))", re.IGNORECASE)
 _FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 

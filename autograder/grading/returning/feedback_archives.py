@@ -19,7 +19,7 @@ from ..lms.systems import system_called
 from .feedback_notebook import feedback_notebook
 from .grades import Grade
 
-_WHO = re.compile(rb"(?<= \xc2\xb7 )[^\n]*(?=</title>)|(?<=<p class=\"notebook-name\">)[^\n]*(?= \xc2\xb7 )")
+_WHO = re.compile(rb'(<title>[^\n]*? \xc2\xb7 )[^\n]*(?=</title>)|(<p class="notebook-name">)[^\n]*(?= \xc2\xb7 )')
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # equal pages give equal archives
 
 
@@ -99,7 +99,8 @@ def _files(course: Course, assignment: str, student: str, lms: Lms | None, sende
 
 def _titled(files: Mapping[str, bytes], team: str) -> dict[str, bytes]:
     """Return pages with the name of a team in place of that of a member, which stands in two lines of a page."""
-    return {path: _WHO.sub(lambda _: html.escape(team).encode(), data) for path, data in files.items()}
+    name = html.escape(team).encode()
+    return {path: _WHO.sub(lambda found: (found[1] or found[2]) + name, data) for path, data in files.items()}
 
 
 def _pages(course: Course, assignment: str, student: str) -> Iterator[Path]:

@@ -184,7 +184,7 @@ def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], 
     unpacked = [unpack_run(data) for data in runs]
     if len(unpacked) != len(expected.solution):
         raise ValueError("another number of cases")
-    return Judgement(without_inputs(judge(exercise, unpacked, expected, code)), digest(runs))
+    return Judgement(without_inputs(judge(exercise, unpacked, expected, lambda: code)), digest(runs))
 
 
 def unreached_verdict(exercise: Exercise, why: Ending) -> Verdict:
