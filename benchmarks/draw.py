@@ -105,7 +105,7 @@ def torchviz_svg(loss: torch.Tensor, names: dict[str, Any]) -> bytes:
     if shutil.which("dot"):
         return dot.pipe(format="svg")
     # A label that begins with an empty line, as torchviz gives to a leaf without a name, crashes Graphviz.
-    return render.svg(dot.source.replace('label="\n', 'label="'), "").encode()
+    return render.svg(dot.source.replace('label="\n', 'label="')).encode()
 
 
 def main() -> None:
@@ -125,10 +125,10 @@ def main() -> None:
             bundle = picture((loss,), names)._repr_mimebundle_()[0]
             ours = [
                 median(lambda: picture((loss,), names).dot, repeat),  # noqa: B023
-                median(lambda: render.svg(picture((loss,), names).dot, ""), repeat),  # noqa: B023
+                median(lambda: render.svg(picture((loss,), names).dot), repeat),  # noqa: B023
                 median(lambda: picture((loss,), names)._repr_mimebundle_(), repeat),  # noqa: B023
             ]
-            row = [*ours, len(bundle["image/svg+xml"]) / 1000, len(bundle["image/png"]) / 1000]
+            row = [*ours, len(bundle["text/html"]) / 1000, len(bundle["image/png"]) / 1000]
             print(f"{make.__name__} {size:<8}{'draw':>10}" + "".join(f"{value:10.1f}" for value in row))
             if peer and (nodes > 1000 or (make in (thicket, random_graph) and nodes > 100)):
                 print(f"{'':<16}{'torchviz':>10}  not laid out: too long")

@@ -19,12 +19,13 @@ from .graph.torch_objects import safely
 from .render.describe import Telling, text
 from .render.dot import dot
 from .render.graphviz_process import CannotLayOut, missing_graphviz, png, svg
+from .render.image import image
 from .text_form import error_said, text_is_enough
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a graph as SVG, PNG and text.
+    """A picture of a graph as HTML, PNG and text.
 
     `graph` is the graph as it was when `draw` was called. `opening` holds a title and sentences that replace the usual
     beginning of the caption.
@@ -60,13 +61,13 @@ class Picture:
         if missing := missing_graphviz():
             return {"text/plain": text(self._telling(missing))}
         source = dot(tell)
-        try:  # the PNG for those who show no SVG: JupyterLab where it does not trust a notebook, and PDFs of nbconvert
-            image, width, height = png(source)
-            drawn = svg(source, " ".join(tell.caption()))
+        try:  # the PNG for pages without HTML of a notebook: PDFs of nbconvert, and those of instructors
+            bitmap, width, height = png(source)
+            drawn = image(svg(source), " ".join(tell.caption()))
         except CannotLayOut as error:
             return {"text/plain": text(self._telling(error.note))}
         size = {"image/png": {"width": width, "height": height}}
-        return {"image/svg+xml": drawn, "image/png": image, "text/plain": text(tell)}, size
+        return {"text/html": drawn, "image/png": bitmap, "text/plain": text(tell)}, size
 
 
 def draw(*outputs: Any) -> Picture:

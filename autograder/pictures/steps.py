@@ -16,7 +16,7 @@ from .graph.record import run_backward
 from .graph.saved import Storages, saved_storages
 from .graph.torch_objects import dtype_of, safely, shape_of
 from .render.describe_steps import StepTelling, titles
-from .render.graphviz_process import CannotLayOut, missing_graphviz, svg_file
+from .render.graphviz_process import CannotLayOut, missing_graphviz, svg
 from .render.step_dot import step_dot
 from .render.steps_page import page
 from .text_form import error_said, text_is_enough
@@ -69,7 +69,7 @@ class Steps:
         ends = {len(self.run.frames): self.run.stopped_at}
         try:
             return [
-                svg_file(step_dot(self.graph, frames[:count], self.storages, titled, self.language, ends.get(count)))
+                svg(step_dot(self.graph, frames[:count], self.storages, titled, self.language, ends.get(count)))
                 for count in range(1, len(frames) + 1)
             ]
         except CannotLayOut:

@@ -20,7 +20,7 @@ from autograder.pictures.graph.torch_objects import brief
 from autograder.pictures.steps import Steps
 from autograder.session import SESSION
 from support.graphs import AWKWARD, STEPS, Made, run
-from support.pictures import gradients
+from support.pictures import gradients, image
 from support.steps import same, shown, squeezed, state, stepped, written
 
 PROGRAMS = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 99), st.integers(0, 99)), max_size=12)
@@ -31,7 +31,7 @@ def still(result: Steps) -> tuple[str, str]:
     bundle = result._repr_mimebundle_()
     assert isinstance(bundle, tuple)
     assert bundle[0]["image/png"].startswith(b"\x89PNG")
-    return written(ElementTree.fromstring(bundle[0]["image/svg+xml"])), bundle[0]["text/plain"]
+    return written(ElementTree.fromstring(image(bundle[0]["text/html"]).svg)), bundle[0]["text/plain"]
 
 
 def assert_true(made: Made, result: Steps) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -51,7 +53,25 @@ def gradients(made: Made) -> list[object]:
 def shown(picture: Any) -> tuple[str, bytes, str, dict[str, Any]]:
     """SVG, PNG, text and the metadata that a notebook stores."""
     bundle, metadata = picture._repr_mimebundle_()
-    return bundle["image/svg+xml"], bundle["image/png"], bundle["text/plain"], metadata
+    return image(bundle["text/html"]).svg, bundle["image/png"], bundle["text/plain"], metadata
+
+
+@dataclass(frozen=True)
+class Image:
+    """An `<img>` element: the file behind its data URI, its description for screen readers and its style."""
+
+    svg: str
+    alt: str
+    style: str
+
+
+def image(element: str) -> Image:
+    """The only `<img>` of a page."""
+    (tag,) = re.findall(r"<img [^>]*>", element)
+    found = ET.fromstring(tag.replace(">", "/>")).attrib
+    kind, _, data = found["src"].partition("base64,")
+    assert kind == "data:image/svg+xml;"
+    return Image(base64.b64decode(data).decode(), found["alt"], found["style"])
 
 
 def words_of(svg: str) -> str:

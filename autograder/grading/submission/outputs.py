@@ -148,11 +148,11 @@ def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | 
     Returns None if nothing fits into `room`.
     """
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
-    kept |= {kind: text for kind in KINDS if is_picture(kind, text := data.get(kind)) and isinstance(text, str)}
-    if not room.take(kept):
+    pictures = {kind: text for kind in KINDS if is_picture(kind, text := data.get(kind)) and isinstance(text, str)}
+    if not room.take(kept := kept | pictures):
         return None
     page = data.get("text/html")
-    if isinstance(page, str):
+    if isinstance(page, str) and not pictures:  # a page would be shown in place of the picture
         if room.take({"text/html": page}):
             kept["text/html"] = _harmless(page)
         elif not kept:

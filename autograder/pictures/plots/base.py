@@ -1,4 +1,4 @@
-"""Base class of all plots: SVG, PNG and text.
+"""Base class of all plots: HTML, PNG and text.
 
 Figures are made without pyplot, and matplotlib's settings are restored afterwards. The learner's own plots are
 therefore not affected.
@@ -6,7 +6,6 @@ therefore not affected.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 import threading
@@ -23,7 +22,7 @@ from ...checking.card_layout import aside, inline
 from ...extras import install_command
 from ...language import Note
 from ...messages.plots import word
-from ..render.svg import svg_element
+from ..render.image import image
 from ..text_form import text_is_enough
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _ONE = threading.Lock()  # matplotlib's settings are global to the process
 
 @dataclass(frozen=True)
 class Plot(ABC):
-    """A plot in one language, shown as SVG, PNG and text.
+    """A plot in one language, shown as HTML, PNG and text.
 
     Attributes of a subclass hold the numbers to plot.
     """
@@ -88,11 +87,11 @@ class Plot(ABC):
             return {"text/plain": f"{self!r}\n{remedy}"}
         with _styled():
             figure = self.figure()
-            svg = _svg(figure, "\n".join([self.title(), *self.lines()[:_READ]]))
-            image = io.BytesIO()
-            figure.savefig(image, format="png", dpi=_SCALE * PIXELS)
+            drawn = image(_svg(figure), "\n".join([self.title(), *self.lines()[:_READ]]))
+            bitmap = io.BytesIO()
+            figure.savefig(bitmap, format="png", dpi=_SCALE * PIXELS)
         width, height = (round(float(inches) * PIXELS) for inches in figure.get_size_inches())
-        bundle = {"image/svg+xml": svg, "image/png": image.getvalue(), "text/plain": repr(self)}
+        bundle = {"text/html": drawn, "image/png": bitmap.getvalue(), "text/plain": repr(self)}
         return bundle, {"image/png": {"width": width, "height": height}}
 
 
@@ -148,28 +147,12 @@ def _styled() -> Iterator[None]:
         yield
 
 
-def _svg(figure: Figure, says: str) -> str:
-    """Return the figure as an SVG element. `says` is a description for screen readers."""
+def _svg(figure: Figure) -> str:
+    """Return the figure as the text of an SVG file."""
     file = io.StringIO()
     figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # resolution of rasterized parts
-    drawn = file.getvalue()
-    drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # CSS rules affect the whole page
-    drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # these ids are the same in every figure
-    return svg_element(_own_ids(drawn), says).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
-
-
-def _own_ids(drawn: str) -> str:
-    """Replace the ids in an SVG by ids derived from its content.
-
-    matplotlib derives ids from memory addresses, which can be the same in two figures of one notebook.
-    """
-    names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
-    if not names:
-        return drawn
-    places = re.compile(rf'(\bid="|#)({"|".join(map(re.escape, names))})\b')
-    mark = hashlib.sha256(places.sub(r"\1", drawn).encode()).hexdigest()[:8]
-    new = {name: f"a{mark}-{index}" for index, name in enumerate(names)}
-    return places.sub(lambda found: found[1] + new[found[2]], drawn)
+    drawn = re.sub(r"<metadata\b.*?</metadata>\s*", "", file.getvalue(), flags=re.DOTALL)  # it holds the date
+    return drawn.replace("<svg ", '<svg stroke-linejoin="round" ', 1)
 
 
 def short(text: str, length: int = 28) -> str:

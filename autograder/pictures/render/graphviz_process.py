@@ -9,6 +9,7 @@ import atexit
 import functools
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -21,7 +22,7 @@ from typing import Any
 from ...extras import install_command
 from ...language import Note
 from ..text_form import error_said
-from .svg import svg_element
+from .style import FONT
 
 _SCALE = 1.5  # PNG pixels per CSS pixel: sharp on a dense screen, and a larger number would take longer
 _LARGEST = (
@@ -54,20 +55,16 @@ def missing_graphviz() -> Note | None:
     return Note("note.no_graphviz", {"command": install_command("pictures")})
 
 
-def svg(source: str, description: str) -> str:
-    """Return DOT source as an SVG element. `description` is for screen readers.
+def svg(source: str) -> str:
+    """Return DOT source as the text of an SVG file, without titles, comments and attributes that repeat.
 
     Raises CannotLayOut if Graphviz cannot draw it.
     """
-    return svg_element(svg_file(source), description)
-
-
-def svg_file(source: str) -> str:
-    """Return DOT source as the text of an SVG file.
-
-    Raises CannotLayOut if Graphviz cannot draw it.
-    """
-    return _draw(source, "svg").decode()
+    drawn = _draw(source, "svg").decode()
+    drawn = re.sub(r"<!--.*?-->\s*|<title>.*?</title>\s*", "", drawn[drawn.index("<svg") :], flags=re.DOTALL)
+    drawn = re.sub(r"<text[^>]*>\s*</text>\s*", "", drawn)
+    drawn = re.sub(r"<text[^>]*>", lambda tag: re.sub(r' (text-anchor="start"|font-family="[^"]*")', "", tag[0]), drawn)
+    return drawn.replace("<svg ", f'<svg font-family="{FONT}" ', 1)
 
 
 def png(source: str) -> tuple[bytes, int, int]:

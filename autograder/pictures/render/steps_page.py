@@ -5,12 +5,11 @@ The script only adds buttons and keys that show one step at a time.
 
 from __future__ import annotations
 
-import base64
 import html
-import re
 from collections.abc import Sequence
 
 from .describe_steps import StepTelling
+from .image import image
 
 # The script finds its HTML element as the one around it: JupyterLab and exported notebooks both keep it there. The
 # attribute lmSuppressShortcuts keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.
@@ -60,9 +59,8 @@ _SCRIPT = """
 })();
 """
 
-_FONT = "DejaVu Sans,Verdana,Arial,sans-serif"  # as in the pictures of `draw`
 _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
-_LIST = "margin:.3em 0;flex:0 1 24em"
+_LIST = "margin:.3em 0;flex:0 1 auto;max-width:24em"
 
 
 def page(tell: StepTelling, pictures: Sequence[str]) -> str:
@@ -76,7 +74,7 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
     for number, frame in enumerate(tell.frames):
         heading = tell.heading(number)
         items = "".join(f"<li>{html.escape(line)}</li>" for line in tell.lines(frame))
-        drawn = _image(pictures[number], heading) if number < len(pictures) else ""
+        drawn = image(pictures[number], heading, "max-height:75vh") if number < len(pictures) else ""
         count = html.escape(say("steps.count", number=number + 1, count=total))
         summary = f'<summary style="cursor:pointer;padding:.2em 0"><strong>{html.escape(heading)}</strong></summary>'
         inside = f'<div style="{_SIDE_BY_SIDE}"><ul style="{_LIST}">{items}</ul>{drawn}</div>'
@@ -88,17 +86,3 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
     script = f"<script>{_SCRIPT}</script>" if total > 1 else ""
     look = "padding:.2em .6em;line-height:1.5"
     return f'<div data-steps lang="{tell.language}" style="{look}"{attributes}>{"".join(parts)}{script}</div>'
-
-
-def _image(svg: str, says: str) -> str:
-    """Return an SVG as an `<img>` element with a data URI.
-
-    Notebooks keep such an element even if Jupyter does not trust them. `says` is a description for screen readers.
-    Attributes repeated on every text are removed to save bytes.
-    """
-    small = re.sub(r"<!--.*?-->\s*|<title>.*?</title>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
-    small = re.sub(r"<text[^>]*>\s*</text>\s*", "", small)
-    small = re.sub(r"<text[^>]*>", lambda tag: re.sub(r' (text-anchor="start"|font-family="[^"]*")', "", tag[0]), small)
-    small = small.replace("<svg ", f'<svg font-family="{_FONT}" ', 1)
-    data = base64.b64encode(small.encode()).decode()
-    return f'<img alt="{html.escape(says)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
