@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -61,11 +62,21 @@ def test_a_crash_of_graphviz_costs_one_picture_and_no_kernel() -> None:
             render.png(CRASHES)
     with pytest.raises(render.CannotLayOut, match="DotError"):
         render.png("digraph {")
-    assert "<polygon" in render.svg("digraph { a }", "")
+    assert "<polygon" in render.svg("digraph { a }")
+
+
+def test_a_layout_without_end_ends_even_if_nobody_waits_for_it() -> None:
+    """Such a process once went on for an hour after its kernel had been killed."""
+    edges = "; ".join(f"n{i} -> n{i * i * k % 1999}" for i in range(1999) for k in (3, 5, 7, 11))
+    request = json.dumps({"source": f"digraph {{ {edges} }}", "format": "svg", "args": ""})
+    code = "import graphviz_worker as worker; worker.SECONDS = 1; worker.main()"
+    env = {**os.environ, "PYTHONPATH": str(Path(render.__file__).parent)}
+    ran = subprocess.run([sys.executable, "-c", code], input=request, text=True, capture_output=True, env=env)
+    assert (ran.returncode, ran.stdout) == (-signal.SIGALRM, "")
 
 
 def the_process_that_draws() -> psutil.Process:
-    render.svg("digraph { a }", "")
+    render.svg("digraph { a }")
     (found,) = (child for child in psutil.Process().children() if "graphviz_worker.py" in " ".join(child.cmdline()))
     return found
 
@@ -85,7 +96,7 @@ def test_an_interrupt_leaves_no_picture_for_the_next_one() -> None:
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            render.svg("digraph { unfinished }", "")
+            render.svg("digraph { unfinished }")
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert "unfinished" not in render.svg("digraph { next }", "")
+    assert "unfinished" not in render.svg("digraph { next }")

@@ -105,6 +105,13 @@ def test_html_of_a_whole_notebook_is_bounded():
     assert {output.data["text/html"] for output in kept[:-1]} == {"<p>b</p>"}
 
 
+def test_a_picture_is_shown_instead_of_its_page():
+    """The page of `draw` is an SVG, which is no bitmap: a page without it would be empty."""
+    drawn = {"text/html": "<img src='data:image/svg+xml;base64,PA=='>", "image/png": PICTURE, "text/plain": "graph"}
+    (kept,) = safe_outputs([{"output_type": "display_data", "data": drawn}], 1)
+    assert set(kept.data) == {"image/png", "text/plain"}
+
+
 def test_outputs_keep_text_and_pictures_and_lose_scripts():
     outputs = [
         new_output("display_data", data={"text/html": "<b>bold</b><script>alert(1)</script>", "text/plain": "plain"}),
