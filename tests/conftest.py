@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import support
@@ -21,6 +22,9 @@ from autograder.session import SESSION, Session
 from support.kernel import forked_kernels
 
 LESSON = "gradient_accumulation"
+
+hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is no failure
+hypothesis.settings.load_profile("any machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

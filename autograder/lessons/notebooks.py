@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from ..checking.exercise import Exercise
 
 _START = re.compile(r"(?m)^start\(")
-TEXT_STUBS = {
-    "en": "> **Double-click here and write your answer in place of this line.**",
-    "ru": "> **Щёлкните здесь дважды и напишите ответ вместо этой строки.**",
-}
+# In both languages: nbgrader keeps one text of each cell, and tells an untouched one by it.
+TEXT_STUB = """\
+> **YOUR ANSWER: double-click here and write in place of these lines.**
+>
+> **ВАШ ОТВЕТ: щёлкните здесь дважды и пишите вместо этих строк.**"""
 
 
 class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
@@ -85,7 +86,7 @@ def settings(language: str) -> dict[str, dict[str, Any]]:
     """
     other = {x for x in LANGUAGES if x != language}
     return {
-        "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUBS[language]},
+        "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUB},
         "OneLanguage": {"enabled": True, "remove_cell_tags": other},
     }
 

@@ -222,7 +222,7 @@ def test_no_half_written_files(work, notebooks):
     assert names == {"en", NAME, ".autograder.json"}
 
 
-@settings(deadline=None, derandomize=True, database=None)
+@settings(derandomize=True, database=None)
 @given(
     st.sampled_from(["code", "markdown"]),
     st.text(max_size=20),

@@ -77,13 +77,13 @@ def test_awkward_graphs_are_read_as_they_are(name: str) -> None:
     assert_undisturbed(AWKWARD[name])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 @given(PROGRAMS)
 def test_random_graphs_are_read_as_they_are(program: list[graphs.Instruction]) -> None:
     assert_undisturbed(lambda: graphs.run(program))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100, derandomize=True, database=None)
 @given(PROGRAMS)
 def test_bytes_are_those_that_hooks_measure(program: list[graphs.Instruction]) -> None:
     # Hooks do not see what a checkpoint packs inside, nor what is on ctx; a detached alias is an input for one only.

@@ -198,7 +198,7 @@ def points(exercise: Exercise, namespace: dict[str, Any]) -> float:
     if verdict is None:
         expected = exercises.key_of(exercise).expected
         answer = namespace[exercise.asks]
-        verdict = judge(exercise, observe(exercise, answer, expected.seed), expected, code_digest(answer))
+        verdict = judge(exercise, observe(exercise, answer, expected.seed), expected, lambda: code_digest(answer))
     return verdict.points
 
 

@@ -18,6 +18,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 OUR_PACKAGE = str(PurePath(__file__).parents[2])
+_MOST = 100  # statements and functions behind an expression; a check waits for them
 EARLIER_CELLS = 30  # of IPython's history, read for names that the cell does not define
 
 
@@ -95,15 +96,21 @@ class Scene:
 
     def behind(self, node: ast.AST | None) -> list[ast.AST]:
         """Return an expression, and the statements and functions that its names come from, as far as known."""
-        found: list[ast.AST] = []
-        waiting: list[ast.AST] = [node] if node else []
-        seen: set[str] = set()
-        while waiting:
-            found.append(waiting.pop())
-            for name in {each.id for each in ast.walk(found[-1]) if isinstance(each, ast.Name)} - seen:
-                seen.add(name)
-                waiting += self.origins(name)
-        return found
+        if node not in self._found_behind:
+            found: list[ast.AST] = []
+            waiting: list[ast.AST] = [node] if node else []
+            seen: set[str] = set()
+            while waiting and len(found) < _MOST:
+                found.append(waiting.pop())
+                for name in {each.id for each in ast.walk(found[-1]) if isinstance(each, ast.Name)} - seen:
+                    seen.add(name)
+                    waiting += self.origins(name)
+            self._found_behind[node] = found
+        return self._found_behind[node]
+
+    @cached_property
+    def _found_behind(self) -> dict[ast.AST | None, list[ast.AST]]:
+        return {}  # a dozen entries of the table ask for the same expression
 
     @cached_property
     def _bound(self) -> list[dict[str, list[ast.AST]]]:

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.long(10)
 anything = settings(
     max_examples=5,
     phases=(Phase.generate,),
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

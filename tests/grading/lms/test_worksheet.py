@@ -21,9 +21,7 @@ NAMES = st.text("Ёёабйщ AbО’'`\"-,;.№éß🎓\n\u0306", max_size=12)
 LINES = st.lists(st.tuples(NAMES, NAMES, NAMES), min_size=1, max_size=5)
 ENCODINGS = {"utf-8-sig": "strict", "utf-8": "strict", "utf-16": "strict", "cp1251": "replace"}
 
-anything = settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
+anything = settings(max_examples=150, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def fill(sheet: GradeTable, number: str, points: float, comment: str) -> None:

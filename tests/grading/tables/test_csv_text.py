@@ -18,7 +18,7 @@ TABLES = st.integers(1, 5).flatmap(
     lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=2, max_size=6)
 )
 
-on_any_machine = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy one is no failure
+on_any_machine = settings(suppress_health_check=[HealthCheck.too_slow])  # a busy one is no failure
 
 
 def written(rows: list[list[str]], separator: str, end: str) -> str:

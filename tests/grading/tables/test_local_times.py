@@ -20,7 +20,7 @@ ZONES = st.sampled_from(["Europe/Moscow", "Europe/Berlin", "America/St_Johns", "
 _MINUTES = st.integers(0, 23 * 365 * 24 * 60)
 MOMENTS = _MINUTES.map(lambda minutes: datetime(2012, 1, 1) + timedelta(minutes=minutes))
 
-quietly = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+quietly = settings(max_examples=200, derandomize=True, database=None)
 
 
 @quietly
