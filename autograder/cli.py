@@ -1,4 +1,4 @@
-"""Commands of `autograder`: lab, singleuser, build, verify, course, grade, feedback, report, doctor."""
+"""Commands of `autograder`, such as lab, review, grade and report."""
 
 from __future__ import annotations
 
@@ -135,6 +135,13 @@ def _lab(chosen: argparse.Namespace) -> int:
         print(f"the notebooks are in {chosen.work / chosen.language}: begin with {CONTENTS}")
         return 0
     return open_lab(chosen.work, chosen.language)
+
+
+def _review(chosen: argparse.Namespace) -> int:
+    from .learner.reviews.review import list_due
+
+    print(list_due(chosen.language))
+    return 0
 
 
 def _singleuser(chosen: argparse.Namespace) -> int:
