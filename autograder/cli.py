@@ -144,6 +144,23 @@ def _review(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _explain(chosen: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from .errors import UserError
+    from .learner.explanations import Explained, explain, run_and_explain
+    from .session import SESSION
+
+    SESSION.language = chosen.language
+    if chosen.what.endswith(".py"):
+        if not Path(chosen.what).is_file():
+            raise UserError(f"there is no file {chosen.what}: name a script, or put the text of an error in quotes")
+        return run_and_explain(Path(chosen.what), chosen.arguments)
+    explained = explain(" ".join([chosen.what, *chosen.arguments]))
+    print(explained)
+    return int(not isinstance(explained, Explained))
+
+
 def _singleuser(chosen: argparse.Namespace) -> int:
     from .learner.servers.hub import serve
 

@@ -695,6 +695,13 @@ MESSAGES: dict[str, Text] = {
         "More in lesson {lesson}; exercise {exercise} trains it.",
         "Подробнее в уроке {lesson}; потренироваться можно в упражнении {exercise}.",
     ),
+    "explain.nothing": Text(
+        'No error was shown in this session. After one: `explain()`; for the text of one: `explain("...")`',
+        'В этом сеансе ошибок не было. После ошибки вызовите `explain()`, а для текста ошибки — `explain("...")`',
+    ),
+    "explain.unknown": Text(
+        "The course has no explanation of this error: {error}", "В курсе нет объяснения этой ошибки: {error}"
+    ),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
     "kind.no_error": Text("none", "без ошибки"),

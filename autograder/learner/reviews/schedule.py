@@ -3,9 +3,9 @@
 A passed exercise comes back after 1, 3, 7 and 21 days. A right answer on a review moves it up this ladder, a wrong one
 down to the first step.
 
-The package `fsrs` was the alternative. It fits intervals to a learner: from one of four ratings per review, which a
-verdict does not have, and with 21 parameters that it estimates from hundreds of reviews, which 130 exercises do not
-give. Without them its intervals are a fixed ladder as well, and the base installation would need one more package.
+The package `fsrs` 6.3 was the alternative. It asks for one of four ratings per review; a verdict is right or wrong. It
+estimates 21 parameters once there are 512 reviews; the course has 126 exercises. Below that number its parameters are
+those of other people's flashcards. The base installation would need two more packages.
 """
 
 from __future__ import annotations
