@@ -1,4 +1,4 @@
-"""`explain()`: torch's errors explained in a notebook, a script or a terminal of one's own."""
+"""Explanations of torch's errors in notebooks, scripts and terminals."""
 
 from __future__ import annotations
 
