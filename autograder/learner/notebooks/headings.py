@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 from .notebook_file import source_of
 
-_HEADING = r"^#+ +(?P<title>[^\n]*`{name}`[^\n]*)$"
-_FILE = re.compile(r"\w+\.ipynb")  # the file names that links in replies can hold
+_HEADING = r"^#+ +[^\n]*`{name}`[^\n]*$"
+_FILE, _ID = re.compile(r"\w+\.ipynb"), re.compile(r"[\w-]+")  # the names and ids that links in replies can hold
 
 
 def find_heading(cells: Sequence[dict[str, Any]], exercise: str) -> tuple[int, re.Match[str]] | None:
@@ -30,6 +29,7 @@ def link_to(cells: Sequence[dict[str, Any]], file: str, exercise: str, title: st
     found = find_heading(cells, exercise)
     if found is None or not _FILE.fullmatch(file):
         return title
-    # JupyterLab's own name of a heading: `createHeaderId` in its rendermime/src/renderers.ts.
-    name = found[1]["title"].replace("`", "").replace(" ", "-")
-    return f"[{title}]({file}#{quote(name)})"
+    # JupyterLab finds a cell by its id. It compares the name of a heading with the percent-encoded one of the link: a
+    # heading in Russian is never found (`setFragment` in its notebook/src/widget.ts).
+    cell = cells[found[0]].get("id")
+    return f"[{title}]({file}#cell-id={cell})" if _ID.fullmatch(str(cell)) else f"[{title}]({file})"
