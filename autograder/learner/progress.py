@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .. import exercises
 from ..checking.card_layout import unlinked
@@ -16,7 +15,7 @@ from ..history import Standing, begun_tables, filled_entries, standings, verdict
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
-from .notebooks.headings import link_to
+from .notebooks.headings import link_to, title_of, title_of_lesson
 from .notebooks.notebook_file import read_notebook
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
@@ -45,7 +44,7 @@ def progress_table() -> Table | Reply:
     here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
     shown = [*(standing.best for standing in done.values()), *begun.values()]
     for lesson in dict.fromkeys(verdict.lesson for verdict in shown if verdict.lesson in here):
-        known, title = exercises.load(lesson), _title_of(lesson, language)
+        known, title = exercises.load(lesson), title_of_lesson(lesson, language)
         if SESSION.lesson not in (None, lesson):
             rows.append(_summed(title, known, done, language))
             continue
@@ -177,19 +176,3 @@ class Contents:
             exercise = link_to(notebook["cells"], path.name, first, first)
             minutes, needs = (ours["minutes"], ours["extra"]), ours["needs"]
             yield _Row(title, path.name, *minutes, needs, core, passed, exercise, self.language)
-
-
-def _title_of(lesson: str, language: str) -> str:
-    """Return number and title of a lesson, such as "03 Gradient accumulation".
-
-    If the lesson is not one of the course's, return its name.
-    """
-    for path in (NOTEBOOKS / language).glob(f"[0-9][0-9]_{lesson}.ipynb"):
-        return title_of(path, read_notebook(path))
-    return lesson
-
-
-def title_of(path: Path, notebook: dict[str, Any]) -> str:
-    """Return number and heading of the notebook at `path`, such as "03 Gradient accumulation"."""
-    heading = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
-    return f"{path.stem[:2]} {heading}"

@@ -500,8 +500,10 @@ MESSAGES: dict[str, Text] = {
     "review.title": Text("Due for review: {count}", "Пора повторить: {count}"),
     "review.now": Text("**{exercise}** (lesson {lesson})", "**{exercise}** (урок {lesson})"),
     "review.cell": Text(
-        "A new cell below has a stub and the check: answer there, without looking the old answer up.",
-        "Ниже появилась новая ячейка с заготовкой и проверкой: ответьте в ней, не подглядывая в прежний ответ.",
+        "The next cell (in a terminal: the next prompt) has a stub and the check. Answer there without looking the old "
+        "answer up.",
+        "В следующей ячейке (в терминале — в следующей строке ввода) заготовка и проверка. Ответьте в ней, не подглядывая "
+        "в прежний ответ.",
     ),
     "review.text": Text(
         "Answer it again without looking the old answer up. This is the code to begin with:",

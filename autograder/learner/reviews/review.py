@@ -17,6 +17,7 @@ from ...language import Note, Text
 from ...messages.cards import message
 from ...session import SESSION, being_graded
 from ..cells_run import is_bound_in
+from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, Table
 from .schedule import DAY, LADDER, Schedule, climb, make_schedule
 from .statement import Statement, state
@@ -68,12 +69,12 @@ def list_due(language: str) -> Table | Reply:
     def say(id: str) -> str:
         return message(id).read(language)
 
+    titles = {each.lesson: title_of_lesson(each.lesson, language) for each in schedule.due}
     rows = []
     for each in schedule.due:
         days = int((now - (rungs[each.name].due or now)) // DAY)
-        rows.append(
-            (each.lesson, _name(each, language), str(days), say("review.yes") if each.name in schedule.mistaken else "")
-        )
+        mistaken = say("review.yes") if each.name in schedule.mistaken else ""
+        rows.append((titles[each.lesson], _name(each, language), str(days), mistaken))
     head = tuple(say(id) for id in ("progress.lesson", "progress.exercise", "review.since", "review.mistake"))
     title = message("review.title", count=len(rows)).read(language)
     below = (say("review.command"), *(each.read(language) for each in warnings))

@@ -13,7 +13,7 @@ from typing import Any
 from ...checking.exercise import Exercise
 from ...grade_ids import CellKind, GradeId
 from ...lessons.source import NOTEBOOKS, STUB
-from ..notebooks.headings import find_heading, link_to
+from ..notebooks.headings import find_heading, link_to, title_of
 from ..notebooks.notebook_file import grade_id_of, read_notebook, source_of
 
 _BASE = {*sys.stdlib_module_names, "autograder", "numpy", "torch"}
@@ -38,7 +38,8 @@ def state(exercise: Exercise, language: str) -> Statement:
     Raises Unreadable if the notebook is damaged.
     """
     path = next((NOTEBOOKS / language).glob(f"[0-9][0-9]_{exercise.lesson}.ipynb"), None)
-    cells = read_notebook(path)["cells"] if path else []
+    notebook = read_notebook(path) if path else {"cells": []}
+    cells = notebook["cells"]
     answer_at = GradeId.of(CellKind.ANSWER, exercise.name)
     answer = next((number for number, cell in enumerate(cells) if grade_id_of(cell) == answer_at), None)
     heading = find_heading(cells, exercise.name)
@@ -50,13 +51,8 @@ def state(exercise: Exercise, language: str) -> Statement:
     below += [source_of(cell) for cell in cells[number + 1 : answer] if cell["cell_type"] == "markdown"]
     text, stub = "\n\n".join(below), source_of(cells[answer])
     needed = _needed([*_code(cells[:answer])], text, stub)
-    lesson = link_to(cells, path.name, exercise.name, _title(cells, path.stem[:2]))
+    lesson = link_to(cells, path.name, exercise.name, title_of(path, notebook))
     return Statement(text, "\n\n\n".join(filter(None, [*needed, stub, check])), lesson)
-
-
-def _title(cells: list[dict[str, Any]], number: str) -> str:
-    heading = source_of(cells[0]).partition("\n")[0].removeprefix("# ")
-    return f"{number} {heading}"
 
 
 def _code(cells: list[dict[str, Any]]) -> Iterator[str]:
