@@ -67,6 +67,7 @@ HABITS = {
     "on weekends": (lambda day: day % 7 in (5, 6), 3, 0.8),
     "one a day": (lambda day: True, 1, 0.9),
     "runs old notebooks again": (lambda day: True, 0, 1.0),
+    "tries wrong answers out": (lambda day: True, 3, 1.0),
 }
 
 
@@ -95,9 +96,12 @@ def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
         if not reviews:
             restart()  # a new kernel in which nobody asked for reviews
             for name in steps:
-                check(answers[name][False], name)  # tried out: it moves nothing down, but is a misconception
-                mistaken.add(name)
                 check(answers[name][True], name)
+        if habit == "tries wrong answers out":  # which moves nothing down, but is a misconception
+            restart()
+            for name in steps:
+                check(answers[name][False], name)
+                mistaken.add(name)
         if day < len(EASY):  # an exercise a day is done for the first time
             name = EASY[day]
             clock.now += 5
