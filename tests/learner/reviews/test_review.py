@@ -97,7 +97,7 @@ def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
             restart()  # a new kernel in which nobody asked for reviews
             for name in steps:
                 check(answers[name][True], name)
-        if habit == "tries wrong answers out":  # which moves nothing down, but is a misconception
+        if habit == "tries wrong answers out" and day % 6 == 5:  # which moves nothing down, but is a misconception
             restart()
             for name in steps:
                 check(answers[name][False], name)
