@@ -1,7 +1,7 @@
 """The course's package, with the commands that notebooks import.
 
-from autograder import start, check, hint, solution, progress, contents, ready, reproduce
-from autograder import draw, steps, on_gpu, gpu_peak, two_processes
+from autograder import start, check, hint, solution, progress, contents, ready, reproduce, review
+from autograder import draw, steps, explain, on_gpu, gpu_peak, two_processes
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
 """
 
@@ -14,8 +14,9 @@ __version__ = "0.1.0"
 
 _COMMANDS = {
     **dict.fromkeys(("start", "check", "hint", "solution", "reproduce"), ".learner.commands"),
-    **dict.fromkeys(("progress", "contents", "ready"), ".learner.commands"),
+    **dict.fromkeys(("progress", "contents", "ready", "review"), ".learner.commands"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
+    "explain": ".learner.explanations",
     "two_processes": ".learner.two_processes",
     "draw": ".pictures.draw",
     "steps": ".pictures.steps",
@@ -33,6 +34,13 @@ def __getattr__(name: str) -> Any:
     if name in _COMMANDS:
         return getattr(importlib.import_module(_COMMANDS[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Explain torch's errors and warnings in any notebook. IPython calls this at `%load_ext autograder`."""
+    from .learner.tracebacks import explain_torch_errors
+
+    explain_torch_errors()
 
 
 def __dir__() -> list[str]:

@@ -59,6 +59,14 @@ def _add_lab(commands: Any) -> None:
     lab.add_argument("--work", type=Path, default=Path("work"), help="the working copy (default: work)")
     lab.add_argument("--prepare", action="store_true", help="only prepare the working copy")
 
+    review = commands.add_parser("review", help="list the exercises that are due for review")
+    review.add_argument("--language", choices=("en", "ru"), default="en")
+
+    explain = commands.add_parser("explain", help="explain an error of torch's autograd, of a script or a message")
+    explain.add_argument("--language", choices=("en", "ru"), default="en")
+    explain.add_argument("what", metavar="FILE.py | MESSAGE", help="a script to run, or the text of an error in quotes")
+    explain.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what the script gets")
+
     commands.add_parser("singleuser", help="be JupyterHub's server for one user, in the language that the hub names")
 
 

@@ -1,4 +1,4 @@
-"""Commands of `autograder`: lab, singleuser, build, verify, course, grade, feedback, report, doctor."""
+"""Commands of `autograder`, such as lab, review, grade and report."""
 
 from __future__ import annotations
 
@@ -135,6 +135,30 @@ def _lab(chosen: argparse.Namespace) -> int:
         print(f"the notebooks are in {chosen.work / chosen.language}: begin with {CONTENTS}")
         return 0
     return open_lab(chosen.work, chosen.language)
+
+
+def _review(chosen: argparse.Namespace) -> int:
+    from .learner.reviews.review import list_due
+
+    print(list_due(chosen.language))
+    return 0
+
+
+def _explain(chosen: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from .errors import UserError
+    from .learner.explanations import Explained, explain, run_and_explain
+    from .session import SESSION
+
+    SESSION.language = chosen.language
+    if chosen.what.endswith(".py"):
+        if not Path(chosen.what).is_file():
+            raise UserError(f"there is no file {chosen.what}: name a script, or put the text of an error in quotes")
+        return run_and_explain(Path(chosen.what), chosen.arguments)
+    explained = explain(" ".join([chosen.what, *chosen.arguments]))
+    print(explained)
+    return int(not isinstance(explained, Explained))
 
 
 def _singleuser(chosen: argparse.Namespace) -> int:

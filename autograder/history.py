@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from .checking.verdict import Verdict, VerdictState
 from .session import being_graded
@@ -25,23 +26,91 @@ def folder() -> Path:
 _unwritten: list[str] = []  # lines of this kernel that could not be written yet
 
 
-def record(verdict: Verdict) -> bool:
+@dataclass(frozen=True)
+class Check:
+    """One line of the history.
+
+    `time` is in seconds since 1970, by this machine's clock at that moment. `is_review` is True if `review()` had asked
+    for the answer again.
+    """
+
+    time: int
+    verdict: Verdict
+    is_review: bool = False
+
+
+@dataclass(frozen=True)
+class History:
+    """The history as it was read, the oldest check first.
+
+    `broken` counts lines that are no JSON, `foreign` those in a form of another version of the course. `refused` is
+    the reason why the file could not be read, or "".
+    """
+
+    checks: tuple[Check, ...]
+    broken: int = 0
+    foreign: int = 0
+    refused: str = ""
+
+
+def record(verdict: Verdict, *, is_review: bool = False) -> bool:
     """Append a verdict to the history. Does nothing while nbgrader runs the notebook.
 
     Returns False if the folder is not writable. The verdict is then kept in memory and written with a later one.
     """
     if being_graded():
         return True
-    line = json.dumps({"time": round(time.time()), "verdict": verdict.to_json()}, ensure_ascii=False)
-    _unwritten.append(line)
+    review = {"review": True} if is_review else {}
+    line = {"time": int(time.time()), **review, "verdict": verdict.to_json()}
+    _unwritten.append(json.dumps(line, ensure_ascii=False))
     try:
         folder().mkdir(parents=True, exist_ok=True)
-        with (folder() / "progress.jsonl").open("a", encoding="utf-8") as file:
-            file.write("".join(f"{each}\n" for each in _unwritten))
+        with _file().open("a+b") as file:
+            file.write((_end_of_line(file) + "".join(f"{each}\n" for each in _unwritten)).encode())
     except OSError:
         return False
     _unwritten.clear()
     return True
+
+
+def _file() -> Path:
+    return folder() / "progress.jsonl"
+
+
+def _end_of_line(file: BinaryIO) -> str:
+    """Return the end of the last line if a kernel died while it wrote that line, else an empty text."""
+    if not file.seek(0, os.SEEK_END):
+        return ""
+    file.seek(-1, os.SEEK_END)
+    return "" if file.read(1) == b"\n" else "\n"
+
+
+def read_history(exercise: str = "") -> History:
+    """Return the history of all checks, or of those on one exercise."""
+    refused = ""
+    try:
+        lines = _file().read_text(encoding="utf-8", errors="replace").split("\n")
+    except FileNotFoundError:
+        lines = []
+    except OSError as error:
+        lines, refused = [], f"{_file()}: {error.strerror or error}"
+    checks, broken, foreign = [], 0, 0
+    for line in filter(str.strip, [*lines, *_unwritten]):
+        if exercise not in line:  # saves decoding the line
+            continue
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            broken += 1
+            continue
+        try:
+            check = Check(int(data.get("time", 0)), Verdict.from_json(data["verdict"]), data.get("review") is True)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            foreign += 1
+            continue
+        if exercise in ("", check.verdict.exercise):
+            checks.append(check)
+    return History(tuple(checks), broken, foreign, refused)
 
 
 def verdicts(exercise: str = "") -> Iterator[Verdict]:
@@ -49,19 +118,7 @@ def verdicts(exercise: str = "") -> Iterator[Verdict]:
 
     Incomplete or invalid lines are skipped.
     """
-    try:
-        lines = (folder() / "progress.jsonl").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    for line in [*lines, *_unwritten]:
-        if exercise not in line:  # saves decoding the line
-            continue
-        try:
-            verdict = Verdict.from_json(json.loads(line)["verdict"])
-        except (ValueError, KeyError, TypeError):
-            continue
-        if exercise in ("", verdict.exercise):
-            yield verdict
+    return (check.verdict for check in read_history(exercise).checks)
 
 
 @dataclass

@@ -27,7 +27,8 @@ class Session:
     `language`, `lesson` and `device` are the arguments of `start`. `last` is a dict from exercise name to the last
     verdict on the CPU, the latest last. `hints` is a dict from exercise name to the number of the last hint shown.
     `told` holds ids of notes that are shown once in a session. `cells` is a dict from cell id to the cell's last run,
-    the latest last.
+    the latest last. `reviewed` holds names of exercises: `review` has asked for them, and `check` has not counted
+    them yet.
     """
 
     language: str | None = None
@@ -37,6 +38,7 @@ class Session:
     hints: dict[str, int] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     cells: dict[str, CellRun] = field(default_factory=dict)
+    reviewed: set[str] = field(default_factory=set)
 
     @property
     def speaks(self) -> str:

@@ -22,6 +22,7 @@ _LOOKS = {
     VerdictState.NOT_ATTEMPTED: ("○", "128,128,128"),
     VerdictState.OUR_ERROR: ("⚠", "230,126,0"),
 }
+_LINK = re.compile(r"\[((?:[^\[\]`]|`[^\[\]`]*`)+)\]\((\w+\.ipynb(?:#cell-id=[\w-]+)?)\)")
 _ASPECT_SIGNS = {AspectState.RIGHT: "✓", AspectState.WRONG: "✗", AspectState.WAITING: "○"}
 
 
@@ -228,11 +229,16 @@ def aside(inside: str) -> str:
 def inline(text: str) -> str:
     """Return `text` as escaped HTML with code and links.
 
-    Code stands between backticks. A link to a notebook beside this one is [title](name.ipynb). Because all else is
-    escaped, text from an answer cannot become markup.
+    Code stands between backticks. A link to a notebook beside this one is [title](name.ipynb), or to a cell in it
+    [title](name.ipynb#cell-id=ID). Because all else is escaped, text from an answer cannot become markup.
     """
-    linked = re.sub(r"\[([^\[\]`]+)\]\((\w+\.ipynb)\)", r'<a href="\2">\1</a>', html.escape(text))
+    linked = _LINK.sub(r'<a href="\2">\1</a>', html.escape(text))
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", linked)
+
+
+def unlinked(text: str) -> str:
+    """Return `text` for a terminal: a link is only its title."""
+    return _LINK.sub(r"\1", text)
 
 
 def _div(inside: str, style: str = "", lang: str = "") -> str:

@@ -52,15 +52,19 @@ def start(lesson: str = "", *, language: str | None = None, device: object = Non
         known = exercises.load(lesson)
     except exercises.Unknown as unknown:
         return Reply((unknown.says,))
+    new_kernel = SESSION.lesson is None
     SESSION.lesson = exercises.bare(lesson)
     _attend()
+    from .greeting import describe_return
     from .points import describe_due_date
 
     notebook = _saved_notebook(known)
+    again = describe_return(SESSION.lesson, notebook, new_kernel=new_kernel)
     ready = message("start.ready", count=len(known), points=f"{notebook.total():g}")
     newer = [message("torch.newer", **parameters)] if (parameters := newer_torch()) else []
     elsewhere = [message(f"start.device.{_kind_of(place)}", device=place.name)] if place else []
-    return Reply((ready, *elsewhere, *notebook.describe_written(), *describe_due_date(notebook.metadata), *newer))
+    due = describe_due_date(notebook.metadata)
+    return Reply((ready, *again, *elsewhere, *notebook.describe_written(), *due, *newer))
 
 
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
@@ -114,7 +118,13 @@ def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Ve
     verdict = with_worth(exercise, with_first_table(exercise, with_cell_above(verdict, namespace)))
     SESSION.last.pop(exercise.name, None)
     SESSION.last[exercise.name] = verdict
-    if not record(verdict):
+    from .reviews.review import count_review, is_review
+
+    reviewed = is_review(exercise, verdict, namespace)
+    recorded = record(verdict, is_review=reviewed)
+    if reviewed:
+        verdict = replace(verdict, notes=(*verdict.notes, count_review(exercise)))
+    if not recorded:
         verdict = with_note_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
     if not has_timer():
         verdict = with_note_once(verdict, Note("note.no_time_limit", {}))
@@ -256,6 +266,19 @@ def progress() -> Table | Reply:
     from .progress import progress_table
 
     return progress_table()
+
+
+def review() -> Prose | Reply:
+    """Ask again for exercises that passed some time ago: after 1, 3, 7 and 21 days, misconceptions first.
+
+    Lists up to three that are due, and shows the statement of the first. A new cell holds a stub and the check; it is
+    the next input in IPython. `check` counts the result. Outside IPython all three are shown as text. Returns a `Reply`
+    if nothing is due, or while nbgrader runs the notebook.
+    """
+    from .reviews.review import offer
+
+    _attend()
+    return offer()
 
 
 def contents(language: str | None = None) -> Contents:

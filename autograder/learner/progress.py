@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .. import exercises
+from ..checking.card_layout import unlinked
 from ..checking.exercise import Exercise
 from ..checking.verdict import VerdictState
 from ..grade_ids import CellKind, GradeId
@@ -15,9 +15,11 @@ from ..history import Standing, begun_tables, filled_entries, standings, verdict
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
+from .notebooks.headings import link_to, title_of, title_of_lesson
 from .notebooks.notebook_file import read_notebook
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
+from .reviews.review import due_now
 
 
 def progress_table() -> Table | Reply:
@@ -42,7 +44,7 @@ def progress_table() -> Table | Reply:
     here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
     shown = [*(standing.best for standing in done.values()), *begun.values()]
     for lesson in dict.fromkeys(verdict.lesson for verdict in shown if verdict.lesson in here):
-        known, title = exercises.load(lesson), _title_of(lesson, language)
+        known, title = exercises.load(lesson), title_of_lesson(lesson, language)
         if SESSION.lesson not in (None, lesson):
             rows.append(_summed(title, known, done, language))
             continue
@@ -77,7 +79,7 @@ class _Row:
     """A lesson in the table of contents.
 
     `minutes` are those of reading and core exercises, `extra` those of the others. `core` and `passed` are names of
-    exercises.
+    exercises. `exercise` links to the first core exercise that has not passed.
     """
 
     title: str
@@ -87,6 +89,7 @@ class _Row:
     needs: str
     core: set[str]
     passed: set[str]
+    exercise: str
     language: str
 
     @property
@@ -124,27 +127,39 @@ class Contents:
     def __repr__(self) -> str:
         rows = list(self._rows())
         lines = [self._head(), *((row.title, row.time, row.needs, row.done) for row in rows)]
-        return "\n".join([*("  ".join(filter(None, line)) for line in lines), "", self._onward(rows, linked=False)])
+        return "\n".join([*("  ".join(filter(None, line)) for line in lines), "", unlinked(self._onward(rows))])
 
     def _repr_markdown_(self) -> str:
         rows = list(self._rows())
         lines = [self._head(), (":--", "--:", ":--", ":--")]
         lines += [(f"[{row.title}]({row.file})", row.time, row.needs, row.done) for row in rows]
-        return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(rows, linked=True)])
+        return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(rows)])
 
     def _head(self) -> tuple[str, ...]:
         columns = ("lesson", "minutes", "needs", "done")
         return tuple(message(f"contents.{column}").read(self.language) for column in columns)
 
-    def _onward(self, rows: list[_Row], linked: bool) -> str:
-        """Return the sentence below the table: the hours in all, and the first lesson that is not done."""
-        hours = round(sum(row.minutes for row in rows) / 60)
+    def _onward(self, rows: list[_Row]) -> str:
+        """Return the sentences below the table: what is done, where to go on, and what is due for review."""
+        hours, passed = round(sum(row.minutes for row in rows) / 60), sum(len(row.passed & row.core) for row in rows)
+        extra = sum(len(row.passed - row.core) for row in rows)
+        counts = {
+            "count": passed,
+            "total": sum(len(row.core) for row in rows),
+            "extra": message("contents.extra", count=extra).read(self.language) if extra else "",
+        }
         following = next((row for row in rows if not row.is_done), None)
         if following is None:
-            return message("contents.finished", hours=hours).read(self.language)
-        link = f"[{following.title}]({following.file})" if linked else following.title
-        begun = "contents.go_on" if any(row.is_begun for row in rows) else "contents.begin"
-        return message(begun, hours=hours, lesson=link).read(self.language)
+            said = message("contents.finished", hours=hours)
+        else:
+            link = f"[{following.title}]({following.file})"
+            if any(row.is_begun for row in rows):
+                said = message("contents.next", hours=hours, lesson=link, exercise=following.exercise, **counts)
+            else:
+                said = message("contents.begin", hours=hours, lesson=link)
+        due = len(due_now())
+        more = [message("start.due", count=due)] if due else []
+        return "\n\n".join(each.read(self.language) for each in (said, *more))
 
     def _rows(self) -> Iterator[_Row]:
         done = standings(verdicts())
@@ -157,20 +172,7 @@ class Contents:
             graded = {id.exercise: each["grade"] for id, each in named if id.kind is CellKind.CHECK}
             core = {name for name, counts in graded.items() if counts}
             passed = {name for name in graded if name in done and done[name].best.state == VerdictState.PASSED}
-            yield _Row(title, path.name, ours["minutes"], ours["extra"], ours["needs"], core, passed, self.language)
-
-
-def _title_of(lesson: str, language: str) -> str:
-    """Return number and title of a lesson, such as "03 Gradient accumulation".
-
-    If the lesson is not one of the course's, return its name.
-    """
-    for path in (NOTEBOOKS / language).glob(f"[0-9][0-9]_{lesson}.ipynb"):
-        return title_of(path, read_notebook(path))
-    return lesson
-
-
-def title_of(path: Path, notebook: dict[str, Any]) -> str:
-    """Return number and heading of the notebook at `path`, such as "03 Gradient accumulation"."""
-    heading = "".join(notebook["cells"][0]["source"]).partition("\n")[0].removeprefix("# ")
-    return f"{path.stem[:2]} {heading}"
+            first = next((name for name in graded if name in core - passed), "")
+            exercise = link_to(notebook["cells"], path.name, first, first)
+            minutes, needs = (ours["minutes"], ours["extra"]), ours["needs"]
+            yield _Row(title, path.name, *minutes, needs, core, passed, exercise, self.language)

@@ -25,10 +25,10 @@ from ..language import Text
 from ..lessons.source import NOTEBOOKS
 from ..messages.cards import message
 from ..session import SESSION, being_graded
+from .notebooks.headings import title_of
 from .notebooks.notebook_file import Unreadable, read_notebook, restore_metadata, untouched
 from .notebooks.own_notebook import colab_notebook, own_path
 from .points import LessonNotebook, describe_assignment, describe_due_date, describe_state, nbgrader_of
-from .progress import title_of
 from .replies import Reply, Table
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from ..checking.card_layout import aside, inline
+from ..checking.card_layout import aside, inline, unlinked
 from ..language import LANGUAGES, Text
 from ..session import SESSION
 
@@ -21,7 +21,8 @@ class Reply:
         return str(self) if self.value is None else self.value
 
     def __str__(self) -> str:
-        return "\n\n".join(part if isinstance(part, str) else part.read(SESSION.language) for part in self.parts)
+        said = (part if isinstance(part, str) else unlinked(part.read(SESSION.language)) for part in self.parts)
+        return "\n\n".join(said)
 
     def _repr_html_(self) -> str:
         return aside("".join(self._paragraph(part) for part in self.parts))
@@ -56,10 +57,11 @@ class Prose:
     says: Text
 
     def __repr__(self) -> str:
-        return self.says.read(SESSION.language)
+        return unlinked(self.says.read(SESSION.language))
 
     def _repr_markdown_(self) -> str:
-        return "\n\n".join(self.says.read(each) for each in ([SESSION.language] if SESSION.language else LANGUAGES))
+        said = (self.says.read(each) for each in ([SESSION.language] if SESSION.language else LANGUAGES))
+        return "\n\n".join(dict.fromkeys(said))
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Table:
         lines = (
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (self.head, *self.rows)
         )
-        return "\n".join([self.title, *self.warnings, *lines, *self.below])
+        return "\n".join([self.title, *self.warnings, *lines, *map(unlinked, self.below)])
 
     def _repr_html_(self) -> str:
         def row(cells: tuple[str, ...], tag: str) -> str:

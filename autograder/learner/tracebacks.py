@@ -30,8 +30,28 @@ def explain_torch_errors() -> None:
     shell = get_ipython()
     if shell is not None:
         shell.set_custom_exc(KINDS, _show)
-        if not isinstance(warnings.showwarning, _ExplainedWarnings):
-            warnings.showwarning = _ExplainedWarnings(warnings.showwarning)
+        explain_warnings()
+
+
+def explain_warnings() -> None:
+    """Show an explanation below a warning of torch: in IPython as a display, elsewhere on stderr."""
+    if not isinstance(warnings.showwarning, _ExplainedWarnings):
+        warnings.showwarning = _ExplainedWarnings(warnings.showwarning)
+
+
+def explain_error(error: BaseException) -> Explanation | None:
+    """Return the explanation of an error, or of the first of its causes that has one. Returns None if none has."""
+    from ..messages.torch_errors.scene import Scene
+    from ..messages.torch_errors.table import explain
+
+    seen: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and not any(cause is each for each in seen):
+        if found := explain(str(cause), Scene.of_error(cause)):
+            return found
+        seen.append(cause)
+        cause = cause.__cause__
+    return None
 
 
 def as_text(found: Explanation, language: str | None) -> str:
@@ -61,11 +81,8 @@ def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, 
 
 def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:
     """Show an exception's usual traceback, then an explanation if there is one. IPython calls this handler."""
-    from ..messages.torch_errors.scene import Scene
-    from ..messages.torch_errors.table import explain
-
     shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
-    _display_explanation(explain(str(error), Scene.of_error(error)))
+    _display_explanation(explain_error(error))
 
 
 class _ExplainedWarnings:
@@ -83,10 +100,14 @@ class _ExplainedWarnings:
 
 
 def _display_explanation(found: Explanation | None) -> None:
-    from IPython.display import display
-
     from ..session import SESSION
 
-    if found:
-        shown = {"text/plain": as_text(found, SESSION.language), "text/html": as_html(found, SESSION.language)}
-        display(shown, raw=True)
+    if found is None:
+        return
+    text = as_text(found, SESSION.language)
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
+        from IPython.display import display
+
+        display({"text/plain": text, "text/html": as_html(found, SESSION.language)}, raw=True)
+    else:
+        print(text, file=sys.stderr)

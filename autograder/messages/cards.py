@@ -271,6 +271,18 @@ MESSAGES: dict[str, Text] = {
         "Папка {folder} недоступна для записи: сделанное сохранится только до остановки ядра. Назовите другую папку, и "
         'при следующей проверке всё запишется туда: `import os; os.environ["AUTOGRADER_HOME"] = "..."`',
     ),
+    "note.review.up": Text(
+        "Counted as a review. Days until the next one: {days}.",
+        "Засчитано как повторение. До следующего дней: {days}.",
+    ),
+    "note.review.last": Text(
+        "Counted as a review, the last one of this exercise.",
+        "Засчитано как повторение, последнее для этого упражнения.",
+    ),
+    "note.review.down": Text(
+        "Counted as a review: this exercise begins again, and is due tomorrow.",
+        "Засчитано как повторение: упражнение начинает сначала, следующий раз завтра.",
+    ),
     "note.no_time_limit": Text(
         "This system has no timer, so checks have no time limit. If a check does not end, interrupt the kernel.",
         "В этой системе нет таймера, поэтому время проверки не ограничено. Если проверка не заканчивается, прервите "
@@ -376,6 +388,20 @@ MESSAGES: dict[str, Text] = {
         "Exercises with a check: {count}; their points in the grade: {points}. Shift+Enter on a check shows a card.",
         "Упражнений с проверкой: {count}, баллов за них в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
+    "start.next": Text(
+        "Passed: {count} of {total}{extra}. Next: {exercise}.", "Верно: {count} из {total}{extra}. Дальше: {exercise}."
+    ),
+    "start.done": Text(
+        "Passed: {count} of {total}{extra}. All is done here.", "Верно: {count} из {total}{extra}. Здесь всё сделано."
+    ),
+    "start.kernel": Text(
+        "This kernel is new: select the cell of the exercise, then Run > Run All Above Selected Cell.",
+        "Это новое ядро: выберите ячейку упражнения, затем Run > Run All Above Selected Cell.",
+    ),
+    "start.due": Text(
+        "Due for review: {count}. They come one by one: `from autograder import review; review()`",
+        "Пора повторить упражнений: {count}. Они появятся по одному: `from autograder import review; review()`",
+    ),
     "start.device.real": Text(
         "Answers that are right run once more on {device}, in every exercise that is about devices.",
         "Верный ответ запускается ещё и на {device} — в каждом упражнении, в котором речь идёт об устройствах.",
@@ -464,11 +490,68 @@ MESSAGES: dict[str, Text] = {
     "contents.begin": Text(
         "{hours} hours in all. Begin with {lesson}.", "Всего часов: {hours}. Начните с урока {lesson}."
     ),
-    "contents.go_on": Text(
-        "{hours} hours in all. Go on with {lesson}.", "Всего часов: {hours}. Продолжайте: {lesson}."
-    ),
     "contents.finished": Text("{hours} hours in all, and all is done.", "Всего часов: {hours}. Всё сделано."),
+    "contents.next": Text(
+        "{hours} hours in all. Passed: {count} of {total}{extra}. Go on with {lesson}, exercise {exercise}.",
+        "Всего часов: {hours}. Верно: {count} из {total}{extra}. Продолжайте: {lesson}, упражнение {exercise}.",
+    ),
     "contents.extra": Text(" and {count} extra", " и дополнительных: {count}"),
+    # -- reviews ------------------------------------------------------------------------------------------------
+    "review.title": Text("Due for review: {count}", "Пора повторить: {count}"),
+    "review.now": Text("**{exercise}** (lesson {lesson})", "**{exercise}** (урок {lesson})"),
+    "review.cell": Text(
+        "The next cell (in a terminal: the next prompt) has a stub and the check. Answer there without looking the old "
+        "answer up.",
+        "В следующей ячейке (в терминале — в следующей строке ввода) заготовка и проверка. Ответьте в ней, не подглядывая "
+        "в прежний ответ.",
+    ),
+    "review.text": Text(
+        "Answer it again without looking the old answer up. This is the code to begin with:",
+        "Ответьте ещё раз, не подглядывая в прежний ответ. Начните с этого кода:",
+    ),
+    "review.then": Text(
+        "After its check, `review()` shows the next one.", "После проверки `review()` покажет следующее."
+    ),
+    "review.none": Text("Nothing is due for review.", "Повторять пока нечего."),
+    "review.later": Text("The first exercise is due on {date}.", "Первое упражнение пора будет повторить {date}."),
+    "review.never": Text(
+        "An exercise that has passed its check comes back after 1, 3, 7 and 21 days.",
+        "Упражнение, прошедшее проверку, возвращается через 1, 3, 7 и 21 день.",
+    ),
+    "review.since": Text("days due", "дней ждёт"),
+    "review.mistake": Text("mistaken before", "была ошибка"),
+    "review.yes": Text("yes", "да"),
+    "review.command": Text(
+        "In a notebook or IPython: `from autograder import review; review()`",
+        "В тетради или IPython: `from autograder import review; review()`",
+    ),
+    "review.ahead": Text(
+        "Checks dated later than this machine's clock: {count}; they count as made when the check before them was.",
+        "Проверок с датой позже, чем на часах этой машины: {count}; считается, что они сделаны тогда же, когда "
+        "предыдущая проверка.",
+    ),
+    "review.broken": Text(
+        "Damaged lines in the history: {count}; they stay in the file and are not counted.",
+        "Повреждённых строк в истории: {count}; они остаются в файле и не учитываются.",
+    ),
+    "review.foreign": Text(
+        "Lines of another version of the course in the history: {count}; they stay in the file and are not counted.",
+        "Строк другой версии курса в истории: {count}; они остаются в файле и не учитываются.",
+    ),
+    "review.gone": Text(
+        "Not found here, perhaps renamed or of a lesson that is elsewhere: {names}; their checks stay in the history.",
+        "Здесь не найдены — возможно, переименованы или из урока, которого тут нет: {names}; их проверки остаются в "
+        "истории.",
+    ),
+    "review.changed": Text(
+        "Changed since you passed them: {names}.", "Изменились после вашего верного ответа: {names}."
+    ),
+    "review.refused": Text(
+        "The history cannot be read, so nothing is known to be due: {error}. Allow reading, or name another folder in "
+        "AUTOGRADER_HOME.",
+        "Историю не удаётся прочитать, поэтому неизвестно, что пора повторить: {error}. Разрешите чтение или укажите "
+        "другую папку в AUTOGRADER_HOME.",
+    ),
     # -- the working copy ---------------------------------------------------------------------------------------
     "lab.no_lessons": Text(
         "There are no lessons in {folder}. Run this in the course repository.",
@@ -613,6 +696,13 @@ MESSAGES: dict[str, Text] = {
     "errors.exercise": Text(
         "More in lesson {lesson}; exercise {exercise} trains it.",
         "Подробнее в уроке {lesson}; потренироваться можно в упражнении {exercise}.",
+    ),
+    "explain.nothing": Text(
+        'No error was shown in this session. After one: `explain()`; for the text of one: `explain("...")`',
+        'В этом сеансе ошибок не было. После ошибки вызовите `explain()`, а для текста ошибки — `explain("...")`',
+    ),
+    "explain.unknown": Text(
+        "The course has no explanation of this error: {error}", "В курсе нет объяснения этой ошибки: {error}"
     ),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),

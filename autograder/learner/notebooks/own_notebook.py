@@ -25,6 +25,15 @@ def own_path() -> str | None:
     return str(told) if str(told).endswith(".ipynb") else None
 
 
+def linked_file() -> str:
+    """Return the name of this kernel's notebook if its front end follows links between cells, else "".
+
+    Jupyter does. VS Code and Colab have no headings that a link in an output could name.
+    """
+    path = own_path()
+    return os.path.basename(path) if path and path == os.environ.get("JPY_SESSION_NAME") else ""
+
+
 def colab_notebook() -> dict[str, Any] | None:
     """Return the notebook open in Colab as JSON data, with changes that are not saved yet.
 

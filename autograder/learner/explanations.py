@@ -1,0 +1,79 @@
+"""Explanations of torch's errors in notebooks, scripts and terminals."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..checking.card_layout import unlinked
+from ..messages.cards import message
+from ..session import SESSION
+from .replies import Reply
+from .tracebacks import as_html, as_text, explain_error, explain_warnings
+
+if TYPE_CHECKING:
+    from ..messages.torch_errors.entry import Explanation
+
+# The last line of a traceback that was pasted: "RuntimeError: one of the variables ..."
+_LAST_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): (?=\S)", re.M)
+_SHOWN = 300  # characters of an unknown error
+
+
+@dataclass(frozen=True)
+class Explained:
+    """An explanation as text and HTML."""
+
+    found: Explanation
+
+    def __repr__(self) -> str:
+        return unlinked(as_text(self.found, SESSION.language))
+
+    def _repr_html_(self) -> str:
+        return as_html(self.found, SESSION.language)
+
+
+def explain(error: BaseException | str | None = None) -> Explained | Reply:
+    """Explain an error of torch's autograd: cause, cure, and the lesson with an exercise on it.
+
+    `error` is an exception or the text of one, which may be a whole traceback. None stands for the last error that was
+    shown in this session. Returns a `Reply` if there is none, or if the course does not know the error.
+    """
+    if error is None:
+        error = getattr(sys, "last_value", None)
+    if error is None:
+        return Reply((message("explain.nothing"),))
+    if isinstance(error, BaseException):
+        found, said = explain_error(error), f"{type(error).__name__}: {error}"
+    else:
+        from ..messages.torch_errors.table import explain as explain_text
+
+        *_, said = _LAST_LINE.split(str(error).strip())
+        found = explain_text(said)
+    return Explained(found) if found else Reply((message("explain.unknown", error=said[:_SHOWN]),))
+
+
+def run_and_explain(file: Path, arguments: Sequence[str]) -> int:
+    """Run a script as `python FILE ARGUMENTS` would, and explain the error that ends it and torch's warnings.
+
+    Returns the exit status. Traceback and explanation go to stderr.
+    """
+    sys.argv = [str(file), *arguments]
+    sys.path.insert(0, str(file.resolve().parent))
+    explain_warnings()
+    try:
+        runpy.run_path(str(file), run_name="__main__")
+    except Exception as error:
+        ours = error.__traceback__
+        while ours is not None and ours.tb_frame.f_code.co_filename != str(file):
+            ours = ours.tb_next
+        sys.stdout.flush()
+        traceback.print_exception(type(error), error, ours)
+        print(f"\n{explain(error)}", file=sys.stderr)
+        return 1
+    return 0

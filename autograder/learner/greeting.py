@@ -1,0 +1,50 @@
+"""The part of `start`'s greeting for a learner who comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..checking.verdict import VerdictState
+from ..history import read_history, standings
+from ..language import LANGUAGES, Text
+from ..messages.cards import message
+from ..session import being_graded
+from .notebooks.headings import link_to
+from .notebooks.own_notebook import linked_file
+from .points import LessonNotebook
+from .reviews.review import due_now, shell
+
+
+def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) -> Iterator[Text]:
+    """Yield sentences on what is done in a lesson, on the next exercise and on reviews.
+
+    Yields nothing at the first start, when the history has no check of the lesson. Yields nothing while nbgrader runs
+    the notebook.
+    """
+    checks = [] if being_graded() else read_history().checks
+    if not any(check.verdict.lesson == lesson for check in checks):
+        return
+    done = standings(check.verdict for check in checks)
+    known = [name for name, exercise in notebook.exercises.items() if not exercise.withdrawn]
+    passed = [name for name in known if name in done and done[name].best.state == VerdictState.PASSED]
+    core = [name for name in known if notebook.counts(name)]
+    left = [name for name in known if name not in passed]
+    following = next((name for name in core if name in left), left[0] if left else None)
+    extra = len(set(passed) - set(core))
+    counts = {"count": len(set(passed) & set(core)), "total": len(core)}
+    said = []
+    for one in LANGUAGES:
+        more = message("contents.extra", count=extra).read(one) if extra else ""
+        name = _linked(notebook, following, one) if following else ""
+        said.append(message("start.next" if following else "start.done", extra=more, exercise=name, **counts).read(one))
+    yield Text(*said)
+    if new_kernel and following and hasattr(shell(), "kernel"):
+        yield message("start.kernel")
+    if due := len(due_now()):
+        yield message("start.due", count=due)
+
+
+def _linked(notebook: LessonNotebook, name: str, language: str) -> str:
+    """Return title and name of an exercise. The title is a link where the front end follows links."""
+    title = notebook.exercises[name].title.read(language)
+    return f"{link_to(notebook.cells, linked_file(), name, title)} · `{name}`"

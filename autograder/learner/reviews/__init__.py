@@ -1,0 +1,1 @@
+"""Spaced repetition of exercises, from the history of checks."""

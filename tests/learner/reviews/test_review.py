@@ -1,0 +1,262 @@
+"""Reviews: a simulated month of several learners, and histories that are not as they should be."""
+
+import json
+import linecache
+import random
+import re
+import time
+
+import pytest
+
+import autograder
+from autograder import cli, exercises
+from autograder.checking.verdict import VerdictState
+from autograder.exercises import misconceptions_of
+from autograder.learner.reviews.schedule import DAY
+from autograder.learner.reviews.statement import state
+from autograder.lessons.source import solutions
+from autograder.messages.cards import message
+from autograder.session import SESSION, Session
+from support.check import NAME as UNEVEN
+from support.check import check, right
+from support.exercises import program
+from support.kernel import Kernel
+
+EASY = ("predict_accumulation", "accumulate_equal", UNEVEN)
+BEGIN = 1_800_000_000
+
+
+class Clock:
+    """A clock that a test turns on."""
+
+    def __init__(self):
+        self.now = BEGIN
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(time, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def answers(ran, exercises):
+    """A right answer and one with a known mistake to each exercise of the month."""
+    wrong = {name: program(exercises[name], next(iter(misconceptions_of(exercises[name])))) for name in EASY[1:]}
+    wrong[EASY[0]] = {**ran.solutions[EASY[0]], "first": -32.0}
+    return {name: {True: ran.solutions[name], False: wrong[name]} for name in EASY}
+
+
+def shown():
+    """The names that `review()` lists."""
+    return re.findall(r"^\d\. .*`(\w+)`$", repr(autograder.review()), re.M)
+
+
+def restart():
+    vars(SESSION).update(vars(Session(language="en", lesson="gradient_accumulation")))
+
+
+# For each habit: on which days the learner comes, how many reviews are answered then, and how often they are right.
+HABITS = {
+    "diligent": (lambda day: True, 3, 1.0),
+    "forgetful": (lambda day: True, 3, 0.6),
+    "on weekends": (lambda day: day % 7 in (5, 6), 3, 0.8),
+    "one a day": (lambda day: True, 1, 0.9),
+    "runs old notebooks again": (lambda day: True, 0, 1.0),
+    "tries wrong answers out": (lambda day: True, 3, 1.0),
+}
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
+    """The expectation is kept as the learner goes: the next time of each exercise. The history is not read for it."""
+    comes, reviews, skill = HABITS[habit]
+    dice = random.Random(habit)
+    waits, steps, mistaken = {}, {}, set()  # of each exercise: the next time, the right reviews in a row
+    for day in range(32):
+        clock.now = BEGIN + day * (DAY + 60)
+        restart()
+        due = sorted((name for name in waits if waits[name] <= clock.now), key=lambda n: (n not in mistaken, waits[n]))
+        assert shown() == due
+        for name in due[:reviews] if comes(day) else []:
+            clock.now += 5
+            is_right = dice.random() < skill
+            assert (check(answers[name][is_right], name).state == VerdictState.PASSED) == is_right
+            steps[name] = steps[name] + 1 if is_right else 0
+            mistaken |= set() if is_right else {name}
+            waits.pop(name)
+            if steps[name] < 4:
+                waits[name] = clock.now + DAY * (1, 3, 7, 21)[steps[name]]
+            clock.now += 5
+            check(answers[name][True], name)  # mended at once: no review
+        if not reviews:
+            restart()  # a new kernel in which nobody asked for reviews
+            for name in steps:
+                check(answers[name][True], name)
+        if habit == "tries wrong answers out" and day % 6 == 5:  # which moves nothing down, but is a misconception
+            restart()
+            for name in steps:
+                check(answers[name][False], name)
+                mistaken.add(name)
+        if day < len(EASY):  # an exercise a day is done for the first time
+            name = EASY[day]
+            clock.now += 5
+            if dice.random() > skill:
+                mistaken.add(name)
+                check(answers[name][False], name)
+            check(answers[name][True], name)
+            waits[name], steps[name] = clock.now + DAY, 0
+    if habit == "diligent":
+        assert set(steps.values()) == {3}
+        assert not shown()
+        clock.now += 22 * DAY
+        assert len(shown()) == len(EASY)
+
+
+def test_a_card_says_how_the_review_was_counted(language, clock, answers):
+    name = UNEVEN
+    check(right)
+    said = []
+    for days, is_right in ((1, True), (3, False), (1, True), (3, True), (7, True), (21, True)):
+        clock.now += days * DAY
+        assert shown() == [name]
+        said.append(check(answers[name][is_right], name).notes[-1])
+        assert check(right).notes == ()
+    assert [note.id.removeprefix("note.review.") for note in said] == ["up", "down", "up", "up", "up", "last"]
+    assert [note.parameters.get("days") for note in said] == [3, None, 3, 7, 21, None]
+    clock.now += 400 * DAY
+    assert shown() == []
+
+
+def history(home, *lines):
+    (home / "progress.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def line_of(own_home, changes=lambda data: None):
+    data = json.loads((own_home / "progress.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    changes(data)
+    return json.dumps(data, ensure_ascii=False)
+
+
+TROUBLES = {
+    "ahead": ("dated later", "датой позже", lambda data: data.update(time=BEGIN + 900 * DAY)),
+    "foreign": ("another version", "другой версии", lambda data: data["verdict"].update(new_field=1)),
+    "gone": ("perhaps renamed", "переименованы", lambda data: data["verdict"].update(exercise="former_name")),
+    "changed": ("Changed since", "Изменились", lambda data: data["verdict"].update(version=0)),
+    "broken": ("Damaged lines", "Повреждённых строк", None),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+@pytest.mark.parametrize("language", ["en", "ru"], indirect=True)
+def test_a_history_that_is_not_as_it_should_be_is_told_and_kept(trouble, language, clock, own_home, capsys):
+    english, russian, changes = TROUBLES[trouble]
+    told = {"en": english, "ru": russian}[language]
+    check(right)
+    good = line_of(own_home)
+    bad = good[:90] if changes is None else line_of(own_home, changes)
+    history(own_home, good, bad)
+    clock.now += 2 * DAY
+    assert shown() == [UNEVEN]
+    assert len(re.findall(told, repr(autograder.review()))) == 1
+    assert cli.main(["review", "--language", language]) == 0
+    printed = capsys.readouterr().out
+    assert told in printed
+    assert f"`{UNEVEN}`" in printed
+    check(right)
+    lines = (own_home / "progress.jsonl").read_text(encoding="utf-8").splitlines()
+    assert lines[:2] == [good, bad]
+    assert len(lines) == 3
+    # Also when nothing else is due. The exercise that had changed has passed by now.
+    assert (told in repr(autograder.review())) == (trouble != "changed")
+
+
+def test_a_line_that_a_dead_kernel_left_unfinished_spoils_no_other(language, clock, own_home):
+    check(right)
+    with (own_home / "progress.jsonl").open("a") as file:
+        file.write('{"time": 1, "verd')
+    check(right)
+    assert len([*autograder.history.verdicts()]) == 2
+
+
+def test_a_line_separator_in_a_text_and_other_bytes_lose_no_check(language, clock, own_home):
+    check(right)
+    note = {"id": "x", "parameters": {"text": "\u2028"}}
+    strange = line_of(own_home, lambda data: data["verdict"]["notes"].append(note))
+    (own_home / "progress.jsonl").write_bytes(f"{strange}\n".encode() + b"\xff\xfe\n")
+    assert len([*autograder.history.verdicts()]) == 1
+
+
+def test_a_clock_set_back_makes_no_review_wait(language, clock):
+    check(right)
+    clock.now -= 900 * DAY
+    assert shown() == [UNEVEN]
+    check(right)
+    assert shown() == []
+
+
+def test_without_write_access_reviews_count_in_this_kernel(language, clock, own_home, monkeypatch):
+    check(right)
+    (own_home / "progress.jsonl").rename(own_home / "kept")
+    (own_home / "progress.jsonl").mkdir()  # a folder in place of the file: nobody can write, not even root
+    clock.now += 2 * DAY
+    assert "AUTOGRADER_HOME" in repr(autograder.review())
+    (own_home / "progress.jsonl").rmdir()
+    monkeypatch.setenv("AUTOGRADER_HOME", str(own_home / "kept" / "inside"))
+    check(right)
+    clock.now += 2 * DAY
+    assert shown() == [UNEVEN]
+    assert [note.id for note in check(right).notes] == ["note.review.up"]
+    monkeypatch.setenv("AUTOGRADER_HOME", str(own_home))
+    check(right)  # all that was kept in memory is written now
+
+
+@pytest.mark.usefixtures("quick_kernels")
+@pytest.mark.parametrize("language", ["en", "ru"], indirect=True)
+def test_a_kernel_gets_a_new_cell_and_counts_only_an_answer_in_it(language, own_home, tmp_path):
+    check(right)
+    history(own_home, line_of(own_home, lambda data: data.update(time=1_600_000_000)))
+    kernel = Kernel(tmp_path / "notes.ipynb", {"AUTOGRADER_HOME": str(own_home)})
+    try:
+        start = f'from autograder import check, review, start; start("gradient_accumulation", language="{language}")'
+        assert message("start.kernel").read(language) in kernel.run(start)
+        assert message("start.kernel").read(language) not in kernel.run(start)  # this kernel is not new any more
+        asked = kernel.client.execute("review()")
+        while (reply := kernel.client.get_shell_msg(timeout=120))["parent_header"]["msg_id"] != asked:
+            pass
+        (new,) = [each for each in reply["content"]["payload"] if each["source"] == "set_next_input"]
+        assert not new["replace"]
+        assert "raise NotImplementedError" in new["text"]
+        solved = solutions(exercises.find(UNEVEN))[0]
+        counted = message("note.review.up", days=3).read(language)
+        kernel.run(solved)  # the old answer, in a cell of the lesson
+        assert counted not in str(kernel.outputs(f'check("{UNEVEN}")'))
+        stub = new["text"].index(f"def {UNEVEN}")
+        answer = f"{new['text'][:stub]}{solved}\n\n{new['text'][new['text'].index('from autograder import check') :]}"
+        assert counted in str(kernel.outputs(answer))
+        assert message("review.none").read(language) in kernel.run("review()")
+    finally:
+        kernel.close()
+
+
+LATER = pytest.mark.nightly(
+    twin="tests/learner/reviews/test_review.py::test_the_cell_of_a_review_needs_nothing_of_the_lesson"
+)
+
+
+@pytest.mark.parametrize(
+    "lesson", [name if name == "engine" else pytest.param(name, marks=LATER) for name in exercises.lessons()]
+)
+def test_the_cell_of_a_review_needs_nothing_of_the_lesson(lesson):
+    """The solution passes in place of the stub, in a namespace that has nothing else."""
+    for name, exercise in exercises.load(lesson).items():
+        above, _, _ = state(exercise, "ru").cell.rpartition("from autograder import check")
+        source = f"{above}\n{solutions(exercise)[0]}\nfrom autograder import check\nresult = check({name!r})\n"
+        file, namespace = f"<review of {name}>", {}
+        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+        exec(compile(source, file, "exec"), namespace)
+        assert namespace["result"].state == VerdictState.PASSED, namespace["result"].text("en")
