@@ -135,7 +135,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 
 # %% mistake="divides_by_a_full_window" theme="scaling"
 # The sum of squares is divided by `steps` full steps, also in a last window that has fewer.
-# Сумма квадратов делится на `steps` полных шагов и в последнем окне, где их меньше.
+# И в последнем, неполном окне сумма квадратов делится на `steps` шагов, хотя там их меньше.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(
         c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: 1 / (steps * window[0].numel())
@@ -169,7 +169,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 
 # %% mistake="reentrant" theme="recording"
 # The reentrant checkpoint is used. Neither `x` nor the first `h` requires grad, so it returns constants.
-# Использован реентерабельный вариант контрольной точки. Ни `x`, ни первое `h` градиента не требуют, и возвращаются
+# Использован старый вариант контрольной точки. Ни `x`, ни первое `h` градиента не требуют, и возвращаются
 #     константы.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=_reentrant)

@@ -189,7 +189,7 @@ def count_saved(f, x, parameters):
 
 # %% mistake="takes_leaves_for_parameters" theme="recording"
 # Every leaf that requires grad was taken for a parameter. `x` is such a leaf, too, and counts.
-# За параметр принят каждый лист, который требует градиента. Но такой лист и `x`, а он учитывается.
+# За параметр принят каждый лист, который требует градиента. Но таков и лист `x`, а он учитывается.
 def count_saved(f, x, parameters):
     return _counting_alive(_storage_and_size, lambda t, known: t.is_leaf and t.requires_grad)(f, x, parameters)
 

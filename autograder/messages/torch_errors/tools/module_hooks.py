@@ -98,7 +98,7 @@ ENTRIES = (
         net(torch.rand(1, 2))
         """,
         "A full backward hook of a module and an in-place change of what the module takes or returns exclude each other. Write `inplace=False`, or register a tensor hook on the output in a forward hook.",
-        "Полный обратный хук модуля несовместим с изменением его входа или выхода на месте. Напишите `inplace=False` или поставьте хук на выходной тензор в прямом хуке.",
+        "Полный обратный хук модуля несовместим с изменением его входа или выхода на месте. Напишите `inplace=False` или поставьте хук на выходной тензор внутри хука прямого прохода.",
         exercise="output_gradients",
     ),
     entry(
