@@ -81,6 +81,7 @@ class _Row:
     """
 
     title: str
+    about: str
     file: str
     minutes: int
     extra: int
@@ -123,17 +124,17 @@ class Contents:
 
     def __repr__(self) -> str:
         rows = list(self._rows())
-        lines = [self._head(), *((row.title, row.time, row.needs, row.done) for row in rows)]
+        lines = [self._head("lesson", "minutes", "needs", "done")]
+        lines += [(row.title, row.time, row.needs, row.done) for row in rows]
         return "\n".join([*("  ".join(filter(None, line)) for line in lines), "", self._onward(rows, linked=False)])
 
     def _repr_markdown_(self) -> str:
         rows = list(self._rows())
-        lines = [self._head(), (":--", "--:", ":--", ":--")]
-        lines += [(f"[{row.title}]({row.file})", row.time, row.needs, row.done) for row in rows]
+        lines = [self._head("lesson", "about", "minutes", "needs", "done"), (":--", ":--", "--:", ":--", ":--")]
+        lines += [(f"[{row.title}]({row.file})", row.about, row.time, row.needs, row.done) for row in rows]
         return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(rows, linked=True)])
 
-    def _head(self) -> tuple[str, ...]:
-        columns = ("lesson", "minutes", "needs", "done")
+    def _head(self, *columns: str) -> tuple[str, ...]:
         return tuple(message(f"contents.{column}").read(self.language) for column in columns)
 
     def _onward(self, rows: list[_Row], linked: bool) -> str:
@@ -157,7 +158,8 @@ class Contents:
             graded = {id.exercise: each["grade"] for id, each in named if id.kind is CellKind.CHECK}
             core = {name for name, counts in graded.items() if counts}
             passed = {name for name in graded if name in done and done[name].best.state == VerdictState.PASSED}
-            yield _Row(title, path.name, ours["minutes"], ours["extra"], ours["needs"], core, passed, self.language)
+            times = (ours["minutes"], ours["extra"])
+            yield _Row(title, ours["about"], path.name, *times, ours["needs"], core, passed, self.language)
 
 
 def _title_of(lesson: str, language: str) -> str:
