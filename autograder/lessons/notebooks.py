@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..checking.exercise import Exercise
 
 _START = re.compile(r"(?m)^start\(")
+# Code and displayed formulas, which stay as they are, or a formula and the sign behind it.
+_FORMULA = re.compile(r"(```.*?```|`[^`\n]+`|\$\$.+?\$\$)|\$([^$\n]+)\$([,.;:!?)])", re.S)
 _FOLDED = Text("Your table is complete? Read what it shows.", "Таблица заполнена? Прочтите, что из неё видно.")
 TEXT_STUBS = {
     "en": "> **Double-click here and write your answer in place of this line.**",
@@ -130,11 +132,19 @@ def _cell(
         if role == "answer" and name in given:
             metadata["autograder"] = {"given": given[name]}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
-    source = as_students_see(cell.source) if cell.kind == "markdown" else cell.source
+    source = _keep_punctuation(as_students_see(cell.source)) if cell.kind == "markdown" else cell.source
     if "explains" in cell.metadata:
         source = _fold(source, cell.language or "en")
     made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
+
+
+def _keep_punctuation(source: str) -> str:
+    """Return Markdown in which a sign that follows a formula is part of it.
+
+    Browsers break a line between a formula of MathJax and the comma behind it.
+    """
+    return _FORMULA.sub(lambda found: found[1] or f"${found[2]}{{{found[3]}}}$", source)
 
 
 def _fold(source: str, language: str) -> str:

@@ -184,7 +184,7 @@ assert predict_leaf == leaf_table()
 # %% [markdown] tags=["en"]
 # Now call `leaf_table()`.
 # %% [markdown] tags=["ru"] of="ce21a084"
-# А теперь вызовите `leaf_table()`.
+# Вызовем `leaf_table()` и сравним с таблицей.
 # %%
 leaf_table()
 # %% [markdown] tags=["en"] explains="predict_leaf"

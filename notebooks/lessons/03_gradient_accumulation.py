@@ -107,7 +107,7 @@ assert predict_accumulation == two_backward_passes()
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
+# Вызовем эту функцию и сравним с таблицей.
 # %%
 two_backward_passes()
 

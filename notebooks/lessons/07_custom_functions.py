@@ -251,7 +251,7 @@ with warnings.catch_warnings():
 # %% [markdown] tags=["en"]
 # Now call `function_table()`.
 # %% [markdown] tags=["ru"] of="bdcf0021"
-# А теперь вызовите `function_table()`.
+# Вызовем `function_table()` и сравним с таблицей.
 # %%
 function_table()
 

@@ -255,7 +255,7 @@ assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 *
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
+# Вызовем эту функцию и сравним с таблицей.
 # %%
 hook_table()
 # %% [markdown] tags=["en"] explains="predict_hook_order"

@@ -163,7 +163,7 @@ assert predict_traces == published()
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
+# Вызовем эту функцию и сравним с таблицей.
 # %%
 published()
 

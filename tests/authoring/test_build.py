@@ -1,5 +1,6 @@
 """Building: committed files, twins, staleness, and sources as jupytext reads them."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -17,6 +18,7 @@ from autograder.lessons.collection import COURSE, Collection
 from autograder.lessons.keys import build_key
 from autograder.lessons.source import read
 from autograder.messages.cards import MESSAGES
+from support.solved import built_notebook
 
 SOURCES = sorted(COURSE.lessons.glob("*.py"))
 
@@ -121,6 +123,16 @@ def pair(english: str, russian: str) -> str:
 def test_twins_must_say_the_same(tmp_path, english, russian, complaint):
     found = complaints(pair(english, russian), tmp_path)
     assert any(complaint in each for each in found) if complaint else found == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_line_begins_with_the_comma_behind_a_formula(language):
+    (lesson,) = COURSE.read(["first_gradient"])
+    cells = json.loads(built_notebook(lesson, language))["cells"]
+    prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    (derivative,) = [text for text in prose if "$y = x^2$" in text]
+    assert "$2x{,}$" in derivative if language == "en" else "$x = 3{.}$" in derivative
+    assert not re.search(r"[^$]\$[,.;:!?)]", re.sub(r"`[^`]*`", "", "\n".join(prose)))
 
 
 def test_a_russian_text_gone_stale_is_found_and_accepted(tmp_path):

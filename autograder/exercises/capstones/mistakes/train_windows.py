@@ -95,7 +95,8 @@ def _train(
 # %% mistake="carries_the_graph" theme="graph_life"
 # The hidden state goes into the next window together with its graph, which the first backward pass has freed.
 #     Detach it between the windows.
-# Скрытое состояние переходит в следующее окно вместе с графом, а первый обратный проход этот граф уже освободил.
+# Скрытое состояние переходит в следующее окно вместе с графом, а сохранённое в нём первый обратный
+#     проход уже освободил.
 #     Отсоединяйте его между окнами.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=plain, carry=_kept)

@@ -157,7 +157,7 @@ def count_saved(f, x, parameters):
 # When the number was read, nothing was saved: `f` ran outside the `with`, its result was dropped, or `backward()`
 #     had freed the graph.
 # Когда число прочитано, ничего не сохранено: либо `f` выполнена вне блока `with`, либо её результат отброшен, либо
-#     граф уже освобождён вызовом `backward()`.
+#     сохранённое в графе уже освободил вызов `backward()`.
 def count_saved(f, x, parameters):
     return 0
 
