@@ -27,6 +27,9 @@ GLOSSARY = Path(__file__).with_name("glossary.md")
 # An ordinary space lets a number break at the end of a line. A hyphen is no minus sign.
 _SPACE_IN_NUMBER = re.compile(r"\d (?=\d{3}(?!\d))")
 _HYPHEN_AS_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
+# In prose a semicolon stands between the items of a list, so a sentence has none or several. Lists and tables are free.
+_SENTENCE = re.compile(r"(?<=[.!?:»])\s")
+_ITEM = re.compile(r"[*|-] |\||\d+\. ")
 
 
 def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
@@ -67,13 +70,17 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
 
 
 def _typography(text: str) -> Iterator[str]:
-    """Yield a complaint for each kind of slip in the numbers of a Russian text, outside code and formulas."""
+    """Yield a complaint for each slip in numbers and semicolons of a Russian text, outside code and formulas."""
     for name in ("code blocks", "formulas", "code spans"):
         text = _SHARED[name].sub(" ", text)
     if _SPACE_IN_NUMBER.search(text):
         yield "a number with an ordinary space between its digits: write a no-break space, or none in four digits"
     if _HYPHEN_AS_MINUS.search(text):
         yield "a negative number with a hyphen: write the minus sign, −"
+    prose = "\n".join(line for line in text.splitlines() if not _ITEM.match(line))
+    for sentence in _SENTENCE.split(re.sub(r"\([^)]*\)", " ", prose)):
+        if sentence.count(";") == 1:
+            yield f"a semicolon that separates no items of a list, in «{sentence[:40].strip()}»: write two sentences"
 
 
 def banned_words(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from ..language import LANGUAGES, Note, Text
+from ..language import LANGUAGES, Note, Text, grouped
 from ..messages.cards import MESSAGES, message
 from ..messages.entries import name_count, name_place
 from ..messages.measured import yes_or_no
@@ -75,6 +75,8 @@ class Card:
             k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
             for k, v in parameters.items()
         }
+        if isinstance(count := said.get("count"), int):
+            said["count"] = grouped(count, self.language)
         place = place_of(said)
         said["items"] = name_count(place, self.places).read(self.language)
         name = name_place(place, self.places)

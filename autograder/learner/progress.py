@@ -83,6 +83,7 @@ class _Row:
     """
 
     title: str
+    about: str
     file: str
     minutes: int
     extra: int
@@ -126,17 +127,17 @@ class Contents:
 
     def __repr__(self) -> str:
         rows = list(self._rows())
-        lines = [self._head(), *((row.title, row.time, row.needs, row.done) for row in rows)]
+        lines = [self._head("lesson", "minutes", "needs", "done")]
+        lines += [(row.title, row.time, row.needs, row.done) for row in rows]
         return "\n".join([*("  ".join(filter(None, line)) for line in lines), "", unlinked(self._onward(rows))])
 
     def _repr_markdown_(self) -> str:
         rows = list(self._rows())
-        lines = [self._head(), (":--", "--:", ":--", ":--")]
-        lines += [(f"[{row.title}]({row.file})", row.time, row.needs, row.done) for row in rows]
+        lines = [self._head("lesson", "about", "minutes", "needs", "done"), (":--", ":--", "--:", ":--", ":--")]
+        lines += [(f"[{row.title}]({row.file})", row.about, row.time, row.needs, row.done) for row in rows]
         return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(rows)])
 
-    def _head(self) -> tuple[str, ...]:
-        columns = ("lesson", "minutes", "needs", "done")
+    def _head(self, *columns: str) -> tuple[str, ...]:
         return tuple(message(f"contents.{column}").read(self.language) for column in columns)
 
     def _onward(self, rows: list[_Row]) -> str:
@@ -174,5 +175,5 @@ class Contents:
             passed = {name for name in graded if name in done and done[name].best.state == VerdictState.PASSED}
             first = next((name for name in graded if name in core - passed), "")
             exercise = link_to(notebook["cells"], path.name, first, first)
-            minutes, needs = (ours["minutes"], ours["extra"]), ours["needs"]
-            yield _Row(title, path.name, *minutes, needs, core, passed, exercise, self.language)
+            times = ours["minutes"], ours["extra"]
+            yield _Row(title, ours["about"], path.name, *times, ours["needs"], core, passed, exercise, self.language)

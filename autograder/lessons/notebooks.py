@@ -15,7 +15,7 @@ from nbgrader import preprocessors
 
 from .. import __version__
 from ..cells import BrokenSource, Cell
-from ..language import LANGUAGES
+from ..language import LANGUAGES, Text
 from .contracts import as_students_see
 from .source import CHECK, STUB, Lesson, digest
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ..checking.exercise import Exercise
 
 _START = re.compile(r"(?m)^start\(")
+# Code and displayed formulas, which stay as they are, or a formula and the sign behind it.
+_FORMULA = re.compile(r"(```.*?```|`[^`\n]+`|\$\$.+?\$\$)|\$([^$\n]+)\$([,.;:!?)])", re.S)
+_FOLDED = Text("Your table is complete? Read what it shows.", "Таблица заполнена? Прочтите, что из неё видно.")
 # In both languages: nbgrader keeps one text of each cell, and tells an untouched one by it.
 TEXT_STUB = """\
 > **YOUR ANSWER: double-click here and write in place of these lines.**
@@ -60,6 +63,7 @@ class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
         nb, resources = super().preprocess(nb, resources)
         ours = nb.metadata.setdefault("autograder", {})
         ours["language"] = next(x for x in LANGUAGES if x != removed)
+        ours["about"] = ours.get("about", {}).get(ours["language"], "")
         if assignment := resources.get("nbgrader", {}).get("assignment"):
             ours["assignment"] = assignment  # so that `ready` knows that there is a place to hand it in
         _add_start(nb, ours.get("lesson"), ours["language"])
@@ -107,7 +111,8 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
     written = sum(cell.metadata.get("minutes", 0) for _, cell in lesson.with_role("written"))
     minutes = lesson.reading + written + sum(exercise.minutes for exercise in exercises.values() if exercise.core)
     extra = sum(exercise.minutes for exercise in exercises.values() if not exercise.core)
-    ours = {"lesson": lesson.name, "version": __version__, "minutes": minutes, "extra": extra, "needs": lesson.needs}
+    ours = {"lesson": lesson.name, "version": __version__, "minutes": minutes, "extra": extra}
+    ours |= {"needs": lesson.needs, "about": lesson.about}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "autograder": ours}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.nbformat_minor = 5
@@ -128,9 +133,29 @@ def _cell(
         if role == "answer" and name in given:
             metadata["autograder"] = {"given": given[name]}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
-    source = as_students_see(cell.source) if cell.kind == "markdown" else cell.source
+    source = _keep_punctuation(as_students_see(cell.source)) if cell.kind == "markdown" else cell.source
+    if "explains" in cell.metadata:
+        source = _fold(source, cell.language or "en")
     made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
+
+
+def _keep_punctuation(source: str) -> str:
+    """Return Markdown in which a sign that follows a formula is part of it.
+
+    Browsers break a line between a formula of MathJax and the comma behind it.
+    """
+    return _FORMULA.sub(lambda found: found[1] or f"${found[2]}{{{found[3]}}}$", source)
+
+
+def _fold(source: str, language: str) -> str:
+    """Return Markdown in which the text before the first heading is shown only after a click.
+
+    Otherwise the answer of a prediction would be on the same screen as its table.
+    """
+    told, *others = re.split(r"\n(?=#+ )", source, maxsplit=1)
+    folded = f"<details>\n<summary>{_FOLDED.read(language)}</summary>\n\n{told.rstrip()}\n\n</details>"
+    return "\n\n".join([folded, *others])
 
 
 def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 A lesson source is a file of cells. The attribute `tags` is "en" or "ru" for prose, "fact" for an assertion that backs
 the prose, "picture" for a plot. A cell of an exercise has one of the attributes `answer`, `given`, `alternative`,
 `check` and `written`. The attribute's value is the exercise's name. The cell of a question, `written`, holds the rubric
-and a model answer in English, and below a line `---` the same in Russian.
+and a model answer in English, and below a line `---` the same in Russian. The attribute `explains` names the prediction
+that a text of prose gives away: up to its first heading the text is folded.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ REPOSITORY = Path(__file__).parents[2]
 _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hides this folder
 NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "lessons"
-KEYS = {*ROLES, "tags", "of", "reading", "needs", "minutes", "points"}
+KEYS = {*ROLES, "tags", "of", "reading", "needs", "about", "explains", "minutes", "points"}
 _WORDS, _LINES = 200, 12  # of prose and of code, read in a minute
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
@@ -79,6 +80,11 @@ class Lesson:
     def needs(self) -> str:
         """The numbers of the lessons that a learner needs first, as stated in the first cell."""
         return str(self.cells[0].metadata.get("needs", "")) if self.cells else ""
+
+    @property
+    def about(self) -> dict[str, str]:
+        """A dict from language to the line that says what the lesson is about, as stated in its first cells."""
+        return {cell.language or "": str(cell.metadata["about"]) for cell in self.cells if "about" in cell.metadata}
 
     def titles(self) -> dict[str, str]:
         """Return a dict from language to the title of the lesson."""

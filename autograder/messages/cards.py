@@ -25,7 +25,9 @@ MESSAGES: dict[str, Text] = {
     "card.wrong": Text("Not so", "Неверно"),
     "card.mistake": Text("Looks like", "Похоже на ошибку"),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
-    "card.graph": Text("The graph of what your answer returns for it:", "Граф того, что ваш ответ на нём возвращает:"),
+    "card.graph": Text(
+        "The graph of what your answer returns for it:", "Граф того, что ваш ответ возвращает на этом примере:"
+    ),
     "card.hidden": Text(
         "The inputs of this case are hidden: grading uses others than your notebook. If the check in your notebook fails "
         "as well, its card shows a case to try.",
@@ -147,7 +149,7 @@ MESSAGES: dict[str, Text] = {
     "fault.probe": Text(
         "The checker of `{exercise}` failed, not your answer ({error}). It costs you nothing by itself: "
         "your instructor is told. You can help by reporting it.",
-        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Сам по себе он вам ничего не стоит: работу "
+        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Баллов за него не снимают: работу "
         "посмотрит преподаватель. Сообщите нам об этом, пожалуйста.",
     ),
     "fault.tampered": Text(
@@ -302,15 +304,15 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.unusual.anomaly": Text(
         "Anomaly detection is switched {value} in this notebook. The check ran without it.",
-        "Режим обнаружения аномалий в этой тетради: {value}. Проверка выполнялась без него.",
+        "Обнаружение аномалий в этой тетради {value}. Проверка выполнялась без него.",
     ),
     "note.unusual.deterministic": Text(
         "Deterministic algorithms are switched {value} in this notebook. The check ran without them.",
-        "Требование детерминированных алгоритмов в этой тетради: {value}. Проверка выполнялась без него.",
+        "Использование детерминированных алгоритмов в этой тетради {value}. Проверка выполнялась без него.",
     ),
     "note.unusual.autocast": Text(
         "Autocast is switched {value} in this notebook. The check ran without it.",
-        "Режим смешанной точности (autocast) в этой тетради: {value}. Проверка выполнялась без него.",
+        "Приведение типов (autocast) в этой тетради {value}. Проверка выполнялась без него.",
     ),
     "note.unusual.attention": Text(
         "Some kernels of attention are switched off in this notebook (`torch.backends.cuda`, `sdpa_kernel`). The check ran with all of them.",
@@ -346,15 +348,15 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.left.anomaly": Text(
         "Anomaly detection was left switched {value}; it was put back.",
-        "Режим обнаружения аномалий после ответа: {value}; прежнее состояние восстановлено.",
+        "После ответа обнаружение аномалий осталось {value}. Прежнее состояние восстановлено.",
     ),
     "note.left.deterministic": Text(
         "Deterministic algorithms were left switched {value}; the setting was put back.",
-        "Требование детерминированных алгоритмов после ответа: {value}; прежнее состояние восстановлено.",
+        "После ответа использование детерминированных алгоритмов осталось {value}. Прежнее состояние восстановлено.",
     ),
     "note.left.autocast": Text(
         "Autocast was left switched {value}; it was put back.",
-        "Режим смешанной точности (autocast) после ответа: {value}; прежнее состояние восстановлено.",
+        "После ответа приведение типов (autocast) осталось {value}. Прежнее состояние восстановлено.",
     ),
     "note.left.attention": Text(
         "Kernels of attention were left switched off; they were switched on again.",
@@ -373,7 +375,7 @@ MESSAGES: dict[str, Text] = {
         "Остались зарегистрированные хуки сохранённых тензоров; они сняты.",
     ),
     "note.left.threads": Text(
-        "A thread of the answer is still running: {value}.", "Поток выполнения ответа ещё работает: {value}."
+        "A thread of the answer is still running: {value}.", "Поток, который запустил ответ, ещё работает: {value}."
     ),
     "note.left.module_hooks": Text(
         "Global module hooks were left registered; they were removed.",
@@ -484,6 +486,7 @@ MESSAGES: dict[str, Text] = {
     "progress.attempts": Text("checks", "проверок"),
     "progress.extra": Text("extra", "дополнительное"),
     "contents.lesson": Text("lesson", "урок"),
+    "contents.about": Text("about", "о чём"),
     "contents.minutes": Text("minutes + extra", "минут + дополнительно"),
     "contents.needs": Text("after", "после"),
     "contents.done": Text("exercises passed", "сделано упражнений"),

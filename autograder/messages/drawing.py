@@ -6,21 +6,21 @@ from ..language import Text, sentence
 
 STEP_WORDS: dict[str, Text] = {
     "steps.title": Text("Backward of {name}, step by step: {steps} in all", "Обратный проход {name} по шагам: {steps}"),
-    "steps.none": Text("No backward pass to step through", "Обратного прохода, чтобы идти по шагам, нет"),
+    "steps.none": Text("No backward pass to step through", "Обратного прохода нет: показывать по шагам нечего"),
     "steps.kept": Text(
         "This was the real backward(retain_graph=True); every .grad has been put back, and nothing was freed. Where a "
         "step or a picture says freed, a plain backward() lets go of it.",
-        "Это был настоящий backward(retain_graph=True); все .grad возвращены, ничего не освобождено. Где в шаге или на "
-        "рисунке сказано «освобождено», это сделал бы обычный backward().",
+        "Это был настоящий backward(retain_graph=True); все .grad возвращены, ничего не освобождено. Там, где в шаге "
+        "или на рисунке стоит «освобождено», память освободил бы обычный backward().",
     ),
     "steps.hooks": Text(
         "Hooks of yours ran on the way ({names}): what they did besides, such as printing or appending, is done.",
-        "По пути сработали ваши хуки ({names}). То, что они сделали помимо градиентов (напечатали, добавили в список), "
-        "сделано.",
+        "По пути сработали ваши хуки ({names}). Что они сделали, кроме замены градиентов (напечатали, добавили в "
+        "список), отменить нельзя.",
     ),
     "steps.norms": Text(
         "‖·‖ is the norm of a larger tensor: the tensors add up, their norms do not.",
-        "‖·‖ — норма тензора побольше: складываются сами тензоры, а не их нормы.",
+        "У больших тензоров показана норма ‖·‖, но складываются сами тензоры, а не нормы.",
     ),
     "steps.first": Text(
         "The pass has {steps} steps: these are the first {shown}. For those of another part, take a scalar from "
@@ -38,14 +38,15 @@ STEP_WORDS: dict[str, Text] = {
         "{name} has shape {shape}, so backward() has to be told a gradient of that shape: {name}.backward(gradient). "
         "Its steps are those of a scalar: steps(({name} * gradient).sum()); with a gradient of ones, "
         "steps({name}.sum()).",
-        "Форма {name} — {shape}, поэтому backward() нужен градиент той же формы: {name}.backward(gradient). Его шаги — "
-        "это шаги скаляра: steps(({name} * gradient).sum()); если градиент из единиц, то steps({name}.sum()).",
+        "Форма {name} — {shape}, поэтому backward() нужен градиент той же формы: {name}.backward(gradient). Чтобы "
+        "увидеть его по шагам, передайте скаляр: steps(({name} * gradient).sum()), а если градиент состоит из единиц — "
+        "steps({name}.sum()).",
     ),
     "steps.complex": Text(
         "{name} is complex, and backward() starts by itself only from a real number. Make one of it, as in "
         "steps({name}.abs()).",
-        "{name} — комплексное число, а backward() сам начинается только с вещественного. Получите его, например "
-        "steps({name}.abs()).",
+        "{name} — комплексный тензор, а backward() без аргумента можно вызвать только для вещественного. Получите "
+        "вещественный, например steps({name}.abs()).",
     ),
     "steps.several": Text(
         "steps() goes through one backward pass, from one scalar, and got {count} tensors. Their gradients add up as "
@@ -98,7 +99,7 @@ STEP_WORDS: dict[str, Text] = {
         "перед этим шагом хук изменил градиент: {before} → {after}",
     ),
     "steps.frees": Text("freed: {rows}", "освобождено: {rows}"),
-    "steps.frees.bytes": Text("let go of: {bytes} B", "отпущено: {bytes} Б"),
+    "steps.frees.bytes": Text("let go of: {bytes} B", "освобождено памяти: {bytes} Б"),
     "steps.here": Text("gradient {said}", "градиент {said}"),
     "steps.so_far": Text("{number} of {count} so far: {said}", "пока {number} из {count}: {said}"),
     "steps.count": Text("step {number} of {count}", "шаг {number} из {count}"),
@@ -256,7 +257,7 @@ WORDS: dict[str, Text] = {
     ),
     "note.no_graphviz": Text(
         "This is the picture as text. To draw it, install what is missing: {command}",
-        "Это рисунок в виде текста. Чтобы увидеть его нарисованным, установите недостающее: {command}",
+        "Это рисунок в виде текста. Чтобы увидеть настоящий рисунок, выполните: {command}",
     ),
     "note.no_libraries": Text(
         "The picture could not be made here ({error}); this is the same as text. The Graphviz of the system has what is "

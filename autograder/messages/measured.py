@@ -91,7 +91,7 @@ NAMES: dict[str, Text] = {
     "written": Text("files written", "записано файлов"),
     "files": Text("files left", "осталось файлов"),
     "saved tensors without a file": Text("saved tensors without a file", "сохранённых тензоров без файла"),
-    "largest without a file": Text("bytes of the largest without a file", "байт в наибольшем без файла"),
+    "largest without a file": Text("bytes of the largest without a file", "байтов в наибольшем тензоре без файла"),
     "files hold all bytes": Text("the files are as large as the tensors", "файлы не меньше самих тензоров"),
     "of dropped results": Text("files of results that `f` dropped", "файлов результатов, которые отбросила `f`"),
     "bytes in memory": Text("bytes in memory", "байт в памяти"),

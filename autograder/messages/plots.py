@@ -10,7 +10,7 @@ WORDS: dict[str, Text] = {
     "unit.MB": Text("MB", "МБ"),
     "plot.no_matplotlib": Text(
         "This is the plot as text. To draw it, install what is missing: {command}",
-        "Это график в виде текста. Чтобы увидеть его нарисованным, установите недостающее: {command}",
+        "Это график в виде текста. Чтобы увидеть настоящий график, выполните: {command}",
     ),
     "more": Text("… and {count} more", "… и ещё {count}"),
     "failed": Text(
@@ -61,8 +61,8 @@ WORDS: dict[str, Text] = {
     "jacobian.matrix": Text(
         "J has shape {shape}; a matrix has two dimensions, neither of them empty. Of a function and a point "
         "plot_jacobian(f, x) makes the matrix itself.",
-        "Форма J — {shape}, а у матрицы два непустых измерения. Из функции и точки plot_jacobian(f, x) сделает "
-        "матрицу сам.",
+        "Форма J — {shape}, а у матрицы должно быть два непустых измерения. Если передать функцию и точку, "
+        "plot_jacobian(f, x) построит матрицу сама.",
     ),
     "jacobian.not_tensor": Text(
         "The function has to return one tensor, and returned {got}.",
@@ -99,7 +99,7 @@ WORDS: dict[str, Text] = {
     ),
     "jacobian.vector": Text(
         "{name} has to be a tensor of real numbers, and is {got}.",
-        "{name} — это должен быть тензор из вещественных чисел, а получено: {got}.",
+        "В {name} должен быть тензор из вещественных чисел, а получено: {got}.",
     ),
     # -- plot_accumulation --------------------------------------------------------------------------------------
     "accumulation.title": Text(
@@ -121,7 +121,7 @@ WORDS: dict[str, Text] = {
     ),
     "accumulation.left": Text(
         "After the last step .grad is not used again: backward passes without a step, {count}.",
-        "После последнего шага .grad больше не использован: обратных проходов без шага {count}.",
+        "Градиенты, накопленные после последнего шага, не использованы; обратных проходов без шага: {count}.",
     ),
     "accumulation.not_finite": Text("nan or inf in backward pass {places}", "nan или inf в обратном проходе {places}"),
     "accumulation.what": Text(
@@ -133,8 +133,8 @@ WORDS: dict[str, Text] = {
     "accumulation.frozen": Text(
         "None of these is a leaf that requires grad, so no backward pass fills their .grad. Watch those that do, as "
         "in plot_accumulation(optimizer).",
-        "Среди них нет листа, который требует градиента, и обратный проход их .grad не заполняет. Наблюдайте за теми,"
-        " у кого он есть, например plot_accumulation(optimizer).",
+        "Среди них нет листа, который требует градиента, и обратный проход их .grad не заполняет. Передайте "
+        "тензоры, у которых он заполняется, например plot_accumulation(optimizer).",
     ),
     "accumulation.nothing": Text(
         "No backward pass has been seen. Put the loop inside: with plot_accumulation(optimizer) as seen: …, then show"
@@ -243,12 +243,12 @@ WORDS: dict[str, Text] = {
     ),
     "progress.lesson": Text(
         "{lesson}: {earned} of {maximum} points, {solved} of {count} exercises, mistakes recognised: {mistakes}",
-        "{lesson}: баллы {earned} из {maximum}, упражнения {solved} из {count}, узнано ошибок: {mistakes}",
+        "{lesson}: баллы {earned} из {maximum}, упражнения {solved} из {count}, распознано ошибок: {mistakes}",
     ),
     "progress.exercises": Text("exercises\n(+ extra)", "упражнения\n(+ доп.)"),
     "progress.points": Text("points", "баллы"),
     "progress.extra.solved": Text("  extra exercises solved: {count}", "  решено дополнительных: {count}"),
-    "progress.mistakes": Text("mistakes\nrecognised", "узнано\nошибок"),
+    "progress.mistakes": Text("mistakes\nrecognised", "распознано\nошибок"),
     "progress.mistake": Text.same("  {exercise}: {says}"),
     "progress.others": Text("Lessons not begun yet: {count}.", "Ещё не начато уроков: {count}."),
     "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),

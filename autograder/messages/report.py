@@ -12,11 +12,11 @@ WORDS = {
     "made": Text("Made on {when}", "Составлено {when}"),
     "submissions": Text("submissions", "проверено работ"),
     "idle": Text("handed in nothing", "ничего не сдали"),
-    "idle_doubt": Text("handed in nothing, or not placed yet", "не сдали, или работа не отнесена"),
+    "idle_doubt": Text("handed in nothing, or not placed yet", "не сдали, или работа не распознана"),
     "idle_who": Text("Who has handed in nothing", "Кто ничего не сдал"),
     "idle_who_doubt": Text(
         "Handed in nothing, or the work has no place yet (files in unplaced/: {count})",
-        "Ничего не сдали, или работа пока никому не отнесена (файлов в unplaced/: {count})",
+        "Ничего не сдали, или работу пока не удалось отнести ни к одному студенту (файлов в unplaced/: {count})",
     ),
     "late": Text(
         "Scores are those after late penalties. Submissions with a penalty: {count}, points taken off: {points}.",
@@ -81,14 +81,14 @@ WORDS = {
     "choice_nan": Text.same("NaN"),
     "choice_shape": Text("a value of shape {shape}", "значение формы {shape}"),
     "difficulty": Text("mean share of points", "средняя доля баллов"),
-    "discrimination": Text("discrimination", "различающая сила"),
+    "discrimination": Text("discrimination", "дискриминативность"),
     "statistics_how": Text(
         "Discrimination is the correlation of an exercise's points with the points for all others: near 0, the exercise "
         "does not tell strong students from weak ones; below 0, look at the exercise itself. A dash stands where fewer "
         "than 10 students answered or all have the same points. Late penalties are not counted here.",
-        "Различающая сила — корреляция баллов за упражнение с баллами за все остальные. Около 0 — упражнение не отличает "
-        "сильных студентов от слабых; меньше 0 — посмотрите на само упражнение. Прочерк стоит там, где работ меньше 10 "
-        "или баллы у всех одинаковые. Опоздания здесь не учитываются.",
+        "Дискриминативность (различающая способность) — корреляция баллов за упражнение с баллами за все остальные. Если "
+        "она около 0, упражнение не отличает сильных студентов от слабых, а если меньше 0, посмотрите на само "
+        "упражнение. Прочерк стоит там, где работ меньше 10 или баллы у всех одинаковые. Опоздания здесь не учитываются.",
     ),
     "similar": Text("Answers that are alike", "Похожие ответы"),
     "similar_how": Text(
@@ -97,7 +97,7 @@ WORDS = {
         "а не доказательство.",
     ),
     "shared": Text("Shared text", "Общий текст"),
-    "course": Text("The course so far", "Курс на сегодня"),
+    "course": Text("The course so far", "Курс: состояние на сегодня"),
     "assignment": Text("assignment", "задание"),
     "stuck": Text("Who is stuck", "Кому нужна помощь"),
     "stuck_how": Text(

@@ -1,9 +1,9 @@
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] about="one derivative, checked by differences; one step of descent"
 # # A first gradient
 #
 # A training loop calls `loss.backward()`, and then a number is in `.grad`. Which number is it, and how would you know that it is right?
 #
-# This lesson takes 25 minutes. After it you can:
+# This lesson takes about 35 minutes. After it you can:
 #
 # * say what `.grad` holds: the derivative of what, by what;
 # * check a derivative with two values of the function and no autograd at all;
@@ -11,12 +11,12 @@
 # * do an exercise, ask for a hint and hand in your work.
 #
 # You need to have used torch before. Nothing about its inside is assumed.
-# %% [markdown] tags=["ru"] of="3ecab2b7"
+# %% [markdown] tags=["ru"] about="одна производная, проверенная по разностям, и один шаг спуска" of="52e671e7"
 # # Первый градиент
 #
 # В цикле обучения вызывают `loss.backward()`, и в поле `.grad` появляется число. Что это за число и как узнать, что оно верное?
 #
-# Урок займёт 25 минут. После него вы сможете:
+# Урок займёт около 35 минут. После него вы сможете:
 #
 # * сказать, что лежит в `.grad`: производная чего и по чему;
 # * проверить производную по двум значениям функции, без всякого autograd;
@@ -58,16 +58,18 @@ print("x.grad:", x.grad)
 # %% tags=["fact"]
 assert y.item() == 9 and x.grad.item() == 6
 assert y.grad_fn.name() == "PowBackward0" and x.grad_fn is None
+((adds, _),) = y.grad_fn.next_functions
+assert "AccumulateGrad" in adds.name() and adds.next_functions == () and x.shape == y.shape == ()
 
 
 # %% [markdown] tags=["en"]
 # `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and adds $dy/dx$ to what is in `x.grad`; it was empty. This way through the record is called *backpropagation*.
 #
-# `draw` shows this record. Find in the picture the box with the name of the rule and, below it, `x` with 6 in `.grad`. The rest, such as what is saved and when it is freed, is the subject of lesson 02.
-# %% [markdown] tags=["ru"] of="daab2a0d"
-# При `requires_grad=True` torch записывает всё, что вычисляется из тензора `x`. Поэтому известно, как получен `y`: в `grad_fn=<PowBackward0>` указано правило, по которому берётся производная степени. Вызов `y.backward()` проходит по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`; до этого там было пусто. Такой проход по записи в обратном порядке называется *обратным распространением ошибки* (backpropagation).
+# `draw` shows this record. Find in the picture the box with the name of the rule and, below it, `x` with 6 in `.grad`. `()` is the shape of a tensor of one number, a *scalar*: it has no dimensions. The title counts two *nodes*: the rule, and one at `x` that adds to `.grad`; `y` is a result. The rest, such as what is saved and when it is freed, is the subject of lesson 02.
+# %% [markdown] tags=["ru"] of="e440022b"
+# При `requires_grad=True` torch записывает всё, что вычисляется из тензора `x`. Поэтому известно, как получен `y`: в `grad_fn=<PowBackward0>` указано правило, по которому берётся производная степени. Вызов `y.backward()` проходит по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`. До этого там было пусто. Такой проход по записи в обратном порядке называется *обратным распространением ошибки* (backpropagation).
 #
-# Функция `draw` показывает эту запись. Найдите на рисунке блок с названием правила, а под ним — `x`, у которого в `.grad` стоит 6. Об остальном, например о том, что сохраняется и когда освобождается, рассказано в уроке 02.
+# Функция `draw` показывает эту запись. Найдите на рисунке блок с названием правила, а под ним — `x`, у которого в `.grad` стоит 6. Запись `()` — это форма тензора из одного числа, *скаляра*: измерений у него нет. В заголовке сосчитаны два *узла*: само правило и узел при `x`, который прибавляет градиент к `.grad`, а `y` — результат. Об остальном, например о том, что сохраняется и когда освобождается, рассказано в уроке 02.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -285,14 +287,14 @@ assert predict_chain == chain()
 # А теперь вызовите эту функцию.
 # %%
 chain()
-# %% [markdown] tags=["en"]
-# `z.grad` is 1/4 because the mean divides by the number of entries, `z.numel()`, and not by `z.shape[0]`, which is 2. `y.grad` is $6y/4 = 4.5$, and `x.grad` is the same, since $y = x + 2$ moves as much as $x$ does. Published notes write "dz/dy = 6y" beside `z.grad`. That is the derivative of one step only, of $z$ by $y$. The chain rule multiplies such numbers from the root down, and `.grad` holds the product.
+# %% [markdown] tags=["en"] explains="predict_chain"
+# `z.grad` is 1/4 because the mean divides by the number of entries, `z.numel()`, and not by `z.shape[0]`, which is 2. `y.grad` is $6y/4 = 4.5$, and `x.grad` is the same, since $y = x + 2$ moves as much as $x$ does. You will see "dz/dy = 6y" written beside `z.grad`. That is the derivative of one step only, of $z$ by $y$. The chain rule multiplies such numbers from the root down, and `.grad` holds the product.
 #
-# Two more from the same notes, worked out, both with $x = 1$ in every entry: the mean of $2y^3$ with $y = x + 2$ over four entries gives $6y^2/4 = 13.5$, and the mean of $8y^2$ with $y = 4x + 2$ over nine entries gives $16y \cdot 4/9 = 42.67$.
-# %% [markdown] tags=["ru"] of="b382766e"
-# Градиент `z.grad` равен 1/4, потому что при усреднении делят на число элементов, `z.numel()`, а не на `z.shape[0]`, то есть не на 2. Градиент `y.grad` равен $6y/4 = 4.5$, и `x.grad` такой же: $y = x + 2$ меняется ровно на столько же, на сколько $x$. В одном из опубликованных конспектов рядом с `z.grad` написано «dz/dy = 6y». Это производная только одного шага, $z$ по $y$. По правилу дифференцирования сложной функции (цепному правилу) такие числа перемножаются, начиная от корня, и в `.grad` лежит их произведение.
+# Two more, worked out, both with $x = 1$ in every entry: the mean of $2y^3$ with $y = x + 2$ over four entries gives $6y^2/4 = 13.5$, and the mean of $8y^2$ with $y = 4x + 2$ over nine entries gives $16y \cdot 4/9 = 42.67$.
+# %% [markdown] tags=["ru"] explains="predict_chain" of="31ffd1ed"
+# Градиент `z.grad` равен 1/4, потому что при усреднении делят на число элементов, `z.numel()`, а не на `z.shape[0]`, то есть не на 2. Градиент `y.grad` равен $6y/4 = 4.5$, и `x.grad` такой же: $y = x + 2$ меняется ровно на столько же, на сколько $x$. Рядом с `z.grad` иногда пишут «dz/dy = 6y». Но это производная только одного шага, $z$ по $y$. По правилу дифференцирования сложной функции (цепному правилу) такие числа перемножаются, начиная с корня, и в `.grad` лежит их произведение.
 #
-# Вот ещё два примера из того же конспекта, уже решённые; в обоих все элементы равны единице: $x = 1$. Если $y = x + 2$, то производная среднего из четырёх значений $2y^3$ по каждому элементу равна $6y^2/4 = 13.5$; если $y = 4x + 2$, то производная среднего из девяти значений $8y^2$ по каждому элементу равна $16y \cdot 4/9 = 42.67$.
+# Вот ещё два примера, уже решённые. В обоих все элементы равны единице: $x = 1$. Если $y = x + 2$, то производная среднего из четырёх значений $2y^3$ по каждому элементу равна $6y^2/4 = 13.5$. Если $y = 4x + 2$, то производная среднего из девяти значений $8y^2$ по каждому элементу равна $16y \cdot 4/9 = 42.67$.
 # %% tags=["fact"]
 ones = torch.ones(2, 2, requires_grad=True)
 (2 * (ones + 2) ** 3).mean().backward()
@@ -310,7 +312,7 @@ assert pair.grad.tolist() == [9, 9] and 0.5 * 3 * 2 * 3 * 1 == 9
 # %% [markdown] tags=["en"]
 # You can watch this multiplication. `steps` goes through the backward pass one rule at a time: press ▶ in the output of the cell. Here are the same lines with two numbers in `x` instead of four, so the mean divides by 2. The factors are $1/2$ from the mean, 3, then $2y = 6$ from the square, and 1 from the sum: their product is 9. (What the output says of `retain_graph` and of freeing is explained in lesson 02.)
 # %% [markdown] tags=["ru"] of="4c10b295"
-# За этим перемножением можно проследить: `steps` показывает обратный проход по шагам, правило за правилом. Нажимайте ▶ в выводе ячейки. Ниже те же строки, но в `x` не четыре числа, а два, поэтому при усреднении делят на 2. Множители таковы: усреднение даёт $1/2$, умножение — 3, возведение в квадрат — $2y = 6$, сложение — 1; их произведение — 9. (Что в выводе означают `retain_graph` и слово «освобождено», объяснено в уроке 02.)
+# За этим перемножением можно проследить: `steps` показывает обратный проход по шагам, правило за правилом. Нажимайте ▶ в выводе ячейки. Ниже те же строки, но в `x` не четыре числа, а два, поэтому при усреднении делят на 2. Множители таковы: усреднение даёт $1/2$, умножение — 3, возведение в квадрат — $2y = 6$, сложение — 1. Их произведение — 9. (Что в выводе означают `retain_graph` и слово «освобождено», объяснено в уроке 02.)
 # %% tags=["picture"]
 from autograder import steps
 
@@ -326,7 +328,7 @@ steps(out)
 # %% [markdown] tags=["ru"] of="9d34076e"
 # ## Сеть из одного слоя
 #
-# У этой сети пять входов, три выхода, 15 весов и 3 смещения. Функция потерь — бинарная перекрёстная энтропия, вычисленная по логитам `z`. Она мала, когда `z` по модулю велико, а знак правильный: минус для метки 0, плюс для метки 1. Один вызов `backward()` вычисляет градиенты по всем 18 параметрам.
+# У этой сети пять входов, три выхода, 15 весов и 3 смещения. Функция потерь — бинарная кросс-энтропия, вычисленная по логитам `z`. Она мала, когда `z` по модулю велико, а знак правильный: минус для метки 0, плюс для метки 1. Один вызов `backward()` вычисляет градиенты по всем 18 параметрам.
 # %%
 torch.manual_seed(0)
 x = torch.ones(5)
@@ -461,9 +463,9 @@ assert loss.item() < 0.1
 
 
 # %% [markdown] tags=["en"]
-# The learning rate decides whether this works at all. The function below is a loop from published notes, without an optimizer: two layers, 1000 inputs, the rate $10^{-5}$. There it ran for two steps and printed the first loss only. Six steps, all printed, tell another story.
-# %% [markdown] tags=["ru"] of="c66a7f82"
-# От скорости обучения зависит, будет ли модель вообще обучаться. Функция ниже повторяет цикл из опубликованного конспекта, без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Там делали два шага и печатали только первое значение функции потерь. Если сделать шесть шагов и напечатать все значения, картина окажется другой.
+# The learning rate decides whether this works at all. The function below is a loop without an optimizer: two layers, 1000 inputs, the rate $10^{-5}$. With the first loss alone printed, nothing looks wrong. Six steps, all printed, tell another story.
+# %% [markdown] tags=["ru"] of="58b7b81a"
+# От скорости обучения зависит, будет ли модель вообще обучаться. В функции ниже — цикл без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Если напечатать только первое значение функции потерь, ничего плохого не видно. Сделаем шесть шагов и напечатаем все значения.
 # %%
 def six_losses(lr):
     torch.manual_seed(0)
@@ -510,7 +512,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь, то есть этот Jupyter-ноутбук (Ctrl+S), и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

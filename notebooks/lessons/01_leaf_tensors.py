@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="00"
+# %% [markdown] tags=["en"] needs="00" about="who gets `.grad` and why, lost leaves, edits that autograd cannot see"
 # # Leaf tensors
 #
 # To get small weights, somebody writes `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` is True, the loss is computed, `backward()` runs without an error. And `w.grad` is None.
@@ -13,7 +13,7 @@
 # * change a weight in place so that autograd knows about it, and tell when it cannot know.
 #
 # You need lesson 00: `backward()`, `.grad`, one step of gradient descent.
-# %% [markdown] tags=["ru"] of="5edc4d22"
+# %% [markdown] tags=["ru"] about="у каких тензоров заполняется `.grad` и почему, потерянные листья, изменения, которых autograd не видит" of="5edc4d22"
 # # Листовые тензоры
 #
 # Чтобы начальные веса были небольшими, пишут `w = torch.randn(3, requires_grad=True) * 0.01`. Флаг `w.requires_grad` равен True, значение функции потерь вычисляется, `backward()` выполняется без ошибок, но в `w.grad` лежит None.
@@ -144,7 +144,7 @@ def leaf_table():
 # ### Упражнение `predict_leaf`: какие тензоры листовые
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `leaf_table()`: в первых десяти строках пару `(is_leaf, requires_grad)`, например `(True, False)`; в последних двух имя `grad_fn` в виде строки, например `"AddBackward0"`, или `None`.
+# Вместо каждого `...` поставьте то, что вернёт `leaf_table()`: в первых десяти строках пару `(is_leaf, requires_grad)`, например `(True, False)`, а в последних двух — имя `grad_fn` в виде строки, например `"AddBackward0"`, или `None`.
 # %% answer="predict_leaf"
 predict_leaf = {
     "torch.ones(2) + 1": (True, False),
@@ -184,17 +184,17 @@ assert predict_leaf == leaf_table()
 # %% [markdown] tags=["en"]
 # Now call `leaf_table()`.
 # %% [markdown] tags=["ru"] of="ce21a084"
-# А теперь вызовите `leaf_table()`.
+# Вызовем `leaf_table()` и сравним с таблицей.
 # %%
 leaf_table()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_leaf"
 # `.double()` and `.to` are operations like any other: when they have something to do, they make a new tensor and record it. When there is nothing to do, they return the tensor itself, and the bug hides until the code meets a GPU. `view` returns a *view*: a new tensor on the same memory, and a result with a history.
 #
 # “The output requires grad if any input does” holds for operations that have a derivative. Comparisons, `argmax` and `.long()` have none and give constants. `round` has one, and it is zero, so it stays in the graph. `detach()` and `no_grad()` cut the graph on purpose; `Parameter` starts a new leaf. Here is the exception: a view of a leaf taken under `no_grad()`, such as `w[0]`, keeps the flag and has no `grad_fn`. It is no constant, and it looks like a weight; yet a pass that comes to it leaves nothing in its `.grad`, nor in the `.grad` of the leaf.
-# %% [markdown] tags=["ru"] of="c163c146"
+# %% [markdown] tags=["ru"] explains="predict_leaf" of="c163c146"
 # Методы `.double()` и `.to` — обычные операции: если им есть что делать, они создают новый тензор, и эта операция записывается в граф. Если же делать нечего, они возвращают сам тензор, и он остаётся листом. Поэтому на CPU ошибку легко не заметить: там вес остаётся листом, а на GPU та же строка кода создаёт тензор, который листом уже не является. Метод `view` возвращает *представление*: это новый тензор в той же памяти, и у него есть история.
 #
-# Правило «выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет: они дают константы. У `round` она есть и равна нулю, поэтому его результат остаётся в графе. С помощью `detach()` и `no_grad()` граф обрывают намеренно, а `Parameter` создаёт новый лист. Вот и обещанное исключение: у представления листа, взятого внутри `no_grad()`, например `w[0]`, флаг сохраняется, а `grad_fn` нет. Это не константа. С виду это вес, но обратный проход, который до него доходит, ничего не оставляет ни в его `.grad`, ни в `.grad` самого листа.
+# Правило «выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет: они дают константы. У `round` она есть и равна нулю, поэтому его результат остаётся в графе. С помощью `detach()` и `no_grad()` граф обрывают намеренно, а `Parameter` создаёт новый лист. Вот и обещанное исключение: если взять представление листа, например `w[0]`, внутри `no_grad()`, флаг у него останется, а `grad_fn` не будет. Это не константа. С виду это вес, но обратный проход, который до него доходит, ничего не оставляет ни в его `.grad`, ни в `.grad` самого листа.
 # %% tags=["fact"]
 w = torch.rand(2, requires_grad=True)
 assert w.to("cpu") is w and w.double() is not w
@@ -264,7 +264,7 @@ torch.optim.SGD([keeps], lr=0.1)  # accepted, though it is no leaf
 # %% [markdown] tags=["en"]
 # Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer refuses a result, unless `retain_grad()` was called on it; it takes any leaf, even a constant, without a warning. Where a weight was lost, that `ValueError` is good news: `backward()` would have said nothing.
 # %% [markdown] tags=["ru"] of="5d5985bf"
-# Производную можно взять только по величине, которая меняется непрерывно, то есть по вещественной или комплексной. Флаг результата определяется входами операции, и выключить его нельзя. А нелистовой тензор оптимизатор не принимает, если для этого тензора не вызван `retain_grad()`; листья же принимает любые, даже константы, причём без предупреждения. Если вес перестал быть листом, этот `ValueError` — хорошая новость: сам вызов `backward()` об ошибке не сообщил бы.
+# Производную можно взять только по величине, которая меняется непрерывно, то есть по вещественной или комплексной. Флаг результата определяется входами операции, и выключить его нельзя. А нелистовой тензор оптимизатор не принимает, если для этого тензора не вызван `retain_grad()`. Листья же принимает любые, даже константы, причём без предупреждения. Если вес перестал быть листом, этот `ValueError` — хорошая новость: сам вызов `backward()` об ошибке не сообщил бы.
 # %% [markdown] tags=["en"]
 # ## Who gets a gradient
 #
@@ -274,7 +274,7 @@ torch.optim.SGD([keeps], lr=0.1)  # accepted, though it is no leaf
 # %% [markdown] tags=["ru"] of="e1dd31a3"
 # ## Кто получит градиент
 #
-# Метод `backward()` вычисляет производные тензора, для которого он вызван, по всем тензорам с `requires_grad`, которые встретятся на пути, но сохраняет лишь некоторые из них. Если прочесть `.grad` у результата, вернётся `None` и появится предупреждение, которое начинается со слов «The .grad attribute of a Tensor that is not a leaf Tensor is being accessed»; функция ниже его подавляет, чтобы оно не мешало читать вывод.
+# Метод `backward()` вычисляет производные тензора, для которого он вызван, по всем тензорам с `requires_grad`, которые встретятся на пути, но сохраняет лишь некоторые из них. Если прочесть `.grad` у результата, вернётся `None` и появится предупреждение, которое начинается со слов «The .grad attribute of a Tensor that is not a leaf Tensor is being accessed». Функция ниже его подавляет, чтобы оно не мешало читать вывод.
 #
 # Прочтите вторую функцию, но пока не вызывайте её. Если ошибка возникла в autograd, это исключение `RuntimeError`, а если в оптимизаторе — `ValueError`.
 # %%
@@ -366,7 +366,7 @@ assert str(warned[0].message).startswith("The .grad attribute of a Tensor that i
 # %% [markdown] tags=["en"]
 # Now call `who_gets_grad()`. The picture below it shows the same lines after `backward()`. Cylinders are leaves that require grad, rounded boxes are results, and `.grad` is the last line of each: a number, a dash, or *not kept*. The square boxes are the nodes, `grad_fn`; arrows show the way of the gradients. A dashed arrow ends where none has to go: at `k`, and at plain numbers. Which leaf did get its gradient, although no name leads to it any more?
 # %% [markdown] tags=["ru"] of="7c776a47"
-# А теперь вызовите `who_gets_grad()`. На рисунке под выводом — граф этих же вычислений после `backward()`. Цилиндры — листья, которые требуют градиента, блоки с закруглёнными углами — результаты; последняя строка в каждом — `.grad`: число, прочерк или слова «не хранится». Прямоугольники — узлы, `grad_fn`; стрелки показывают путь градиентов. Штриховая стрелка обрывается там, куда градиенту идти незачем: у `k` и у обычных чисел. Какой лист получил градиент, который уже нельзя прочитать?
+# А теперь вызовите `who_gets_grad()`. На рисунке под выводом — граф этих же вычислений после `backward()`. Цилиндры — листья, которые требуют градиента, блоки с закруглёнными углами — результаты. Последняя строка в каждом — `.grad`: число, прочерк или слова «не хранится». Прямоугольники — узлы, `grad_fn`. Стрелки показывают путь градиентов. Штриховая стрелка обрывается там, куда градиенту идти незачем: у `k` и у обычных чисел. Какой лист получил градиент, который уже нельзя прочитать?
 # %%
 who_gets_grad()
 # %% tags=["picture"]
@@ -387,14 +387,14 @@ late.retain_grad()
 draw(loss)
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_grad"
 # A `.grad` is filled for leaves that require grad and that the loss depends on, and for results on which `retain_grad()` was called before `backward()`. A call after `backward()` changes nothing about the pass that is over; it asks the next one. A view such as `v[0]` is a result: its gradient goes on to the leaf. And the name `lost` is bound to the product, while the leaf before it, which did get its gradient, has no name left.
 #
-# That `backward()` will “calculate all the gradients”, as one notebook promises, is half of the truth: it computes them and drops most. So two tensors of that notebook print `None`. Another one computes `y = x + 2`, `z = y * y * 3`, `out = z.mean()` for a 2 × 2 `x` of ones, and comments `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. All three print `None`. And if these gradients are kept, they are other numbers.
-# %% [markdown] tags=["ru"] of="ba43c73a"
-# Поле `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, для которых `retain_grad()` вызван до `backward()`. Вызов после `backward()` в уже законченном проходе ничего не меняет; он относится к следующему. Представление вроде `v[0]` — тоже результат: его градиент идёт дальше, в лист. А имя `lost` указывает на произведение; на исходный же лист, которому и достался градиент, больше не указывает ни одно имя.
+# You will read that `backward()` “calculates all the gradients”. It is half of the truth: it computes them and drops most. Take `y = x + 2`, `z = y * y * 3`, `out = z.mean()` for a 2 × 2 `x` of ones, with the comments `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. All three print `None`. And if these gradients are kept, they are other numbers.
+# %% [markdown] tags=["ru"] explains="predict_grad" of="2bbbc23e"
+# Поле `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, для которых `retain_grad()` вызван до `backward()`. Вызов после `backward()` в уже законченном проходе ничего не меняет. Он относится к следующему. Представление вроде `v[0]` — тоже результат: его градиент идёт дальше, в лист. А имя `lost` указывает на произведение. На исходный же лист, которому и достался градиент, больше не указывает ни одно имя.
 #
-# Утверждение из одной тетради, будто `backward()` «вычисляет все градиенты», верно лишь наполовину: они вычисляются, но большинство из них выбрасывается. Поэтому для двух тензоров в той тетради и печатается `None`. В другой вычисляют `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для `x` размера 2 × 2 из одних единиц и пишут комментарии `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Во всех трёх случаях печатается `None`. А если сохранить эти градиенты, числа окажутся другими.
+# Часто пишут, что `backward()` «вычисляет все градиенты». Это верно лишь наполовину: они вычисляются, но большинство из них выбрасывается. Возьмём `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для `x` размера 2 × 2 из одних единиц, с комментариями `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Во всех трёх случаях печатается `None`. А если сохранить эти градиенты, числа окажутся другими.
 # %%
 x = torch.ones(2, 2, requires_grad=True)
 y = x + 2
@@ -531,11 +531,11 @@ assert torch.randn(3, device="meta", requires_grad=True).is_leaf
 # %% [markdown] tags=["en"]
 # ## Gradients that nobody keeps
 #
-# “Be aware that only leaf nodes have their gradients computed”, says one tutorial; “for all other nodes gradients are unavailable”, says another. Neither is so. Let `h` be computed from `x`, and the loss from `h`. Without the gradient of `h` there would be none for `x`. The first is computed in every backward pass and then dropped. Here are four ways to catch it.
-# %% [markdown] tags=["ru"] of="5f6a9a11"
+# “Only leaf nodes have their gradients computed”; “for all other nodes gradients are unavailable”: you will read both, and neither is so. Let `h` be computed from `x`, and the loss from `h`. Without the gradient of `h` there would be none for `x`. The first is computed in every backward pass and then dropped. Here are four ways to catch it.
+# %% [markdown] tags=["ru"] of="e343ebf0"
 # ## Градиенты, которые никто не хранит
 #
-# «Имейте в виду: градиенты вычисляются только для листьев», — сказано в одном руководстве; «для всех остальных узлов градиенты недоступны», — в другом. Неверно и то и другое. Пусть тензор `h` вычислен из `x`, а функция потерь — из `h`. Без градиента по `h` не было бы и градиента по `x`. Первый из них вычисляется при каждом обратном проходе, а потом выбрасывается. Вот четыре способа его получить.
+# «Градиенты вычисляются только для листьев», «для всех остальных узлов градиенты недоступны» — часто пишут и так и так, и неверно и то и другое. Пусть тензор `h` вычислен из `x`, а функция потерь — из `h`. Без градиента по `h` не было бы и градиента по `x`. Первый из них вычисляется при каждом обратном проходе, а потом выбрасывается. Вот четыре способа его получить.
 # %%
 x = torch.tensor(2.0, requires_grad=True)
 
@@ -748,11 +748,11 @@ assert replaced.is_leaf and not replaced.requires_grad
 # %% [markdown] tags=["en"]
 # `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
 #
-# The last attempt, `.data`, is in many old notebooks. The number is right. What differs is `_version`, the version counter. With it autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
-# %% [markdown] tags=["ru"] of="62925e04"
-# Строка `w = w - ...` создаёт новый тензор и связывает с ним имя; вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
+# The last attempt, `.data`, is in much old code. The number is right. What differs is `_version`, the version counter. With it autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
+# %% [markdown] tags=["ru"] of="7db21147"
+# Строка `w = w - ...` создаёт новый тензор и связывает с ним имя, а вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
 #
-# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число получается верное, но счётчик версий, `_version`, не увеличивается. В нём autograd считает, сколько раз тензор изменили на месте, и так узнаёт, что нужное значение затёрто. Что бывает, когда узнать об этом нельзя, показано в следующем разделе.
+# Последняя попытка, `.data`, часто встречается в старом коде. Число получается верное, но счётчик версий, `_version`, не увеличивается. В нём autograd считает, сколько раз тензор изменили на месте, и так узнаёт, что нужное значение затёрто. Что бывает, когда узнать об этом нельзя, показано в следующем разделе.
 
 
 # %% [markdown] tags=["en"]
@@ -901,7 +901,7 @@ assert t._version == 2 and t.tolist() == [5, 3]
 # %% [markdown] tags=["en"]
 # Two losses of this kind, `h` edited by `under_no_grad` and `q` by `in_data`. Both hold 100 now. In the picture, compare what the two `PowBackward0` have saved.
 # %% [markdown] tags=["ru"] of="d3d90d15"
-# Вот две такие функции потерь; тензор `h` изменён функцией `under_no_grad`, а `q` — функцией `in_data`. В обоих тензорах теперь лежит 100. Сравните на рисунке, что сохранили два узла `PowBackward0`.
+# Вот две такие функции потерь. Тензор `h` изменён функцией `under_no_grad`, а `q` — функцией `in_data`. В обоих тензорах теперь лежит 100. Сравните на рисунке, что сохранили два узла `PowBackward0`.
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 h, q = x * 1, x * 1
@@ -977,11 +977,11 @@ check("overwrite")
 # %% [markdown] tags=["en"]
 # ## `detach()` is not a copy
 #
-# “`detach()` creates a copy of the tensor that is detached from the computation history”, says a well-known tutorial. Only the second half is true: it is detached from the history.
-# %% [markdown] tags=["ru"] of="e16f225d"
+# “`detach()` creates a copy of the tensor that is detached from the computation history”, you will read. Only the second half is true: it is detached from the history.
+# %% [markdown] tags=["ru"] of="23c8e20a"
 # ## `detach()` — не копия
 #
-# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — сказано в известном руководстве. Верна только вторая половина: от истории тензор действительно отсоединён.
+# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — пишут в руководствах. Верна только вторая половина: от истории тензор действительно отсоединён.
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = x.detach()
@@ -1143,12 +1143,12 @@ assert numpy.allclose(numpy.dot(x_t.numpy(), y_np), (x_t @ torch.from_numpy(y_np
 numpy_bridge()
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_bridge"
 # In both directions the bridge shares memory and keeps the dtype; `torch.tensor` copies. So arrays and tensors are not interchangeable, under `no_grad()` either: NumPy makes float64 where torch makes float32, `x @ y` refuses to mix the two (`x + y` does not), and `numpy()` needs the CPU.
 #
 # ## Memory that nobody filled
 #
-# Two of the notebooks this course grew out of begin with `torch.LongTensor(3, 4)` and `torch.Tensor(3, 5)`, and print numbers such as 140338896403408 as if they were an output. Whole numbers in these old constructors are a *size*. Nothing is written into that memory; it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4.
+# Old code begins with `torch.LongTensor(3, 4)` or `torch.Tensor(3, 5)`, and prints numbers such as 140338896403408 as if they were an output. Whole numbers in these old constructors are a *size*. Nothing is written into that memory; it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4.
 #
 # `torch.use_deterministic_algorithms(True)` makes such bugs visible: torch then fills fresh memory with NaN, and integers with the largest one. The check of this exercise fills it, too, with NaN and with other numbers.
 #
@@ -1161,12 +1161,12 @@ numpy_bridge()
 # * **Result.** The sum of the gradients of these functions with respect to `w`, with the shape and the dtype of `w`. <!-- total -->
 # * **Result.** It is a constant. <!-- kept -->
 # * **Leave.** `w`, its flag and `w.grad`. <!-- kept -->
-# %% [markdown] tags=["ru"] of="720c689f"
-# При преобразовании в обе стороны память остаётся общей, а dtype сохраняется; `torch.tensor` же создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно); кроме того, `numpy()` работает только на CPU.
+# %% [markdown] tags=["ru"] explains="predict_bridge" of="f5bd4aea"
+# При преобразовании в обе стороны память остаётся общей, а dtype сохраняется. Функция `torch.tensor` создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно). Кроме того, `numpy()` работает только на CPU.
 #
 # ## Память, которую никто не заполнил
 #
-# Две тетради, из которых вырос этот курс, начинаются с `torch.LongTensor(3, 4)` и `torch.Tensor(3, 5)`, и числа вроде 140338896403408 печатаются в них так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В выделенную память ничего не записывается: в ней лежит то, что было там раньше. `torch.LongTensor([3, 4])`, со списком, содержит числа 3 и 4.
+# Старый код нередко начинается с `torch.LongTensor(3, 4)` или `torch.Tensor(3, 5)`, и числа вроде 140338896403408 печатаются в нём так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В выделенную память ничего не записывается: в ней лежит то, что было там раньше. `torch.LongTensor([3, 4])`, со списком, содержит числа 3 и 4.
 #
 # Вызов `torch.use_deterministic_algorithms(True)` помогает увидеть такие ошибки: после него torch заполняет память новых вещественных тензоров значением NaN, а целочисленных — наибольшим целым числом. Проверка следующего упражнения тоже заполняет новую память: то значением NaN, то произвольными числами.
 #
@@ -1453,7 +1453,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

@@ -1,9 +1,9 @@
-# %% [markdown] tags=["en"] needs="01"
+# %% [markdown] tags=["en"] needs="01" about="windows, uneven micro-batches, clipping, loss scale, memory"
 # # Gradient accumulation
 #
 # A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?
 #
-# Yes, up to rounding, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in published code, and the numbers still look plausible. After this lesson you can:
+# Yes, up to rounding, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in real code, and the numbers still look plausible. After this lesson you can:
 #
 # * say what `.grad` holds after any sequence of `backward()` and `zero_grad()`;
 # * accumulate the gradient of a big batch from micro-batches of any sizes, the last incomplete window included;
@@ -11,12 +11,12 @@
 # * name the cases in which accumulation gives another gradient than the big batch.
 #
 # You need lesson 01: a leaf tensor, `requires_grad`, `backward()`.
-# %% [markdown] tags=["ru"] of="4e9b5b30"
+# %% [markdown] tags=["ru"] about="окна, микробатчи разного размера, отсечение градиента, масштаб функции потерь, память" of="d7632b95"
 # # Накопление градиентов
 #
 # Батч из 64 примеров не помещается в память, а четыре микробатча по 16 помещаются. Могут ли четыре маленьких обратных прохода дать тот же шаг, что и один большой?
 #
-# Да, с точностью до округления, если соблюдены три условия: в `.grad` нет ничего лишнего, каждое значение функции потерь умножено на нужное число, а градиенты обнуляются вовремя. В примерах кода, которые можно найти в интернете, нарушаются все три, хотя числа и при этом выглядят правдоподобно. После урока вы сможете:
+# Да, с точностью до округления, если соблюдены три условия: в `.grad` нет ничего лишнего, каждое значение функции потерь умножено на нужное число, а градиенты обнуляются вовремя. На практике нарушаются все три, а числа всё равно выглядят правдоподобно. После урока вы сможете:
 #
 # * определить, что лежит в `.grad` после любой последовательности `backward()` и `zero_grad()`;
 # * накапливать градиент большого батча по микробатчам любого размера, включая последнее неполное окно;
@@ -107,17 +107,17 @@ assert predict_accumulation == two_backward_passes()
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
+# Вызовем эту функцию и сравним с таблицей.
 # %%
 two_backward_passes()
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_accumulation"
 # `backward()` adds to `.grad`, and it adds in place: `first` is the same tensor as `w.grad`, so it changed too. A snapshot needs `clone()`. `zero_grad()` puts `None` there, not a zero; more on that below.
 #
 # The sum is no nuisance. It is the tool: gradients are linear, so the gradient of a sum of losses is the sum of their gradients, and `.grad` collects it for you.
-# %% [markdown] tags=["ru"] of="c537c758"
-# Метод `backward()` прибавляет новый градиент к тому, что уже лежит в `.grad`, причём на месте: `first` — это тот же тензор, что и `w.grad`, поэтому изменился и он. Чтобы сохранить прежнее значение, нужен `clone()`. Метод `zero_grad()` записывает в поле градиента не ноль, а `None`; подробнее об этом ниже.
+# %% [markdown] tags=["ru"] explains="predict_accumulation" of="c537c758"
+# Метод `backward()` прибавляет новый градиент к тому, что уже лежит в `.grad`, причём на месте: `first` — это тот же тензор, что и `w.grad`, поэтому изменился и он. Чтобы сохранить прежнее значение, нужен `clone()`. Метод `zero_grad()` записывает в поле градиента не ноль, а `None`. Подробнее об этом ниже.
 #
 # Такое сложение не мешает, а помогает: градиент суммы потерь равен сумме градиентов, и эта сумма сама накапливается в `.grad`.
 # %% [markdown] tags=["en"]
@@ -146,7 +146,7 @@ assert [gradient.item() for gradient in on_the_way] == [4, -4, -8]
 # %% [markdown] tags=["ru"] of="f554fe2f"
 # ## Как получить из частей среднее по большому батчу
 #
-# Функция потерь обычно *усредняется* по батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру градиенты равны $-32$ и $-8$; их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
+# Функция потерь обычно *усредняется* по батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру градиенты равны $-32$ и $-8$. Их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
 # %%
 def gradient_of(model, x, y):
     """The gradient of the mean loss over one batch, without touching `.grad`."""
@@ -226,7 +226,7 @@ check("accumulate_equal")
 # %% [markdown] tags=["en"]
 # ## Two cells that agree, and are both wrong
 #
-# A *window* is $K$ micro-batches and one optimizer step. The next function comes from a published notebook. It trains $w$ on $x = 4, 2, 3, 1$ with $K = 2$ and a learning rate of 0.1, and its author printed the weight after each step:
+# A *window* is $K$ micro-batches and one optimizer step. The next function trains $w$ on $x = 4, 2, 3, 1$ with $K = 2$ and a learning rate of 0.1, and prints the weight after each step:
 #
 # ```
 # W = 1.4
@@ -234,10 +234,10 @@ check("accumulate_equal")
 # ```
 #
 # The weight should become 2, and it moves that way. What would the big batches give? The first window has the gradient $-20$, so $w$ goes from 1 to 3. The second has $+10$, and $w$ goes to 2. Not 1.4 and 1.46: 3 and 2.
-# %% [markdown] tags=["ru"] of="ab62ab53"
+# %% [markdown] tags=["ru"] of="f95189ac"
 # ## Две ячейки с одним и тем же неверным результатом
 #
-# *Окно накопления* — это $K$ микробатчей и один шаг оптимизатора. Следующая функция взята из тетради, выложенной в сети. В ней вес $w$ обучается на примерах $x = 4, 2, 3, 1$ при $K = 2$ и скорости обучения 0.1, а после каждого шага печатается новое значение веса:
+# *Окно накопления* — это $K$ микробатчей и один шаг оптимизатора. В следующей функции вес $w$ обучается на примерах $x = 4, 2, 3, 1$ при $K = 2$ и скорости обучения 0.1, а после каждого шага печатается новое значение веса:
 #
 # ```
 # W = 1.4
@@ -247,7 +247,7 @@ check("accumulate_equal")
 # Вес должен стать равным 2, и движется он в нужную сторону. А что дали бы большие батчи? Градиент первого окна равен $-20$, и $w$ меняется с 1 на 3. Градиент второго равен $+10$, и $w$ становится равным 2. Значит, напечатать нужно было не 1.4 и 1.46, а 3 и 2.
 # %%
 def train(how, accumulation_steps=2):
-    """Run one of the training functions below on the notebook's data; the weight after each step."""
+    """Run one of the training functions below on the four inputs; the weight after each step."""
     model = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.ones_(model.weight)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -364,7 +364,7 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 
 
 # %% [markdown] tags=["en"]
-# The same notebook has a second cell, written differently. It prints 1.4 and 1.46 as well, which looks like a confirmation.
+# Here is a second function, written differently. It prints 1.4 and 1.46 as well, which looks like a confirmation.
 #
 # ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
@@ -375,8 +375,8 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 # * **Result.** After every step, made by `optimizer.step()`, the weights are those of the big batches. Nothing is returned. <!-- weights -->
 # * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
 # * **Leave.** The settings of the optimizer. <!-- weights -->
-# %% [markdown] tags=["ru"] of="9d4a7c30"
-# В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, так что результат кажется подтверждённым.
+# %% [markdown] tags=["ru"] of="fc192b93"
+# Вот вторая функция, написанная иначе. Она тоже печатает 1.4 и 1.46, так что результат кажется подтверждённым.
 #
 # ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
@@ -476,9 +476,9 @@ assert train(fix_backward_last) == [3.0, 2.0]
 #
 # **Пример ответа.** В обеих ячейках до шага доходит градиент только одного микробатча — последнего в окне, — делённый на K. Первая ячейка вычисляет и остальные градиенты, но выбрасывает их до шага, а вторая их вообще не вычисляет. Поэтому одинаковые числа ничего не подтверждают: у двух программ одна и та же ошибка. Я бы сравнил их с вычислением, в котором нет цикла по микробатчам, — с одним вызовом `backward()` на склеенном батче: после первого шага вес там равен 3, а не 1.4.
 # %% [markdown] tags=["en"]
-# One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it. And a comment there promises the mean over the whole dataset, which would be a gradient of $-15$; dividing by $K$ gives the mean over one window, $-20$.
-# %% [markdown] tags=["ru"] of="4148105b"
-# В той тетради есть и ещё одна ошибка. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. На самом деле в коде делят на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Формула, напечатанная рядом с кодом, ещё не доказывает, что он верен. А в комментарии к коду обещано среднее по всему набору данных, то есть градиент $-15$, хотя деление на $K$ даёт среднее по одному окну, $-20$.
+# One more thing goes wrong beside such code. Its loss is explained as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it. Or a comment promises the mean over the whole dataset, which would be a gradient of $-15$; dividing by $K$ gives the mean over one window, $-20$.
+# %% [markdown] tags=["ru"] of="e73b9d7e"
+# Рядом с таким кодом бывает и ещё одна ошибка. Значение функции потерь поясняют формулой `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. На самом деле в коде делят на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Формула, напечатанная рядом с кодом, ещё не доказывает, что он верен. А иногда в комментарии к коду обещано среднее по всему набору данных, то есть градиент $-15$, хотя деление на $K$ даёт среднее по одному окну, $-20$.
 # %% tags=["fact"]
 assert (2 * 4.0 - 1 * 4.0) ** 2 / 2 / 2 == 4.0
 assert mse_loss(torch.tensor([4.0]), torch.tensor([8.0])).item() / 2 == 8.0
@@ -720,7 +720,7 @@ assert peak(one_at_a_time, 4) < 205_000 and peak(all_at_once, 4) > 390_000
 # %% [markdown] tags=["en"]
 # Why does only the second column grow? Follow the bytes for $K = 4$, operation by operation; backward passes are shaded. One at a time, the curve falls almost to 0 after each backward pass, and for the next micro-batch it rises from there. Summed first, it climbs through four forward passes before it falls.
 # %% [markdown] tags=["ru"] of="b8a856d7"
-# Почему числа растут только во втором столбце? Проследите за расходом памяти при $K = 4$, операция за операцией; обратные проходы закрашены. Если обрабатывать микробатчи по одному, кривая после каждого обратного прохода падает почти до 0, и на следующем микробатче она снова растёт почти с нуля. Если же сначала складывать значения функции потерь, кривая растёт в течение всех четырёх прямых проходов и лишь потом спадает.
+# Почему числа растут только во втором столбце? Проследите за расходом памяти при $K = 4$, операция за операцией. Обратные проходы закрашены. Если обрабатывать микробатчи по одному, кривая после каждого обратного прохода падает почти до 0, и на следующем микробатче она снова растёт почти с нуля. Если же сначала складывать значения функции потерь, кривая растёт в течение всех четырёх прямых проходов и лишь потом спадает.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -926,10 +926,10 @@ from autograder import check
 check("predict_zero_grad")
 # %%
 none_and_zero()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_zero_grad"
 # `None` means "skip this parameter": neither momentum nor weight decay touches it. A zero is a gradient like any other: with momentum the velocity, 1 after the first step, goes on as $0.9 \cdot 1 = 0.9$, and the weight moves to $0.9 - 0.1 \cdot 0.9 = 0.81$. For plain descent there is no difference.
-# %% [markdown] tags=["ru"] of="c3d4cb46"
-# Значение `None` означает «пропустить этот параметр»: ни импульс, ни затухание весов на него не действуют. Ноль же — обычный градиент: с импульсом накопленная скорость, равная 1 после первого шага, становится равна $0.9 \cdot 1 = 0.9$, и вес уменьшается до $0.9 - 0.1 \cdot 0.9 = 0.81$. Для обычного градиентного спуска разницы нет.
+# %% [markdown] tags=["ru"] explains="predict_zero_grad" of="c3d4cb46"
+# Значение `None` означает «пропустить этот параметр»: ни импульс (momentum), ни затухание весов (weight decay) на него не действуют. Ноль же — обычный градиент: с импульсом накопленная скорость, равная 1 после первого шага, становится равна $0.9 \cdot 1 = 0.9$, и вес уменьшается до $0.9 - 0.1 \cdot 0.9 = 0.81$. Для обычного градиентного спуска разницы нет.
 # %% tags=["fact"]
 assert predict_zero_grad == none_and_zero()
 w = torch.nn.Parameter(torch.tensor(1.0))
@@ -1165,7 +1165,7 @@ except AssertionError as error:
 #
 # В языковой модели важно число токенов, а не последовательностей. Функция `cross_entropy(..., ignore_index=-100)` делит сумму на число токенов, у которых метка не равна `-100`.
 #
-# Возьмём два микробатча, в каждом по одной последовательности из двух токенов; классов два, все логиты равны 0, метки — (0, 0) и (1, паддинг). В первой последовательности 2 настоящих токена, во второй — 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения функции потерь разделить на 2, он равен $-0.125, -0.125, 0.25$, а если взять среднее по трём токенам, то $-0.167, -0.167, 0.167$.
+# Возьмём два микробатча, в каждом по одной последовательности из двух токенов. Классов два, все логиты равны 0, метки — (0, 0) и (1, паддинг). В первой последовательности 2 настоящих токена, во второй — 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения функции потерь разделить на 2, он равен $-0.125, -0.125, 0.25$, а если взять среднее по трём токенам, то $-0.167, -0.167, 0.167$.
 #
 # ### Дополнительное упражнение `token_mean`: среднее по токенам
 # *дописать · ●●● · 10 минут · 2 балла · дополнительно*
@@ -1472,7 +1472,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

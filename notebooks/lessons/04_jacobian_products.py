@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="02"
+# %% [markdown] tags=["en"] needs="02" about="vᵀJ, J v and H v at the right cost, finite differences, `gradcheck`"
 # # Jacobian products
 #
 # A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` does not compute them one by one. They form a matrix, and one pass computes the product of a vector with it, at a small multiple of the price of a forward pass. Which vector, on which side, and what if you need another product?
@@ -11,7 +11,7 @@
 # * check a derivative numerically, with a suitable step, and name what such a check does not see.
 #
 # You need lesson 02: the graph, `backward()`, `retain_graph`, `torch.autograd.grad`.
-# %% [markdown] tags=["ru"] of="44890f13"
+# %% [markdown] tags=["ru"] about="vᵀJ, J v и H v без лишних затрат, конечные разности, `gradcheck`" of="44890f13"
 # # Произведения с матрицей Якоби
 #
 # У функции с 1000 входов и 1000 выходов миллион частных производных. Метод `backward()` не вычисляет их по одной: эти производные составляют матрицу, и за один проход на неё умножается вектор. Обходится это не дороже нескольких прямых проходов. Что это за вектор, с какой стороны на него умножают и что делать, если нужно другое произведение?
@@ -70,7 +70,7 @@ assert forward.times == 2 and both.times == 4
 # %% [markdown] tags=["ru"] of="ddb29ff5"
 # ## Форма `v` совпадает с формой выхода
 #
-# Пусть $y = Wx$, причём входов три, а выходов два. В *матрице Якоби* $J$ (часто говорят «якобиан», хотя, строго говоря, это её определитель) на каждый выход приходится строка, на каждый вход — столбец: $J_{ij}$ — частная производная $y_i$ по $x_j$. Здесь $J$ — это сама матрица $W$ формы (2, 3). В конспектах матрицу Якоби часто рисуют квадратной, $n \times n$; это частный случай, когда выходов столько же, сколько входов.
+# Пусть $y = Wx$, причём входов три, а выходов два. В *матрице Якоби* $J$ (часто говорят «якобиан», хотя, строго говоря, это её определитель) на каждый выход приходится строка, на каждый вход — столбец: $J_{ij}$ — частная производная $y_i$ по $x_j$. Здесь $J$ — это сама матрица $W$ формы (2, 3). В конспектах матрицу Якоби часто рисуют квадратной, $n \times n$. Это частный случай, когда выходов столько же, сколько входов.
 #
 # Вызов `y.backward(v)` прибавляет к `x.grad` (здесь это поле пусто) *произведение вектора на матрицу Якоби* (VJP) $v^TJ$: сумму строк $J$, каждая из которых умножена на свой элемент $v$. Это градиент скаляра $v_1y_1 + v_2y_2$. Прочтите код, но `which_v()` пока не вызывайте.
 # %%
@@ -156,24 +156,28 @@ assert predict_vjp == which_v()
 which_v()
 
 
-# %% [markdown] tags=["en"]
-# Four sentences from published notebooks, and what the table says about them:
+# %% [markdown] tags=["en"] explains="predict_vjp"
+# Four sentences that you will read, and what the table says about them:
 #
 # * "You can only call `backward()` on a scalar." No: on an output of any shape, if you say with `v` how much each of its entries counts. What fails is a missing `v` for more than one element.
 # * "`v` has the size of the tensor with respect to which we differentiate." No: `v` has the shape of the output.
 # * "`backward()` is the same as `backward(torch.tensor(1.))`." Only for an output without dimensions, a scalar. For shape (1,) the first call works, and the second one raises an error.
 # * "The gradient of the vector $y$ with respect to $x$ is the Jacobian product." The derivative is the matrix $J$. The product $v^TJ$ is what `backward` computes instead of it.
 #
-# For `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nothing would have raised an error. In the last row `v` has another dtype than the output: autograd converts it. Only the shape has to agree. Here are the texts of the two errors.
-# %% [markdown] tags=["ru"] of="f0fff683"
-# Сверим с таблицей четыре фразы из тетрадей, выложенных в сети:
+# For `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nothing would have raised an error. In the last row `v` has another dtype than the output: autograd converts it. Only the shape has to agree.
+# %% [markdown] tags=["ru"] explains="predict_vjp" of="ab571c8b"
+# Сверим с таблицей четыре утверждения, которые вам наверняка встретятся:
 #
 # * «`backward()` можно вызвать только для скаляра». Нет: можно и для выхода любой формы, если `v` задаёт веса, с которыми складываются элементы выхода. Ошибка возникает, когда элементов больше одного, а `v` нет.
 # * «Размер `v` такой же, как у тензора, по которому дифференцируют». Нет: форма `v` — это форма выхода.
 # * «`backward()` — то же самое, что `backward(torch.tensor(1.))`». Это верно только для нульмерного выхода (скаляра). Для формы (1,) первый вызов работает, а второй заканчивается ошибкой.
 # * «Градиент вектора $y$ по $x$ — это произведение Якоби». Производная — это сама матрица $J$. Произведение $v^TJ$ — то, что `backward` вычисляет вместо неё.
 #
-# Теперь о матрице `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и подмена прошла бы без сообщения об ошибке. В последней строке dtype у `v` не такой, как у выхода: autograd его преобразует. Совпадать должна только форма. Вот тексты двух ошибок.
+# Теперь о матрице `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и подмена прошла бы без сообщения об ошибке. В последней строке dtype у `v` не такой, как у выхода: autograd его преобразует. Совпадать должна только форма.
+# %% [markdown] tags=["en"]
+# Here are the texts of the two errors.
+# %% [markdown] tags=["ru"] of="46072333"
+# Вот тексты двух ошибок.
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 for v in (None, torch.ones(3)):
@@ -205,7 +209,7 @@ assert third.dtype == torch.float64 and torch.equal(third, 2 * torch.full((3,), 
 # %% [markdown] tags=["en"]
 # The picture shows both products for `y`, whose Jacobian is `W`. From the left, $v$ weighs rows: here $[1, 0]$ picks the first one, as in the third row of the table. From the right it weighs columns: here $[0, 1, 10]$ mixes two of them. Look at the shapes of the results: on the left it is the input's, on the right the output's. `backward` computes what is on the left.
 # %% [markdown] tags=["ru"] of="4d36a43e"
-# На рисунке показаны оба произведения для функции `y`; её матрица Якоби — `W`. При умножении слева вектор $v$ задаёт веса строк: здесь $[1, 0]$ выбирает первую, как в третьей строке таблицы. При умножении справа он задаёт веса столбцов: здесь при $[0, 1, 10]$ складываются два из них, с весами 1 и 10. Посмотрите на формы результатов: слева это форма входа, справа — форма выхода. Метод `backward` вычисляет левое произведение.
+# На рисунке показаны оба произведения для функции `y`. Её матрица Якоби — `W`. При умножении слева вектор $v$ задаёт веса строк: здесь $[1, 0]$ выбирает первую, как в третьей строке таблицы. При умножении справа он задаёт веса столбцов: здесь при $[0, 1, 10]$ складываются два из них, с весами 1 и 10. Посмотрите на формы результатов: слева это форма входа, справа — форма выхода. Метод `backward` вычисляет левое произведение.
 # %% tags=["picture"]
 from autograder import plot_jacobian
 
@@ -215,11 +219,11 @@ plot_jacobian(y, x, left=torch.tensor([1.0, 0.0]), right=torch.tensor([0.0, 1.0,
 # %% [markdown] tags=["en"]
 # ## An example that hides two mistakes
 #
-# In its notebook, the sentence that `v` has the size of the input is followed by the code below. Is it any evidence for that?
-# %% [markdown] tags=["ru"] of="9fef61bb"
+# The sentence that `v` has the size of the input is often supported by the code below. Is it any evidence for that?
+# %% [markdown] tags=["ru"] of="d017e500"
 # ## Пример, который скрывает две ошибки
 #
-# В одной из этих тетрадей после фразы о том, что размер `v` — это размер входа, идёт такой код. Подтверждает ли он эту фразу?
+# Фразу о том, что размер `v` — это размер входа, нередко подкрепляют таким кодом. Подтверждает ли он её?
 # %%
 inp = torch.eye(5, requires_grad=True)
 out = (inp + 1).pow(2)
@@ -323,13 +327,13 @@ check("fix_two_products")
 #
 # ## The whole matrix
 #
-# If you do want $J$: its rows are the products with the unit vectors (one entry is 1, the others are 0). `functional.jacobian` does exactly that. A notebook shows it on a function of two arguments:
-# %% [markdown] tags=["ru"] of="4489ec0c"
-# Функция `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не меняет `.grad`. Результат — кортеж, по одному элементу на каждый вход; отсюда запятая в `(first,) =`. Произведения удобнее получать так, а `backward` нужен для обучения сетей.
+# If you do want $J$: its rows are the products with the unit vectors (one entry is 1, the others are 0). `functional.jacobian` does exactly that. Here it is on a function of two arguments:
+# %% [markdown] tags=["ru"] of="a298d5ca"
+# Функция `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не меняет `.grad`. Результат — кортеж, по одному элементу на каждый вход. Отсюда запятая в `(first,) =`. Произведения удобнее получать так, а `backward` нужен для обучения сетей.
 #
 # ## Матрица целиком
 #
-# Если нужна сама матрица $J$, её строки можно получить как произведения с векторами стандартного базиса (одна единица, остальные нули). Функция `functional.jacobian` именно так и поступает. В одной из тетрадей её показывают на примере функции двух аргументов:
+# Если нужна сама матрица $J$, её строки можно получить как произведения с векторами стандартного базиса (одна единица, остальные нули). Функция `functional.jacobian` именно так и поступает. Применим её к функции двух аргументов:
 # %%
 def exp_adder(x, y):
     return 2 * x.exp() + 3 * y
@@ -453,7 +457,7 @@ with forward_ad.dual_level():
 #
 # There is a second way, for functions that have no forward mode. $u^TJ$ is linear in $u$, and its Jacobian with respect to $u$ is $J^T$. A second product with a vector from the left, $v^TJ^T = (Jv)^T$, is what is wanted. Any $u$ will do, zeros too. For `A`:
 # %% [markdown] tags=["ru"] of="f140782b"
-# Получилось $[21, 43]$, то есть $Av$. Обратите внимание на два обстоятельства. Во-первых, касательный вектор существует только внутри уровня, то есть блока `with forward_ad.dual_level()`: после блока на его месте `None`, поэтому читайте его раньше. Во-вторых, `no_grad()` управляет только графом, а графа здесь нет, поэтому прямой режим он не выключает. Функция `torch.func.jvp(f, (x,), (v,))` — обёртка над тем же механизмом; она возвращает пару: значение функции и произведение.
+# Получилось $[21, 43]$, то есть $Av$. Обратите внимание на два обстоятельства. Во-первых, касательный вектор существует только внутри уровня, то есть блока `with forward_ad.dual_level()`: после блока на его месте `None`, поэтому читайте его раньше. Во-вторых, `no_grad()` управляет только графом, а графа здесь нет, поэтому прямой режим он не выключает. Функция `torch.func.jvp(f, (x,), (v,))` — обёртка над тем же механизмом. Она возвращает пару: значение функции и произведение.
 #
 # Есть и второй способ — для функций без прямого режима. Произведение $u^TJ$ линейно по $u$, и его матрица Якоби по $u$ — это $J^T$. Второе произведение с вектором слева, $v^TJ^T = (Jv)^T$, и есть то, что нужно. Подойдёт любой вектор $u$, даже нулевой. Вот как это выглядит для матрицы `A`:
 # %%
@@ -611,7 +615,7 @@ check("jvp")
 #
 # $$g = (4, 1), \quad H = \begin{pmatrix} 4 & 2 \\ 2 & 0 \end{pmatrix}, \quad H \begin{pmatrix} 1 \\ 10 \end{pmatrix} = \begin{pmatrix} 24 \\ 2 \end{pmatrix}$$
 #
-# У сети с миллионом весов в $H$ было бы $10^{12}$ элементов. Для *произведения матрицы Гессе на вектор* (HVP) не нужен ни один из них: $Hv$ — это градиент скаляра $g \cdot v$, если $v$ считать постоянным.
+# У сети с миллионом весов в $H$ было бы $10^{12}$ элементов. Для *произведения матрицы Гессе (гессиана) на вектор* (HVP) не нужен ни один из них: $Hv$ — это градиент скаляра $g \cdot v$, если $v$ считать постоянным.
 # %%
 def f(x):
     return x[0] ** 2 * x[1]
@@ -738,7 +742,7 @@ assert 1e-12 < min(errors) < 1e-8
 # * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
 # * **Not allowed.** A number of operations that grows with $n$. <!-- operations -->
 # %% [markdown] tags=["ru"] of="f86c1cc5"
-# Недостаток почти каждого способа виден хотя бы по одному столбцу, но такого столбца, по которому видны все недостатки сразу, нет. Функция `functional.hessian` и построчный способ требуют $n + 1$ обратных проходов, причём построчный нигде не создаёт матрицу. Функция `func.hessian` обходится одним проходом и постоянным числом операций, но создаёт тензор $n \times n$. У конечных разностей недостаток не виден ни по одному столбцу: они проигрывают в точности и теряют не меньше трети знаков.
+# Недостаток почти каждого способа виден хотя бы по одному столбцу, но такого столбца, по которому видны все недостатки сразу, нет. Функция `functional.hessian` и построчный способ требуют $n + 1$ обратных проходов, хотя построчный матрицы нигде не создаёт. Функция `func.hessian` обходится одним проходом и постоянным числом операций, но создаёт тензор $n \times n$. У конечных разностей недостаток не виден ни по одному столбцу: они проигрывают в точности и теряют не меньше трети знаков.
 #
 # ### Упражнение `hvp`: H v без H
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
@@ -838,9 +842,9 @@ plot_differences(torch.sin, 1.0)
 #
 # Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ is stored there with a relative error of $2.5 \cdot 10^{-8}$; the relative error of the derivative is the same. `torch.zeros_like(x)` is as exact as `x`.
 # %% [markdown] tags=["ru"] of="eef96bf2"
-# Нет. Проследите за кривыми слева направо: каждая опускается до звёздочки, которой отмечен лучший шаг, а потом снова растёт; отдельные низкие точки — случайность. Когда шаг становится меньше лучшего, у двух значений функции совпадает всё больше знаков, и остаётся одна погрешность округления: после деления на шаг она составляет около $10^{-16}/h$. При лучшем шаге обе погрешности уравновешены. В float64 лучший шаг для односторонней разности — около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге между $10^{-2}$ и $10^{-3}$, а при $10^{-7}$ не годится совсем.
+# Нет. Проследите за кривыми слева направо: каждая опускается до звёздочки, которой отмечен лучший шаг, а потом снова растёт. Отдельные низкие точки — случайность. Когда шаг становится меньше лучшего, у двух значений функции совпадает всё больше знаков, и остаётся одна погрешность округления: после деления на шаг она составляет около $10^{-16}/h$. При лучшем шаге обе погрешности уравновешены. В float64 лучший шаг для односторонней разности — около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге между $10^{-2}$ и $10^{-3}$, а при $10^{-7}$ не годится совсем.
 #
-# Следите и за dtype шага. У тензора `torch.zeros(n)` dtype float32, и число $10^{-5}$ хранится в нём с относительной погрешностью $2.5 \cdot 10^{-8}$; такой же будет и относительная погрешность производной. Тензор `torch.zeros_like(x)` имеет ту же точность, что и `x`.
+# Следите и за dtype шага. У тензора `torch.zeros(n)` dtype float32, и число $10^{-5}$ хранится в нём с относительной погрешностью $2.5 \cdot 10^{-8}$. Такой же будет и относительная погрешность производной. Тензор `torch.zeros_like(x)` имеет ту же точность, что и `x`.
 # %% tags=["fact"]
 sided = {power: step_errors(10.0**-power) for power in range(1, 13)}
 assert 1e-9 < min(error for error, _ in sided.values()) < 1e-8
@@ -922,7 +926,7 @@ check("numerical_jacobian")
 # %% [markdown] tags=["en"]
 # `gradcheck(f, inputs)` does such a comparison for you: central differences with a step of $10^{-6}$ against autograd, at the inputs you give, entry by entry of the Jacobian. It wants float64; in float32 it fails even for `sin`, whose derivative is right.
 # %% [markdown] tags=["ru"] of="5905169d"
-# Функция `gradcheck(f, inputs)` проверяет производную за вас: в указанных вами точках она поэлементно сравнивает матрицу Якоби, вычисленную autograd, с центральными разностями (шаг $10^{-6}$). Для неё нужен float64; в float32 проверка не проходит даже для `sin`, хотя производная синуса верна.
+# Функция `gradcheck(f, inputs)` проверяет производную за вас: в указанных вами точках она поэлементно сравнивает матрицу Якоби, вычисленную autograd, с центральными разностями (шаг $10^{-6}$). Для неё нужен float64. В float32 проверка не проходит даже для `sin`, хотя производная синуса верна.
 # %%
 import warnings
 
@@ -1336,7 +1340,7 @@ check("cheap_jacobian")
 # %% [markdown] tags=["ru"] of="afe221c2"
 # ## Матрица Якоби для батча
 #
-# Для функций, которые строят матрицу Якоби, батч — такой же вход, как и любой другой. Функция `row` ниже принимает вектор из 3 чисел и возвращает одно; применённая к батчу из 4 примеров, она действует на каждый отдельно. Прочтите код и предскажите результат.
+# Для функций, которые строят матрицу Якоби, батч — такой же вход, как и любой другой. Функция `row` ниже принимает вектор из 3 чисел и возвращает одно. Применённая к батчу из 4 примеров, она действует на каждый отдельно. Прочтите код и предскажите результат.
 # %%
 def row(x):
     return x.tanh().sum(dim=-1, keepdim=True)
@@ -1363,7 +1367,7 @@ def batch_shapes():
 # ### Дополнительное упражнение `predict_shapes`: формы матриц Якоби для батча
 # *предсказать · ●●○ · 6 минут · 1 балл · дополнительно*
 #
-# Что вернёт `batch_shapes()`? Формы запишите в виде кортежей; для ключа `entries that are not zero` нужно число.
+# Что вернёт `batch_shapes()`? Формы запишите в виде кортежей. Для ключа `entries that are not zero` нужно число.
 # %% answer="predict_shapes"
 predict_shapes = {
     "jacobian of the batch": (4, 1, 4, 3),
@@ -1386,9 +1390,9 @@ from autograder import check
 check("predict_shapes")
 # %%
 batch_shapes()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_shapes"
 # `functional.jacobian` differentiates every sample's output with respect to every sample's input: 48 numbers, of which 36 are zeros by construction. `vmap(jacrev(row))` writes the function for one sample and maps it. And for one output per sample a sum is enough: samples do not mix, so the gradient of the sum holds each sample's own gradient in its row.
-# %% [markdown] tags=["ru"] of="87dfe04a"
+# %% [markdown] tags=["ru"] explains="predict_shapes" of="87dfe04a"
 # Функция `functional.jacobian` дифференцирует выход каждого примера по входу каждого примера: получается 48 чисел, из которых 36 — заведомые нули. С `vmap(jacrev(row))` функция для одного примера применяется к каждому примеру батча. А если выход у примера один, хватит градиента суммы выходов: примеры не смешиваются, и в строках градиента суммы лежат градиенты отдельных примеров.
 # %% tags=["fact"]
 assert predict_shapes == batch_shapes()
@@ -1417,7 +1421,7 @@ plot_jacobian(row, X)
 # * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
 # * **Not allowed.** More than 3 calls of `loss` and backward passes together, whatever $B$. <!-- passes -->
 # %% [markdown] tags=["ru"] of="1f2d8758"
-# Приём с суммой годится для входов: у каждого примера они свои. А веса общие, поэтому градиент суммы по весам сам оказывается суммой по всем примерам. *Градиент по отдельному примеру* можно получить в цикле, ценой одного обратного прохода на каждый пример, а с `vmap` хватает одного прохода. Вызов `torch.func.grad(g)` возвращает функцию, которая вычисляет градиент функции `g` по первому аргументу, а `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента функции `g`; `None` означает, что первый аргумент общий.
+# Приём с суммой годится для входов: у каждого примера они свои. А веса общие, поэтому градиент суммы по весам сам оказывается суммой по всем примерам. *Градиент по отдельному примеру* можно получить в цикле, ценой одного обратного прохода на каждый пример, а с `vmap` хватает одного прохода. Вызов `torch.func.grad(g)` возвращает функцию, которая вычисляет градиент функции `g` по первому аргументу, а `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента функции `g`, а `None` означает, что первый аргумент общий.
 #
 # ### Дополнительное упражнение `per_sample_gradients`: градиенты по отдельным примерам
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
@@ -1519,7 +1523,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

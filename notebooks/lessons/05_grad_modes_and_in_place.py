@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="01"
+# %% [markdown] tags=["en"] needs="01" about="what the modes let happen and cost, which end to freeze, edits that break backward"
 # # Grad modes and in-place edits
 #
 # A model is done with training and makes predictions. Its author has read that `detach()` “achieves the same result” as `no_grad()`, and writes `model(x).detach()`. The predictions are right. The memory is not: every activation was kept until the call of `detach()`.
@@ -13,12 +13,12 @@
 # * find the weights that were changed between forward and backward.
 #
 # You need lesson 01: leaves, `no_grad()`, `.data` and the version counter.
-# %% [markdown] tags=["ru"] of="5e91f723"
+# %% [markdown] tags=["ru"] about="что разрешают режимы и во что они обходятся, с какого конца замораживать, какие изменения ломают обратный проход" of="5e91f723"
 # # Режимы отслеживания и операции с изменением на месте
 #
-# С помощью обученной модели получают предсказания. Её автор прочёл, что `detach()` «даёт тот же результат», что и `no_grad()`, и пишет `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: все активации хранятся до самого вызова `detach()`.
+# Модель обучена, пора получать предсказания. Автор прочёл, что `detach()` «даёт тот же результат», что и `no_grad()`, и пишет `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: все активации хранятся до самого вызова `detach()`.
 #
-# Этот урок о том, что можно не записывать в граф и что можно изменить, пока граф ещё нужен.
+# В этом уроке мы разберёмся, что можно не записывать в граф и что можно изменить, пока граф ещё нужен.
 #
 # После урока вы сможете:
 #
@@ -51,7 +51,7 @@ from autograder.measure import live_bytes, saved_bytes
 # %% [markdown] tags=["ru"] of="2b8075a0"
 # ## Флаг один, а расход памяти разный
 #
-# Возьмём два слоя и 64 примера по 256 чисел. Получить результат, который не требует градиента, можно тремя способами; `live_bytes` измеряет пик — наибольшее число байтов, которые новые тензоры занимают одновременно. Выход одного слоя занимает 65 536 байт (слой здесь — это умножение на матрицу весов и ReLU; результат каждой из этих операций занимает столько же).
+# Возьмём два слоя и 64 примера по 256 чисел. Получить результат, который не требует градиента, можно тремя способами. В ячейке `live_bytes` измеряет пик — наибольшее число байтов, которые новые тензоры занимают одновременно. Выход одного слоя занимает 65 536 байт (слой здесь — это умножение на матрицу весов и ReLU; результат каждой из этих операций занимает столько же).
 # %%
 x = torch.ones(64, 256)
 weights = [torch.ones(256, 256, requires_grad=True) for _ in range(2)]
@@ -102,7 +102,7 @@ assert saved.saves == 0
 # %% [markdown] tags=["en"]
 # What has been built when `detached()` comes to its `detach()`? The picture draws it. How many tensors of 65,536 bytes does the graph hold?
 # %% [markdown] tags=["ru"] of="54fbaf1f"
-# Что уже построено к тому моменту, когда в функции `detached()` вызывается метод `detach()`? Это видно на рисунке. Сколько тензоров по 65 536 байт удерживает граф?
+# Что уже построено к моменту, когда в функции `detached()` вызывается метод `detach()`? Посмотрим на рисунок. Сколько тензоров по 65 536 байт удерживает граф?
 # %% tags=["picture"]
 from autograder import draw
 
@@ -113,7 +113,7 @@ draw(result)
 #
 # So `detach()` does not “achieve the same result”. It cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, as in `target = net(later).detach()` and `loss = (net(x) - target) ** 2`.
 # %% [markdown] tags=["ru"] of="7c55b6c3"
-# Граф удерживает два таких тензора — выходы обоих слоёв; первый на рисунке без имени, второй и есть результат. А каков пик? Без отслеживания, когда узлы в графе не создаются (урок 01), в момент пика в памяти лежат два таких тензора: произведение и результат ReLU. При `detach()` есть и третий, выход первого слоя: его удерживает граф, который сначала строится для всего прямого прохода, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
+# Граф удерживает два таких тензора — выходы обоих слоёв. Первый на рисунке без имени, второй и есть результат. А каков пик? Без отслеживания, когда узлы в графе не создаются (урок 01), в момент пика в памяти лежат два таких тензора: произведение и результат ReLU. При `detach()` есть и третий, выход первого слоя: его удерживает граф, который сначала строится для всего прямого прохода, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
 #
 # Так что одинаковы здесь только предсказания: `detach()` отсоединяет один тензор, а внутри блока `no_grad()` не записывается вообще ничего. Метод `detach()` нужен там, где граф требуется только по одну сторону от тензора, например когда целевые значения вычисляет сама обучаемая сеть: `target = net(later).detach()`, потом `loss = (net(x) - target) ** 2`.
 # %% tags=["fact"]
@@ -148,8 +148,8 @@ assert tracked - live.peak == 19 * 65_536 and live.peak == 2 * 65_536
 #
 # The first three are context managers (used with `with`) and decorators. `torch.set_grad_enabled(False)` does what `no_grad()` does, and as a bare call it stays in force until somebody takes it back.
 #
-# What follows from that? Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="ad693186"
+# What follows from that? `attempt` tries something, and says whether it is allowed.
+# %% [markdown] tags=["ru"] of="0675e02a"
 # ## Четыре переключателя
 #
 # | переключатель | на что влияет |
@@ -157,11 +157,11 @@ assert tracked - live.peak == 19 * 65_536 and live.peak == 2 * 65_536
 # | `torch.no_grad()` | новые операции внутри блока не записываются в граф (не отслеживаются) |
 # | `torch.enable_grad()` | новые операции внутри блока записываются, даже если сам блок вложен в `no_grad()` |
 # | `torch.inference_mode()` | новые операции не записываются, а каждый новый результат (кроме представлений обычных тензоров) становится *inference-тензором*: у него нет счётчика версий |
-# | `model.eval()` | слои вроде dropout и нормализации по батчу ведут себя иначе; на отслеживание это не влияет |
+# | `model.eval()` | слои вроде dropout и батч-нормализации ведут себя иначе; на отслеживание это не влияет |
 #
 # Первые три — контекстные менеджеры (их пишут после `with`) и декораторы. Вызов `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, но, записанный отдельной строкой, действует, пока его не отменят.
 #
-# Что из этого следует? Прочтите функцию, но пока не вызывайте её.
+# Что из этого следует? Функция `attempt` пробует выполнить действие и сообщает, разрешено ли оно.
 # %%
 def attempt(action):
     """ "accepted", or the name of the error that `action()` raises."""
@@ -172,6 +172,11 @@ def attempt(action):
         return type(error).__name__
 
 
+# %% [markdown] tags=["en"]
+# Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="668fef80"
+# Прочтите функцию, но пока не вызывайте её.
+# %%
 def mode_table():
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     net = Sequential(Linear(2, 1), Dropout(0.5))
@@ -252,14 +257,14 @@ assert predict_modes == mode_table()
 # %% [markdown] tags=["en"]
 # Now call `mode_table()`.
 # %% [markdown] tags=["ru"] of="c2685978"
-# А теперь вызовите `mode_table()`.
+# Вызовем `mode_table()` и сравним с таблицей.
 # %%
 mode_table()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_modes"
 # A mode is about the moment in which an operation runs. Results from before keep their history, a backward pass walks the graph that is there, and a factory function sets the flag it is asked for. A line `torch.no_grad()` without `with` makes an object and drops it.
 #
 # `enable_grad()` undoes `no_grad()`, but not `inference_mode()`: it sets grad mode, and nothing is recorded inside `inference_mode()` whatever grad mode says. The price for the savings comes later: outside `inference_mode()` an inference tensor may not be edited in place, and it may not be saved for backward. Since it depends on the operation whether a tensor is saved, `f + w` works and `f * w` does not. `inference_mode` is for results that never come back to training.
-# %% [markdown] tags=["ru"] of="71ecd070"
+# %% [markdown] tags=["ru"] explains="predict_modes" of="71ecd070"
 # Важен режим, включённый в момент выполнения операции. У прежних результатов история остаётся, обратный проход идёт по готовому графу, а у вновь созданного тензора флаг в любом режиме такой, какой запрошен при создании. Строка `torch.no_grad()` без `with` лишь создаёт объект, который тут же удаляется.
 #
 # Менеджер `enable_grad()` отменяет `no_grad()`, но не `inference_mode()`: он включает отслеживание, а внутри `inference_mode()` ничего не записывается, включено оно или нет. За эту экономию (нет ни графа, ни счётчика версий) приходится платить потом: вне `inference_mode()` inference-тензор нельзя ни изменить на месте, ни сохранить для обратного прохода. Сохраняется ли тензор, зависит от операции, поэтому `f + w` работает, а `f * w` нет. Режим `inference_mode` нужен для результатов, которые никогда не используются при обучении.
@@ -314,7 +319,7 @@ assert (w * 2).requires_grad
 # *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
 # * **Дано.** Модель `model` и непустой список входов `batches`; размеры батчей могут быть разными. Вызывающий код — не внутри `inference_mode()`.
-# * **Результат.** Один тензор: предсказания модели `model` для всех примеров по порядку, соединённые по первому измерению. Все слои при этом работают в режиме оценки. <!-- predictions -->
+# * **Результат.** Один тензор: предсказания модели `model` для всех примеров по порядку, склеенные по измерению 0. Все слои при этом работают в режиме оценки. <!-- predictions -->
 # * **Результат.** Это обычная константа, которую при обучении можно использовать и менять: она не требует градиента, и это не inference-тензор. <!-- kind -->
 # * **Результат.** Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; предсказания лежат там же. <!-- device -->
 # * **Не менять.** Режим каждого модуля; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки). Флаги, веса, градиенты, статистики, хуки и сам список. Отслеживание после вызова включено, если было включено, и выключено, если было выключено. <!-- afterwards -->
@@ -380,13 +385,13 @@ check("evaluate")
 # %% [markdown] tags=["en"]
 # ## Freezing: which end?
 #
-# To fine-tune a model is to train a part of it. The rest is *frozen*: `requires_grad` of its parameters is switched off, and the optimizer leaves it alone. A reason given for it is memory. Notes from long ago say: “freeze the encoder”, the first layers. Would the last layers do as well?
+# To fine-tune a model is to train a part of it. The rest is *frozen*: `requires_grad` of its parameters is switched off, and the optimizer leaves it alone. A reason given for it is memory. The advice is “freeze the encoder”, the first layers. Would the last layers do as well?
 #
 # Take four blocks, numbered from 1, of a linear layer and ReLU. The cell counts the bytes that a forward pass keeps for backward, the parameters aside. What do you expect of the last two lines?
-# %% [markdown] tags=["ru"] of="6012575d"
+# %% [markdown] tags=["ru"] of="e2b54264"
 # ## Заморозка: с какого конца?
 #
-# Часто дообучают не всю модель, а её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не меняет. Одной из причин заморозки называют экономию памяти. В старых конспектах сказано: «заморозьте кодировщик», то есть начальные слои. А если заморозить последние?
+# Часто дообучают не всю модель, а её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не меняет. Так экономят и память. Обычный совет — «заморозьте кодировщик», то есть начальные слои. А если заморозить последние?
 #
 # Возьмём четыре блока (нумеруем с 1), в каждом линейный слой и ReLU. В ячейке подсчитаны байты, которые после прямого прохода хранятся для обратного, не считая параметров. Какие числа вы ожидаете увидеть в двух последних строках?
 # %%
@@ -414,11 +419,11 @@ assert kept([0, 1, 4, 5, 6, 7]) == 4 * 65_536
 # %% [markdown] tags=["en"]
 # The gradient travels from the loss to the first layer that learns, and it has to pass everything in between, frozen or not. What lies *before* that layer is not recorded: its inputs do not require grad. So freezing the first three blocks keeps 131,072 bytes instead of 327,680, and freezing the last three keeps as much as freezing none (ReLU keeps its output anyway). With all but block 2 frozen, 262,144 bytes are kept: only the input of the first layer is dropped, the rest lies on the gradient's way.
 #
-# The same notes say: “to train a part of a pretrained model, set `requires_grad = True` at the entrance of the subgraph to be trained”. The cell tries it with a frozen layer.
-# %% [markdown] tags=["ru"] of="beb1ed75"
+# Another piece of advice: “to train a part of a pretrained model, set `requires_grad = True` at the entrance of the subgraph to be trained”. The cell tries it with a frozen layer.
+# %% [markdown] tags=["ru"] of="f4c7bb7d"
 # Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. Слои, которые стоят *до* него, не записываются: их входы не требуют градиента. Поэтому при заморозке первых трёх блоков хранится 131 072 байта вместо 327 680, а при заморозке последних трёх — столько же, сколько без неё (для ReLU всё равно хранится выход). Если заморожено всё, кроме блока 2, хранится 262 144 байта: не хранится лишь вход первого слоя, остальное нужно обратному проходу.
 #
-# В тех же конспектах сказано: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Проверим это на замороженном слое.
+# Есть и другой совет: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Проверим это на замороженном слое.
 # %%
 layer = Linear(2, 1).requires_grad_(False)
 entrance = torch.ones(1, 2, requires_grad=True)
@@ -464,14 +469,14 @@ assert norm.num_batches_tracked == 1
 # %% [markdown] tags=["ru"] of="bbb654be"
 # Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
 #
-# Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
+# Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики батч-нормализации — не параметры: в режиме обучения они меняются, заморожен слой или нет.
 #
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
 # Исправьте функцию `freeze(model, k)`, которая замораживает первые `k` слоёв.
 #
-# * **Дано.** Модель `model` — это `Sequential`; первые `k` слоёв — от `model[0]` до `model[k - 1]`: хотя бы один слой, но не все. Слой может быть любым, иметь имя и сам состоять из слоёв или блоков. Один и тот же объект, например `Tanh`, может стоять в нескольких местах.
+# * **Дано.** Модель `model` — это `Sequential`; первые `k` слоёв — от `model[0]` до `model[k - 1]`: хотя бы один слой, но не все. Слой может быть любым: у него может быть имя, и он может сам состоять из слоёв или блоков. Один и тот же объект, например `Tanh`, может стоять в нескольких местах.
 # * **Результат.** Все параметры первых `k` слоёв перестают требовать градиента. <!-- flags -->
 # * **Результат.** Их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не менял. <!-- step -->
 # * **Результат.** Возвращается список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`. <!-- returned -->
@@ -538,13 +543,13 @@ check("freeze")
 # %% [markdown] tags=["en"]
 # ## In-place edits: two programs that look alike
 #
-# An *in-place* operation writes its result into the memory of its input: `h.add_(1)`, `h += 1`, `h[0] = 7`. Each such write adds 1 to the tensor's version counter (`h._version`, lesson 01). An old warning calls them all dangerous; an answer in forums still gives `y = x * 2; y.add_(1)` as the example of one that raises. Does it?
+# An *in-place* operation writes its result into the memory of its input: `h.add_(1)`, `h += 1`, `h[0] = 7`. Each such write adds 1 to the tensor's version counter (`h._version`, lesson 01). An old warning calls them all dangerous, and the example given is still `y = x * 2; y.add_(1)`. Does it raise an error?
 #
 # Below are two programs that differ in one word.
-# %% [markdown] tags=["ru"] of="4379421b"
+# %% [markdown] tags=["ru"] of="f590860a"
 # ## Изменения на месте: две похожие программы
 #
-# *Операция с изменением на месте* (in-place) записывает результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждое такое изменение прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). В старых конспектах опасными названы все такие операции, а в ответах на форумах и сегодня примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
+# *Операция с изменением на месте* (in-place) записывает результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждое такое изменение прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Опасными когда-то называли все такие операции, а примером ошибки и сегодня служит `y = x * 2; y.add_(1)`. Ошибка ли это?
 #
 # Ниже — две программы, которые различаются одним словом.
 # %%
@@ -597,13 +602,13 @@ draw(y)
 
 
 # %% [markdown] tags=["en"]
-# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares the versions, finds 1 instead of 0, and stops with an error. The example from the forums is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
+# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares the versions, finds 1 instead of 0, and stops with an error. The example above is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
 #
 # So the question is always: *what did the operation save?* `sin`, `**` save the input; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` the output; multiplication by a number and addition save nothing; `a * b` saves `b` if `a` requires grad, and `a` if `b` does. The edit itself is recorded like any other operation.
 #
 # While recording is on, some edits are refused on the spot, whatever was saved: of a leaf that requires grad, of a view of such a leaf, and of one of several views with a history that a single call returned (`unbind`, `split`, `chunk`). (An optimizer edits leaves inside `no_grad()`.)
-# %% [markdown] tags=["ru"] of="64191d5d"
-# Производная $\sin x$ — это $\cos x$, поэтому `sin` сохраняет свой вход. Производная $e^x$ — это $e^x$, поэтому `exp` сохраняет свой *выход* вместе с его версией, 0. При обратном проходе версии сверяются, вместо 0 обнаруживается 1, и проход прерывается с ошибкой. А пример с форумов неверен: для `x * 2` не сохранено ни одного тензора, и после `y.add_(1)` градиент равен 2.
+# %% [markdown] tags=["ru"] of="e2e49cec"
+# Производная $\sin x$ — это $\cos x$, поэтому `sin` сохраняет свой вход. Производная $e^x$ — это $e^x$, поэтому `exp` сохраняет свой *выход* вместе с его версией, 0. При обратном проходе версии сверяются, вместо 0 обнаруживается 1, и проход прерывается с ошибкой. А пример выше неверен: для `x * 2` не сохранено ни одного тензора, и после `y.add_(1)` градиент равен 2.
 #
 # Поэтому вопрос всегда один: *что сохранила операция?* Операции `sin` и `**` сохраняют вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` сохраняет `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается в граф, как и любая другая операция.
 #
@@ -714,10 +719,14 @@ for part in ("h.unbind()[0]", "h.split(1)[0]", "h.chunk(2)[0]"):
 # А теперь вызовите `in_place_table()`.
 # %%
 in_place_table()
+# %% [markdown] tags=["en"] explains="predict_in_place"
+# `h[0].mul_(10)` is accepted, although two tensors share the memory that it writes to.
+# %% [markdown] tags=["ru"] explains="predict_in_place" of="bf008d5a"
+# Вызов `h[0].mul_(10)` не приводит к ошибке, хотя память, в которую идёт запись, у двух тензоров общая.
 # %% [markdown] tags=["en"]
-# `h[0].mul_(10)` is accepted, although two tensors share the memory that it writes to. The picture has both: `first` is a view of `h`, only `first` was edited, and both `grad_fn` are new. That of `h` is the node of the edit, `CopySlices`; that of `first` leads to it.
-# %% [markdown] tags=["ru"] of="0c707dce"
-# Вызов `h[0].mul_(10)` не приводит к ошибке, хотя память, в которую идёт запись, у двух тензоров общая. На рисунке показаны оба: `first` — представление тензора `h`, изменён только `first`, но новое значение `grad_fn` появилось у обоих. У `h` это узел самого изменения, `CopySlices`, а от узла представления `first` стрелка ведёт к нему.
+# The picture shows the edit `first.mul_(10)`, where `first` is the view `h[0]`. Only `first` was edited, and both `grad_fn` are new. That of `h` is the node of the edit, `CopySlices`; that of `first` leads to it.
+# %% [markdown] tags=["ru"] of="e3b5b8cf"
+# На рисунке показано изменение `first.mul_(10)`, где `first` — представление `h[0]`. Изменён только `first`, но новое значение `grad_fn` появилось у обоих тензоров. У `h` это узел самого изменения, `CopySlices`, а от узла представления `first` стрелка ведёт к нему.
 # %% tags=["picture"]
 x = torch.tensor([1.0, 4.0], requires_grad=True)
 h = x * 1
@@ -725,15 +734,15 @@ first = h[0]
 first.mul_(10)
 draw(h, first)
 # %% [markdown] tags=["en"]
-# Now three sentences from old notes can be corrected.
+# Now three sentences that you will read can be corrected.
 #
 # * “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives `h` a new node, `CopySlices` (“one part of this tensor has been replaced”), and brings the `grad_fn` of every view of `h` up to date.
 # * “Every in-place operation requires a complete rewrite of the graph.” To the graph of the edited tensor one node is added, its new `grad_fn`; nothing else in it changes. (A view of that tensor gets a new `grad_fn` when it is next used.)
 # * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do. The cell below runs `h * 2 + 1` eight times on a tensor of 262,144 bytes: at the peak there are three such tensors (the old `h`, the product, the sum), with `mul_` and `add_` only `h`.
 #
 # The counter counts edits, not whether the numbers differ: the second `relu_()` changes no number, and backward after it fails all the same.
-# %% [markdown] tags=["ru"] of="230fee6d"
-# Теперь можно поправить три фразы из старых конспектов.
+# %% [markdown] tags=["ru"] of="7853ed77"
+# Теперь можно поправить три утверждения, которые вам ещё встретятся.
 #
 # * «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Случай `h[0].mul_(10)` как раз такой, и градиент верен. Autograd создаёт для `h` новый узел, `CopySlices` («часть этого тензора заменена»), и обновляет `grad_fn` всех представлений тензора `h`.
 # * «Каждая операция с изменением на месте требует полностью переписать граф». К графу изменённого тензора добавляется один узел — его новый `grad_fn`, а остальное в этом графе не меняется. (Представление этого тензора получает новый `grad_fn`, когда его используют в следующий раз.)
@@ -813,7 +822,7 @@ with torch.no_grad():
 # %% [markdown] tags=["ru"] of="82b2f897"
 # ## Тензор, который заполняют по строкам
 #
-# Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) этот код работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился; в чём же дело?
+# Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) этот код работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился. В чём же дело?
 #
 # ### Упражнение `smooth`: рекуррентная формула в одном тензоре
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
@@ -930,7 +939,7 @@ draw(y)
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# The order of lines below is that of a popular tutorial, written for torch 0.4. Since torch 1.5 an optimizer's step raises the version counter, and this order ends in an error. Before that there was no error, and the gradient of `G` was wrong: it mixed activations of the old `D` with weights of the new one.
+# The order of lines below was usual in torch 0.4. Since torch 1.5 an optimizer's step raises the version counter, and this order ends in an error. Before that there was no error, and the gradient of `G` was wrong: it mixed activations of the old `D` with weights of the new one.
 #
 # ### Exercise `gan_step`: a step too early
 # *find the bug · ●●● · 16 minutes · 4 points*
@@ -945,14 +954,14 @@ draw(y)
 # Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
 #
 # Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] of="2db3547a"
+# %% [markdown] tags=["ru"] of="6d119458"
 # ## Шаг между прямым и обратным проходом
 #
-# Шаг оптимизатора — тоже изменение на месте: меняются веса. А линейный слой сохраняет свой вес, потому что без него не вычислить градиент по *входу*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` создаёт подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
+# Шаг оптимизатора — тоже изменение на месте: меняются веса. А линейный слой сохраняет свой вес, потому что без него не вычислить градиент по *входу*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` создаёт подделки из случайных векторов `ideas`. Дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# Порядок строк в коде ниже взят из известного руководства, написанного для torch 0.4. Начиная с torch 1.5 шаг оптимизатора увеличивает счётчик версий, и такой порядок приводит к ошибке. Раньше же ошибки не было, а градиент `G` получался неверным: в нём смешаны активации прежнего `D` и веса нового.
+# Порядок строк в коде ниже был обычным во времена torch 0.4. Начиная с torch 1.5 шаг оптимизатора увеличивает счётчик версий, и такой порядок приводит к ошибке. Раньше же ошибки не было, а градиент `G` получался неверным: в нём смешаны активации прежнего `D` и веса нового.
 #
 # ### Упражнение `gan_step`: слишком ранний шаг
 # *найти ошибку · ●●● · 16 минут · 4 балла*
@@ -1111,9 +1120,9 @@ assert x.grad.tolist() == [12, 12, 12]
 # * **Leave.** Of `head` all but `.grad`. <!-- head -->
 # * **Not allowed.** To record the forward pass of `body`. <!-- recorded -->
 # %% [markdown] tags=["ru"] of="1f7566eb"
-# ## Тело сети и голова
+# ## Основа сети и голова
 #
-# Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — просто данные, и для него выбран самый быстрый из режимов.
+# Предобученная основа сети (backbone) не меняется, а обучается только голова поверх неё. Выход основы — просто данные, и для него выбран самый быстрый из режимов.
 #
 # ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
 # *найти ошибку · ●○○ · 4 минуты · 4 балла · дополнительно*
@@ -1189,7 +1198,7 @@ check("head_gradients")
 # %% [markdown] tags=["ru"] of="c7bd61fd"
 # ## Утверждение, которое надо опровергнуть
 #
-# «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы уже видели; постройте ещё один.
+# «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы уже видели. Постройте ещё один.
 #
 # ### Дополнительное упражнение `shared_edit`: допустимое изменение общей памяти
 # *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
@@ -1301,7 +1310,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

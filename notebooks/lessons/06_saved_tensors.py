@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="02, 05"
+# %% [markdown] tags=["en"] needs="02, 05" about="what an operation keeps, in bytes; packing it elsewhere; checkpoints"
 # # Saved tensors
 #
 # A network of 16 layers runs forward, and memory fills up. The weights did not grow, and no variable holds the intermediate results. What holds them, and can they be held somewhere else?
@@ -7,11 +7,11 @@
 #
 # * say what an operation keeps, in bytes, before you run it;
 # * write a pair of hooks that saves tensors in half precision, or in files that are deleted automatically;
-# * find the leak in a published pair of hooks;
+# * find the leak in a pair of hooks;
 # * place checkpoints so that the peak of memory falls, and not only the number that is easy to measure.
 #
 # You need lesson 02 (graph, nodes, `retain_graph`) and lesson 05 (views, changes in place).
-# %% [markdown] tags=["ru"] of="a8039904"
+# %% [markdown] tags=["ru"] about="сколько байтов сохраняет операция, как хранить их в другом месте, контрольные точки" of="17b1279b"
 # # Сохранённые тензоры
 #
 # Идёт прямой проход по сети из 16 слоёв, и расход памяти растёт. Веса занимают столько же, сколько и раньше, а промежуточные результаты ни в каких переменных не лежат. Почему же они остаются в памяти и нельзя ли хранить их где-нибудь ещё?
@@ -20,7 +20,7 @@
 #
 # * сказать ещё до запуска, сколько байтов сохранит операция;
 # * написать пару хуков, чтобы хранить тензоры в половинной точности или в файлах, которые удаляются автоматически;
-# * найти утечку памяти в известной паре хуков;
+# * найти утечку памяти в паре хуков;
 # * расставить контрольные точки так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить.
 #
 # Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
@@ -68,9 +68,9 @@ assert exponent.grad_fn._saved_result.data_ptr() == exponent.data_ptr()
 
 
 # %% [markdown] tags=["en"]
-# Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors begin at the same place in memory, compare `data_ptr()`, never identity.
-# %% [markdown] tags=["ru"] of="e5d491b1"
-# В конспектах по autograd приводят первое из двух сравнений `is` и выдают его за правило. Второе показывает, что такого правила нет. Ссылаться на собственный выход узел не может: выход сам ссылается на узел через `grad_fn`, и при взаимных ссылках ни тот ни другой никогда не освободились бы. Вот почему собственный выход узел хранит без истории, как набор чисел, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
+# Is the first `is` a rule? The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors begin at the same place in memory, compare `data_ptr()`, never identity.
+# %% [markdown] tags=["ru"] of="2136766d"
+# Первое из двух сравнений `is` легко принять за правило. Второе показывает, что такого правила нет. Ссылаться на собственный выход узел не может: выход сам ссылается на узел через `grad_fn`, и при взаимных ссылках ни тот ни другой никогда не освободились бы. Вот почему собственный выход узел хранит без истории, как набор чисел, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
 # %% [markdown] tags=["en"]
 # ## How many bytes? Count before you run it
 #
@@ -115,7 +115,7 @@ def bytes_kept():
 # ### Упражнение `predict_saved`: что хранит операция
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно написать и выражение вроде `64 * 256 * 4`. Тензор учитывается, даже если он и без графа остался бы в памяти, как `x` или `W`; обычное число, например 2 в `x * 2`, не учитывается.
+# Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно написать и выражение вроде `64 * 256 * 4`. Тензор учитывается, даже если он и без графа остался бы в памяти, как `x` или `W`. Обычное число, например 2 в `x * 2`, не учитывается.
 # %% answer="predict_saved"
 predict_saved = {
     "x.relu()": 65536,
@@ -156,13 +156,13 @@ assert predict_saved == bytes_kept()
 # А теперь вызовите `bytes_kept()`.
 # %%
 bytes_kept()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_saved"
 # Three lines deserve a second look.
 #
 # * A saved tensor that is in memory anyway costs nothing more: for `sin` that is `x` if the caller keeps it, for `relu` the result. In a chain such as `x.sin().sin()` it comes to one tensor per operation for either, since each result is the next input.
 # * `x[:2].sin()` keeps all 64 rows alive. Ten numbers cut from a million keep four megabytes.
 # * Written by hand, `x * x.sigmoid()` keeps two tensors. `torch.nn.functional.silu(x)`, the same function, keeps one.
-# %% [markdown] tags=["ru"] of="e5831260"
+# %% [markdown] tags=["ru"] explains="predict_saved" of="e5831260"
 # К трём строкам стоит вернуться.
 #
 # * Если сохранённый тензор остаётся в памяти и без графа, дополнительной памяти он не требует: для `sin` это вход `x`, для `relu` — результат. А в цепочке вроде `x.sin().sin()`, будь то синусы или функции ReLU, приходится по одному тензору на операцию: результат каждой операции служит входом следующей.
@@ -184,7 +184,7 @@ for chain in (lambda t: t.sin().sin().sin(), lambda t: t.relu().relu().relu()):
 # %% [markdown] tags=["en"]
 # The picture shows the third of these; what a node saved is in brown. By hand it is `x` and the result of the sigmoid, 65,536 bytes each. Two nodes save that result, and it counts once. `silu` saves `x`, which is counted already, and nothing more.
 # %% [markdown] tags=["ru"] of="2a58a0d8"
-# На рисунке показан третий из этих случаев; то, что сохранено в узлах, выделено коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт каждый. Результат сигмоиды сохранён в двух узлах, но учтён один раз. Функция `silu` сохраняет только `x`, а он на этом рисунке уже учтён.
+# На рисунке показан третий из этих случаев. То, что сохранено в узлах, выделено коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт каждый. Результат сигмоиды сохранён в двух узлах, но учтён один раз. Функция `silu` сохраняет только `x`, а он на этом рисунке уже учтён.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -221,21 +221,30 @@ y.sum().backward()
 
 
 # %% [markdown] tags=["en"]
-# When are they called, and how often? The next function counts. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="02654d47"
-# А сколько раз вызывается каждый из хуков? Следующая функция считает вызовы. Прочтите её, но пока не вызывайте.
+# When are they called, and how often? `packs` counts the calls of `pack` while it runs `action`.
+# %% [markdown] tags=["ru"] of="61a68efc"
+# А сколько раз вызывается каждый из хуков? Функция `packs` считает, сколько раз вызван `pack`, пока выполняется `action`.
+# %%
+calls = []
+counting = saved_tensors_hooks(lambda t: calls.append("pack") or t.detach(), lambda t: calls.append("unpack") or t)
+inner = saved_tensors_hooks(lambda t: t.detach(), lambda t: t)
+
+
+def packs(action):
+    calls.clear()
+    with counting:
+        action()
+    return calls.count("pack")
+
+
+# %% [markdown] tags=["en"]
+# Read the next function; do not call it yet.
+# %% [markdown] tags=["ru"] of="944aeb87"
+# Прочтите следующую функцию, но пока не вызывайте её.
 # %%
 def hooks_at_work():
-    seen, calls = {}, []
+    seen = {}
     x, W = torch.ones(3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
-    counting = saved_tensors_hooks(lambda t: calls.append("pack") or t.detach(), lambda t: calls.append("unpack") or t)
-    inner = saved_tensors_hooks(lambda t: t.detach(), lambda t: t)
-
-    def packs(action):
-        calls.clear()
-        with counting:
-            action()
-        return calls.count("pack")
 
     def without_grad():
         with torch.no_grad():
@@ -323,14 +332,14 @@ assert predict_hooks == hooks_at_work()
 # А теперь вызовите `hooks_at_work()`.
 # %%
 hooks_at_work()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_hooks"
 # The line with the thread is a rule: the stack of hooks belongs to one thread. `DataParallel` runs a copy of the model for each GPU, each in a thread of its own; by this rule hooks entered outside do not reach them. Without a GPU it calls the model in the same thread, and the hooks do see it.
 #
 # And hooks are trusted. Autograd checks only that `unpack` returns a tensor: neither its numbers nor its dtype are compared with what was saved, as the factor 4 shows.
-# %% [markdown] tags=["ru"] of="cebf2306"
+# %% [markdown] tags=["ru"] explains="predict_hooks" of="cebf2306"
 # Ответ в строке о другом потоке следует из такого правила: у каждого потока выполнения свой стек хуков. `DataParallel` заводит по копии модели на каждый GPU и выполняет каждую копию в своём потоке, поэтому хуки, включённые снаружи, на копии не действуют. Без GPU модель выполняется в том же потоке, и хуки действуют.
 #
-# И ещё: хукам верят на слово. Проверяется только то, что `unpack` вернул тензор, а ни числа в нём, ни dtype с сохранёнными не сравниваются; это видно по множителю 4.
+# И ещё: хукам верят на слово. Проверяется только то, что `unpack` вернул тензор, а ни числа в нём, ни dtype с сохранёнными не сравниваются. Это видно по множителю 4.
 # %% tags=["fact"]
 packed = []
 with saved_tensors_hooks(lambda t: packed.append(1) or t.detach(), lambda t: t):
@@ -482,7 +491,7 @@ check("save_in_half")
 # %% [markdown] tags=["en"]
 # What does the rounding cost? Take sixteen operations in a row, each with a saved tensor that was rounded. The relative error of the gradient is about that of one rounding, a few parts in ten thousand. (Before you have done the exercise, the cell says so.)
 # %% [markdown] tags=["ru"] of="0d2b5ef6"
-# К какой погрешности приводит округление? Возьмём шестнадцать операций подряд; у каждой сохранённый тензор округлён. Относительная погрешность градиента примерно такая же, как от одного округления: несколько десятитысячных. (Если упражнение ещё не сделано, ячейка об этом сообщит.)
+# К какой погрешности приводит округление? Возьмём шестнадцать операций подряд. У каждой сохранённый тензор округлён. Относительная погрешность градиента примерно такая же, как от одного округления: несколько десятитысячных. (Если упражнение ещё не сделано, ячейка об этом сообщит.)
 # %%
 def long_chain(x):
     for _ in range(16):
@@ -551,7 +560,7 @@ with live_bytes() as live:
 # %% [markdown] tags=["ru"] of="1038647b"
 # ## Большие тензоры — в файлах, малые — в памяти
 #
-# Видеопамяти мало, оперативной памяти больше, места на диске ещё больше. В PyTorch есть готовая пара, которая выгружает сохранённые тензоры из видеопамяти в оперативную, — `torch.autograd.graph.save_on_cpu()`. Пару для диска придётся написать самим. Граф хранит то, что вернул `pack`, пока это нужно для обратного прохода. Поэтому верните объект, который при своём удалении удаляет и файл; больше ни за чем следить не придётся.
+# Видеопамяти мало, оперативной памяти больше, места на диске ещё больше. В PyTorch есть готовая пара, которая выгружает сохранённые тензоры из видеопамяти в оперативную, — `torch.autograd.graph.save_on_cpu()`. Пару для диска придётся написать самим. Граф хранит то, что вернул `pack`, пока это нужно для обратного прохода. Поэтому верните объект, который при своём удалении удаляет и файл. Больше ни за чем следить не придётся.
 # %%
 class SelfDeletingTempFile:
     def __init__(self):
@@ -563,7 +572,7 @@ class SelfDeletingTempFile:
 
 
 # %% [markdown] tags=["en"]
-# The class comes from a published pair of hooks; only the test whether the file exists is new. A file for ten numbers is wasteful: what `torch.save` writes around them takes more than a kilobyte. So the pair has a threshold. It was published with an example of five numbers; there it works, and it has been copied from page to page since.
+# A file for ten numbers is wasteful: what `torch.save` writes around them takes more than a kilobyte. So the pair below has a threshold. On five numbers it works.
 #
 # ### Exercise `fix_threshold`: the threshold
 # *find the bug · ●●○ · 10 minutes · 4 points*
@@ -573,8 +582,8 @@ class SelfDeletingTempFile:
 # * **Result.** `f(x)`, with the gradient that there is without hooks, also in a second backward pass after `retain_graph=True`. <!-- gradient -->
 # * **Result.** Saved tensors with fewer than `threshold` entries stay in memory. All others are written by `torch.save`, one file each in the folder for temporary files, and read when backward needs them. Their files are deleted when the graph goes. <!-- files -->
 # * **Not allowed.** To keep them in memory, even after they were read, or any bytes when the result is dropped without a backward pass. <!-- left -->
-# %% [markdown] tags=["ru"] of="a0497d5a"
-# Класс взят из известной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Её опубликовали вместе с примером из пяти чисел, на котором она работает, и с тех пор переписывают с одной страницы на другую.
+# %% [markdown] tags=["ru"] of="befce250"
+# Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары хуков ниже есть порог. На пяти числах она работает.
 #
 # ### Упражнение `fix_threshold`: порог
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
@@ -743,7 +752,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 # %% [markdown] tags=["en"]
-# `torch.save` writes the whole storage and notes which part of it the tensor is. The published hooks do that with every slice. And they write every weight, at every call: to a hook, the weight of a layer is a saved tensor like any other, and it is in memory anyway.
+# `torch.save` writes the whole storage and notes which part of it the tensor is. The hooks above do that with every slice. And they write every weight, at every call: to a hook, the weight of a layer is a saved tensor like any other, and it is in memory anyway.
 #
 # ### Exercise `save_on_disk`: saved tensors in files
 # *design · ●●● · 20 minutes · 5 points*
@@ -755,7 +764,7 @@ with tempfile.TemporaryDirectory() as folder:
 # * **Result.** No file is left when a backward pass has freed the graph, or when the result is dropped without one. <!-- files_left -->
 # * **Not allowed.** A file more than 4096 bytes larger than the entries of its tensor. <!-- written -->
 # * **Not allowed.** A tensor in memory that is in a file, while the graph lives (there is a margin of 1024 bytes beside the result), even after a backward pass with `retain_graph=True`. <!-- memory -->
-# %% [markdown] tags=["ru"] of="14d48036"
+# %% [markdown] tags=["ru"] of="5ddb1f91"
 # `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С такой парой хуков это происходит при сохранении каждого среза. Кроме того, при каждом вызове слоя в файл записывается и его вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
 #
 # ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
@@ -879,9 +888,9 @@ check("save_on_disk")
 # %% [markdown] tags=["ru"] of="b9513db6"
 # ## Можно вовсе не хранить: контрольные точки
 #
-# В контрольной точке активаций (checkpointing) хранится только вход сегмента, то есть нескольких слоёв подряд, а из того, что вычислено внутри, не хранится ничего. Когда обратный проход доходит до сегмента, прямой проход по этим слоям выполняется ещё раз, теперь с графом. Память экономится ценой второго прямого прохода. Вызов `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией. Последний аргумент указывайте всегда: в старом варианте, `use_reentrant=True`, веса не получают градиента, если `x` его не требует.
+# До сих пор мы перекладывали сохранённое с места на место. Но промежуточный результат можно и не хранить, а вычислить ещё раз, когда он понадобится. Так устроен *чекпоинтинг активаций* (activation checkpointing; с чекпоинтами, в которых сохраняют веса, у него общее только название). Сеть делят на сегменты по нескольку слоёв подряд, и хранится только вход каждого сегмента — *контрольная точка*. Когда обратный проход доходит до сегмента, прямой проход по этим слоям выполняется ещё раз, теперь с графом. За память мы платим вторым прямым проходом. Вызов `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией. Последний аргумент указывайте всегда: в старом (реентерабельном) варианте, `use_reentrant=True`, веса не получают градиента, если `x` его не требует.
 #
-# Прежде чем расставлять точки, посмотрите на два числа для 16 слоёв 64 × 64 и 256 примеров: сколько байтов хранится после прямого прохода и каков пик за оба прохода, прямой и обратный.
+# Прежде чем расставлять точки, посмотрим на сеть из 16 слоёв 64 × 64 и на 256 примеров. Нас интересуют два числа: сколько байтов хранится после прямого прохода и каков пик за оба прохода, прямой и обратный.
 # %%
 net = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh()) for _ in range(16)])
 data = torch.ones(256, 64)
@@ -1074,7 +1083,7 @@ plt.show()
 # * **Result.** That peak comes from the layers in backward: the forward pass alone needs at most 4 times the size of `x`. <!-- forward -->
 # * **Not allowed.** To call a layer more or less than twice: in the forward pass and in one recomputation. <!-- calls -->
 # %% [markdown] tags=["ru"] of="c84e4b35"
-# По горизонтали отложено `size`, число слоёв в сегменте; пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
+# По горизонтали отложено `size`, число слоёв в сегменте. Пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*
@@ -1143,7 +1152,7 @@ check("hide_saved")
 # %% [markdown] tags=["ru"] of="8bd8eda5"
 # ## Второй прямой проход повторяет всё
 #
-# Если слой делает что-то помимо вычисления результата, внутри контрольной точки он сделает это дважды. Слой `BatchNorm` при обучении обновляет накопленное среднее (running mean): один раз в прямом проходе, второй — при повторном вычислении. С dropout всё в порядке: перед повторным вычислением функция `checkpoint` восстанавливает состояние генератора случайных чисел.
+# Если слой делает что-то помимо вычисления результата, внутри контрольной точки он сделает это дважды. Слой `BatchNorm` при обучении обновляет скользящее среднее (running mean): один раз в прямом проходе, второй — при повторном вычислении. С dropout всё в порядке: перед повторным вычислением функция `checkpoint` восстанавливает состояние генератора случайных чисел.
 # %%
 batch = torch.tensor([[1.0], [3.0]], requires_grad=True)
 for name, run in (
@@ -1294,7 +1303,7 @@ assert y.grad_fn._saved_self is not x and y.grad_fn._saved_self.data_ptr() == x.
 # %% [markdown] tags=["ru"] of="e9c79d81"
 # ## Какую проверку выключают хуки
 #
-# У каждого тензора есть счётчик версий `t._version`: он показывает, сколько раз тензор изменили на месте. Граф без хуков запоминает версию каждого тензора, который сохраняет, и сверяет её, когда узел в обратном проходе достаёт этот тензор; если версии расходятся, возникает ошибка. Если стоят хуки, версии никто не сверяет.
+# У каждого тензора есть счётчик версий `t._version`: он показывает, сколько раз тензор изменили на месте. Граф без хуков запоминает версию каждого тензора, который сохраняет, и сверяет её, когда узел в обратном проходе достаёт этот тензор. Если версии расходятся, возникает ошибка. Если стоят хуки, версии никто не сверяет.
 # %%
 def edited_after_saving(run):
     x = torch.ones(3, requires_grad=True)
@@ -1363,19 +1372,19 @@ draw(no_hooks, these_hooks)
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
-# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it.
+# The function returns `f(x)` under a pair of hooks that does nothing. Mend the pair, or do without it.
 #
 # * **Result.** When a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. <!-- after_edit -->
 # * **Result.** When nothing is changed, the gradient is the one without hooks, also in a second backward pass. <!-- gradient -->
 # * **Not allowed.** Copies in memory. <!-- memory -->
 # * **Not allowed.** To leave anything in memory when the result is dropped. <!-- left -->
-# %% [markdown] tags=["ru"] of="ac48a035"
+# %% [markdown] tags=["ru"] of="919db7f9"
 # Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в оперативной памяти вместо видеопамяти), безопасны. Пара `save_on_cpu()` не копирует тензор, который и так находится в памяти CPU, поэтому здесь с ней тоже получается 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в упражнении `fix_threshold`. Эта пара предназначена для тензоров на GPU.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Функция вычисляет `f(x)` с известной парой хуков, которая ничего не делает. Исправьте пару или обойдитесь без неё.
+# Функция вычисляет `f(x)` с парой хуков, которая ничего не делает. Исправьте пару или обойдитесь без неё.
 #
 # * **Результат.** Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. <!-- after_edit -->
 # * **Результат.** Если ничего не изменено, градиент такой же, как без хуков, в том числе при втором обратном проходе. <!-- gradient -->
@@ -1512,7 +1521,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

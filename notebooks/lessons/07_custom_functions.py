@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="04, 05"
+# %% [markdown] tags=["en"] needs="04, 05" about="a Function right to the second derivative, with the memory it should need"
 # # Custom Functions
 #
 # Suppose you wrote an operation of your own, with a formula for its derivative. `gradcheck` says True, the training runs, the loss falls. The gradient at 0 is another than torch's, the second derivative is 4.76 where 7.52 is right, and twice as much memory is used as needed. There is no error, because autograd trusts a hand-written `backward`.
@@ -11,7 +11,7 @@
 # * test a Function that somebody else wrote.
 #
 # You need lesson 04 (`gradcheck`, second derivatives) and 05 (in-place operations, the version counter); 06 (saved tensors) helps.
-# %% [markdown] tags=["ru"] of="6e6ef5e1"
+# %% [markdown] tags=["ru"] about="`autograd.Function`, верная вплоть до второй производной и без лишнего расхода памяти" of="6e6ef5e1"
 # # Пользовательские функции
 #
 # Представьте, что вы написали свою операцию и формулу её производной. Проверка `gradcheck` возвращает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: методу `backward`, написанному вручную, autograd верит на слово.
@@ -23,7 +23,7 @@
 # * добиться, чтобы верной была и вторая производная;
 # * проверить чужую пользовательскую функцию.
 #
-# Понадобятся уроки 04 (`gradcheck`, вторые производные) и 05 (операции с изменением на месте, счётчик версий); поможет урок 06 (сохранённые тензоры).
+# Понадобятся уроки 04 (`gradcheck`, вторые производные) и 05 (операции с изменением на месте, счётчик версий). Поможет урок 06 (сохранённые тензоры).
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
@@ -80,15 +80,15 @@ assert not Reciprocal.apply(x.detach()).requires_grad
 # %% [markdown] tags=["en"]
 # The derivative of $1/x$ at 2 is $-1/4$. `x.grad[1]` is $-1.25$, because a gradient of 5 arrived from the multiplication that follows, and `backward` multiplied by it. A `backward` that returned $-1/x^2$ alone would be right only if the loss is `y.sum()`, where all that arrives is ones. To forget this factor is the most frequent mistake here.
 #
-# Each call of `apply` makes one new node and one new `ctx`. A published notebook says that a function object “is meant to be used only once”. It describes the form before `apply`: today there is no such object, only the class, and a node may even run twice if `retain_graph=True` keeps the graph.
+# Each call of `apply` makes one new node and one new `ctx`. You will read that a function object “is meant to be used only once”. That describes the form before `apply`: today there is no such object, only the class, and a node may even run twice if `retain_graph=True` keeps the graph.
 #
-# Now the details that people often get wrong. The `10` in `backward` is wrong on purpose. Read the cell; do not call `function_table()` yet.
-# %% [markdown] tags=["ru"] of="f53b3216"
+# Now the details that people often get wrong. Here are three Functions. The `10` in `backward` is wrong on purpose.
+# %% [markdown] tags=["ru"] of="65844a2d"
 # Производная функции $1/x$ в точке 2 равна $-1/4$. Но в `x.grad[1]` лежит $-1.25$: от следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
 #
-# При каждом вызове `apply` создаются новый узел и новый `ctx`. В одной тетради из сети сказано, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
+# При каждом вызове `apply` создаются новый узел и новый `ctx`. Пишут, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
 #
-# Теперь о подробностях, в которых часто ошибаются. Число `10` в `backward` — намеренная ошибка. Прочтите ячейку, но `function_table()` пока не вызывайте.
+# Теперь о подробностях, в которых часто ошибаются. Возьмём три пользовательские функции. Число `10` в `backward` — намеренная ошибка.
 # %%
 seen = {}
 
@@ -130,6 +130,11 @@ def attempt(action):
         return type(error).__name__
 
 
+# %% [markdown] tags=["en"]
+# Read what is done with them; do not call `function_table()` yet. (`attempt` returns the name of an error, or "accepted".)
+# %% [markdown] tags=["ru"] of="d1552ae7"
+# Прочтите, что мы с ними делаем, но `function_table()` пока не вызывайте. (Функция `attempt` возвращает имя ошибки или "accepted".)
+# %%
 def function_table():
     a = torch.tensor(2.0, requires_grad=True)
     b = torch.tensor(5.0)
@@ -246,19 +251,19 @@ with warnings.catch_warnings():
 # %% [markdown] tags=["en"]
 # Now call `function_table()`.
 # %% [markdown] tags=["ru"] of="bdcf0021"
-# А теперь вызовите `function_table()`.
+# Вызовем `function_table()` и сравним с таблицей.
 # %%
 function_table()
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_function"
 # Recording is off in `forward`: what it computes is not recorded, and the graph holds one node for the whole of it. In `backward` recording is on only with `create_graph=True`. `backward` returns one entry per argument of `apply`; surplus entries pass if they are None.
 #
 # `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not the cause: `apply` works even on a class without both decorators. What fails is calling an instance. (Making one only gives a warning.)
 #
 # The last four lines compute the same function, and three answers are there for its derivative at 0. Nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0, and 0.5 where the bound is a tensor. No program should depend on the derivative at a kink.
-# %% [markdown] tags=["ru"] of="c961cd57"
-# В `forward` отслеживание выключено: вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` отслеживание включено только с `create_graph=True`. На каждый аргумент `apply` метод `backward` возвращает по одному значению; лишние значения допустимы, если это None.
+# %% [markdown] tags=["ru"] explains="predict_function" of="c961cd57"
+# В `forward` отслеживание выключено: вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` отслеживание включено только с `create_graph=True`. На каждый аргумент `apply` метод `backward` возвращает по одному значению. Лишние значения допустимы, если это None.
 #
 # Вызов `Tenfold()(a, b)` завершается ошибкой со словами «non-static forward method», из-за которых обычно ищут пропущенный `@staticmethod`. Но дело не в декораторе: `apply` работает даже тогда, когда в классе нет ни одного из двух декораторов. Ошибка в том, что вызван экземпляр класса. (При создании экземпляра появляется лишь предупреждение.)
 #
@@ -353,7 +358,7 @@ draw(saved, attribute)
 # ### Exercise `exp_function`: the exponential keeps its result
 # *complete · ●○○ · 10 minutes · 4 points*
 #
-# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: it seems that nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`.
+# Write the class `Exp`, derived from `torch.autograd.Function`.
 #
 # * **Given.** `x`, a floating point tensor of any shape (an empty tensor and one of shape `()` as well).
 # * **Result.** `Exp.apply(x)` is the exponential: a new tensor of the same dtype, no view of another one. Its gradient is right for every `grad_output`, a transposed one included. <!-- derivative -->
@@ -361,11 +366,11 @@ draw(saved, attribute)
 # * **Leave.** The input in `forward`: it belongs to the caller. Each call has its own state: `apply` may be called again before `backward`. <!-- each_call -->
 # * **Leave.** The tensor `grad_output` in `backward`. These requirements on the input, the calls and `grad_output` hold in all exercises below. <!-- grad_output_after -->
 # * **Not allowed.** To hold other memory than the result's between the two passes when the caller has dropped the input. <!-- bytes_kept -->
-# %% [markdown] tags=["ru"] of="076989c6"
+# %% [markdown] tags=["ru"] of="f70ed18f"
 # ### Упражнение `exp_function`: экспонента хранит свой результат
 # *дописать · ●○○ · 10 минут · 4 балла*
 #
-# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`.
+# Напишите класс `Exp`, унаследованный от `torch.autograd.Function`.
 #
 # * **Дано.** Тензор с плавающей точкой `x` любой формы (в том числе пустой и формы `()`).
 # * **Результат.** `Exp.apply(x)` — экспонента: новый тензор того же dtype, а не представление другого тензора. Градиент верен при любом `grad_output`, в том числе транспонированном. <!-- derivative -->
@@ -491,20 +496,20 @@ assert kink.grad.item() == 1
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
 #
-# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not, and mend it.
+# In this class there is a slip, `# staticmethod` for `@staticmethod`. The slip is harmless; find what is not, and mend it.
 #
 # * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity do not occur.
 # * **Result.** Value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. <!-- derivative -->
 # * **Result.** They lie on the device of `x`. <!-- device -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
-# %% [markdown] tags=["ru"] of="15471fdf"
+# %% [markdown] tags=["ru"] of="2d9c7a4f"
 # Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку и исправьте её.
+# В этом классе есть описка: `# staticmethod` вместо `@staticmethod`. Описка безвредна. Найдите настоящую ошибку и исправьте её.
 #
 # * **Дано.** Тензор `x` на любом устройстве, и на CPU, и на GPU. NaN и бесконечностей среди чисел нет.
 # * **Результат.** Значение и градиент `ReLU.apply(x)` такие же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. <!-- derivative -->
@@ -796,7 +801,7 @@ assert not torch.autograd.gradgradcheck(SquareTemporary.apply, (double,), raise_
 # %% [markdown] tags=["en"]
 # What is missing? The picture draws `value` and the graph of its derivative; what belongs to `first` alone stands in a frame of its own. Find `twice` there, the 6: do any arrows lead on from it?
 # %% [markdown] tags=["ru"] of="60e698a2"
-# Чего не хватает? На рисунке — граф значения `value` и его производной; то, что нужно только для `first`, обведено отдельной рамкой. Найдите в ней `twice` — это число 6. Выходят ли из него стрелки дальше?
+# Чего не хватает? На рисунке — граф значения `value` и его производной. То, что нужно только для `first`, обведено отдельной рамкой. Найдите в ней `twice` — это число 6. Выходят ли из него стрелки дальше?
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)
 value = x * SquareTemporary.apply(x)
@@ -890,20 +895,20 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 # %% [markdown] tags=["en"]
 # Here are second derivatives of $x \cdot f(x)$ along $x$, all by `autograd.grad`; $f$ is meant to be the square. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
 # %% [markdown] tags=["ru"] of="0229e9ee"
-# На графике — вторые производные выражения $x \cdot f(x)$ как функции от $x$; функция $f$ должна возводить в квадрат. Все производные вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
+# На графике — вторые производные выражения $x \cdot f(x)$ как функции от $x$. Функция $f$ должна возводить в квадрат. Все производные вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
 axis = torch.linspace(-3, 3, 61)
 figure, axes = plt.subplots(figsize=(6.4, 3.2))
-for label, square in {
-    "x * x": lambda t: t * t,
-    "SquareTemporary": SquareTemporary.apply,
-    "SquareOnce": SquareOnce.apply,
-}.items():
+for label, style, square in (
+    ("x * x", "-", lambda t: t * t),
+    ("SquareTemporary", "--", SquareTemporary.apply),
+    ("SquareOnce", ":", SquareOnce.apply),
+):
     along = axis.clone().requires_grad_()
     (slope,) = torch.autograd.grad((along * square(along)).sum(), along, create_graph=True)
-    axes.plot(axis, torch.autograd.grad(slope.sum(), along)[0], label=label)
+    axes.plot(axis, torch.autograd.grad(slope.sum(), along)[0], style, label=label)
 axes.set_xlabel("x")
 axes.legend(frameon=False)
 plt.show()
@@ -923,7 +928,7 @@ plt.show()
 # ### Упражнение `fix_sinh`: первая производная верна, вторая — нет
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52. Исправьте класс. Сохранять можно всё, что нужно.
+# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$. Его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52. Исправьте класс. Сохранять можно всё, что нужно.
 #
 # * **Результат.** Значение и первая производная, верные и сейчас, остаются верными. <!-- first -->
 # * **Результат.** Верны и вторые производные, в том числе у выражений, в которые входит эта функция. Запретить вторую производную недостаточно. <!-- second -->
@@ -1043,7 +1048,7 @@ assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception
 # %% [markdown] tags=["ru"] of="9931bb12"
 # ## Один узел вместо двух
 #
-# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, в который torch заглянуть не может, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, в графе, кроме `x`, хранится ещё и сигмоида. Для встроенной функции `silu` хранится только `x`. В следующей ячейке подсчитаны байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
+# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, в который torch заглянуть не может, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, в графе, кроме `x`, хранится ещё и сигмоида. Для встроенной функции `silu` хранится только `x`. В следующей ячейке подсчитаны байты, которые остаются в памяти после прямого прохода. Сам результат занимает 40 000 байт.
 # %%
 from autograder.measure import live_bytes
 
@@ -1184,7 +1189,7 @@ check("silu_function")
 # %% [markdown] tags=["ru"] of="fc1d8f47"
 # ## Градиент, который не является производной
 #
-# Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами −1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция и не должна проходить, потому что там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
+# Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами −1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (straight-through estimator, STE). Проверку `gradcheck` такая функция и не должна проходить, потому что там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
 #
 # ### Дополнительное упражнение `sign_function`: знак, который пропускает градиент
 # *дописать · ●○○ · 6 минут · 3 балла · дополнительно*
@@ -1471,7 +1476,7 @@ steps(total)
 # %% [markdown] tags=["ru"] of="17d15bd7"
 # Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 #
-# С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None; прибавив свою долю, `backward` возвращает для этого входа None.
+# С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None. Прибавив свою долю, `backward` возвращает для этого входа None.
 #
 # ### Дополнительное упражнение `leaky_function`: градиент соседней операции
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
@@ -2244,7 +2249,7 @@ check("is_right_function")
 # %% [markdown] tags=["ru"] of="75aef2fb"
 # ## На GPU
 #
-# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо двух экономит память. На машине с GPU ячейка покажет измеренный CUDA-аллокатором torch пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел. Тензор такого размера занимает 16 777 216 байт; формуле SiLU, записанной через две операции, нужно по крайней мере на два таких тензора больше, чем функции из torch.
+# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо двух экономит память. На машине с GPU ячейка покажет измеренный CUDA-аллокатором torch пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел. Тензор такого размера занимает 16 777 216 байт. Формуле SiLU, записанной через две операции, нужно по крайней мере на два таких тензора больше, чем функции из torch.
 # %% tags=["fact"]
 assert torch.empty(2**22).untyped_storage().nbytes() == 16_777_216
 # %%
@@ -2437,7 +2442,7 @@ plot_progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="03"
+# %% [markdown] tags=["en"] needs="03" about="which hook sees what, gradients replaced, steps inside backward, why `DistributedDataParallel` waits"
 # # Hooks on gradients
 #
 # Two processes train one model, each on its own half of the data. In one pass a layer is not used. Nothing happens. In the next pass the training stops: `Expected to have finished reduction in the prior iteration before starting a new one`. Why does the error come one pass late, and what did the first pass do?
@@ -11,7 +11,7 @@
 # * rebuild the part of `DistributedDataParallel` that stopped above.
 #
 # You need lesson 03: what `.grad` holds, and when it is cleared.
-# %% [markdown] tags=["ru"] of="a61382b4"
+# %% [markdown] tags=["ru"] about="какой хук что видит, замена градиентов, шаг внутри обратного прохода, чего ждёт `DistributedDataParallel`" of="a61382b4"
 # # Хуки градиентов
 #
 # Два процесса обучают одну модель, каждый на своей половине данных. В одном из проходов какой-то слой не участвует, и внешне это никак не проявляется, а на следующем проходе обучение останавливается с ошибкой: `Expected to have finished reduction in the prior iteration before starting a new one`. Почему ошибка опоздала на один проход и что же тогда произошло в первом из двух проходов?
@@ -46,7 +46,7 @@ from torch import nn
 # %% [markdown] tags=["ru"] of="420c9cc9"
 # ## Ошибка, которая опоздала на один проход
 #
-# Следующая ячейка запускает на этом компьютере два настоящих процесса и сама их завершает; на это уходит несколько секунд. У каждого — копия модели и один пример: $x = 1$ у процесса 0 и $x = 2$ у процесса 1. Модель вычисляет $w_2 w_1 x$, но здесь из-за `skip=True` вес $w_2$ не участвует, поэтому градиент по $w_1$ равен $x$. Класс `DistributedDataParallel` нужен для того, чтобы усреднять градиенты двух процессов. В таблице указан градиент по $w_1$ после каждого прохода или приведён текст ошибки.
+# Следующая ячейка запускает на этом компьютере два настоящих процесса и сама их завершает. На это уходит несколько секунд. У каждого — копия модели и один пример: $x = 1$ у процесса 0 и $x = 2$ у процесса 1. Модель вычисляет $w_2 w_1 x$, но здесь из-за `skip=True` вес $w_2$ не участвует, поэтому градиент по $w_1$ равен $x$. Класс `DistributedDataParallel` нужен для того, чтобы усреднять градиенты двух процессов. В таблице указан градиент по $w_1$ после каждого прохода или приведён текст ошибки.
 # %% tags=["picture"]
 from autograder import two_processes
 
@@ -95,7 +95,7 @@ two_processes(skip_a_layer)
 #
 # ## Хук на тензоре
 #
-# После вызова `tensor.register_hook(f)` обратный проход вызовет `f(gradient)`, когда градиент по тензору `tensor` будет полностью готов. То, что вернула функция `f`, занимает место градиента на всём дальнейшем пути; если она вернула None, градиент идёт дальше без изменений. Метод `register_hook` возвращает *дескриптор*, и вызов `handle.remove()` снимает хук. Ниже $h = 3w$ при $w = 2$, а функция потерь равна $5h$.
+# После вызова `tensor.register_hook(f)` обратный проход вызовет `f(gradient)`, когда градиент по тензору `tensor` будет полностью готов. То, что вернула функция `f`, занимает место градиента на всём дальнейшем пути. Если она вернула None, градиент идёт дальше без изменений. Метод `register_hook` возвращает *дескриптор* хука (handle), и вызов `handle.remove()` снимает хук. Ниже $h = 3w$ при $w = 2$, а функция потерь равна $5h$.
 # %%
 w = torch.tensor(2.0, requires_grad=True)
 h = 3 * w
@@ -255,10 +255,10 @@ assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 *
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
+# Вызовем эту функцию и сравним с таблицей.
 # %%
 hook_table()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_hook_order"
 # Four rules are in that table.
 #
 # * Hooks of one tensor run in the order of their registration, and each gets what the one before it returned. `h.grad` holds what is left after all of them, even though `retain_grad()` was called first.
@@ -271,7 +271,7 @@ hook_table()
 # ## Handles, and hooks that stay
 #
 # A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] of="d42441cb"
+# %% [markdown] tags=["ru"] explains="predict_hook_order" of="d42441cb"
 # Из этой таблицы следуют четыре правила.
 #
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
@@ -523,7 +523,7 @@ check("damp")
 # %% [markdown] tags=["en"]
 # ## A hook that clips
 #
-# This function is in a published project:
+# You will meet this function:
 #
 # ```python
 # def gradient_clipper(model, val):
@@ -552,10 +552,10 @@ check("damp")
 # * **Leave.** The `.grad` of None in parameters that the loss does not depend on, and in frozen ones. <!-- gradients -->
 # * **Not allowed.** More than one backward pass. <!-- passes -->
 # * **Not allowed.** A hook that stays on a parameter. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="f9a892bc"
+# %% [markdown] tags=["ru"] of="535eda1d"
 # ## Хук, который отсекает градиент
 #
-# Вот функция из одного опубликованного проекта:
+# Вот функция, которая встречается в чужом коде:
 #
 # ```python
 # def gradient_clipper(model, val):
@@ -564,7 +564,7 @@ check("damp")
 #     return model
 # ```
 #
-# Хук здесь меняет свой аргумент. Кроме того, каждый элемент ограничивается отдельно, тогда как отсечение по норме укорачивает весь градиент и сохраняет его направление. Возьмём два параметра с градиентами 3 и 4 (общая норма равна 5) и ограничим норму единицей:
+# Хук здесь меняет свой аргумент. Кроме того, каждый элемент ограничивается отдельно, тогда как отсечение по норме (клиппинг) укорачивает весь градиент и сохраняет его направление. Возьмём два параметра с градиентами 3 и 4 (общая норма равна 5) и ограничим норму единицей:
 #
 # | | первый | второй | отношение |
 # |---|---|---|---|
@@ -809,7 +809,7 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 # Напишите функцию `step_in_backward(model, make_optimizer)`. После её вызова каждый `loss.backward()` обучает модель.
 #
 # * **Дано.** Функция `make_optimizer(parameters)` получает список параметров и возвращает новый оптимизатор для них, например `torch.optim.Adam(parameters)`. Во всех полях `.grad` лежит None.
-# * **Дано.** Среди параметров могут быть замороженные, такие, которые участвуют не во всех проходах, такие, которые модель использует в двух местах или которые входят в два модуля. Модули бывают вложенные, и у самой модели тоже могут быть параметры.
+# * **Дано.** Параметры бывают разные: замороженные, участвующие не во всех проходах, использованные в двух местах, входящие сразу в два модуля. Модули бывают вложенные, и у самой модели тоже могут быть параметры.
 # * **Результат.** После каждого `loss.backward()` параметры такие же, как в обычном цикле, где оптимизатор один на все параметры и создан один раз, а на каждой итерации выполняются `backward()`, `step()`, `zero_grad()`. <!-- weights -->
 # * **Результат.** После каждого прохода во всех полях `.grad` лежит None. <!-- cleared -->
 # * **Результат.** Возвращается функция без аргументов. После её вызова `backward()` снова заполняет `.grad`, а параметров не меняет. Пока её не вызвали, обучение продолжается, даже если эту функцию никто не хранит. <!-- stopped -->
@@ -1082,7 +1082,7 @@ check("watch_buckets")
 # %% [markdown] tags=["en"]
 # Does the real one do the same? Two processes again. The first model has four layers of 360,000 bytes, in buckets of 0.5 MiB. The second uses one layer twice, each time under its own checkpoint, an old one (`use_reentrant=True`) and a new one. The third has a post-accumulate hook of ours.
 # %% [markdown] tags=["ru"] of="9397c8a8"
-# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — 0.5 МиБ. Во второй один слой использован дважды, каждый раз со своей контрольной точкой; эта модель запускается дважды, со старым вариантом контрольных точек (`use_reentrant=True`) и с новым. В третьей стоит наш хук post-accumulate.
+# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — 0.5 МиБ. Во второй один слой использован дважды, каждый раз со своей контрольной точкой. Эта модель запускается дважды, со старым вариантом контрольных точек (`use_reentrant=True`) и с новым. В третьей стоит наш хук post-accumulate.
 # %% tags=["picture"]
 from autograder import two_processes
 
@@ -1481,7 +1481,7 @@ check("unused_parameters")
 # %% [markdown] tags=["ru"] of="de19c414"
 # ## Хуки на модулях
 #
-# Метод `module.register_full_backward_hook(f)` ставит на модуль хук `f(module, grad_input, grad_output)`; два последних аргумента — кортежи градиентов по входам и по выходам модуля. Есть и более старый метод, `register_backward_hook`, с такой же сигнатурой. Ниже оба хука поставлены на модуль, который вычисляет $2x + 3y$.
+# Метод `module.register_full_backward_hook(f)` ставит на модуль хук `f(module, grad_input, grad_output)`. Два последних аргумента — кортежи градиентов по входам и по выходам модуля. Есть и более старый метод, `register_backward_hook`, с такой же сигнатурой. Ниже оба хука поставлены на модуль, который вычисляет $2x + 3y$.
 # %%
 import warnings
 
@@ -1603,7 +1603,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # Напишите функцию `output_gradients(model, x)`, которая выполняет `model(x).sum().backward()`.
 #
 # * **Дано.** Матрица `x`. К каждому выходу градиент приходит. Следующий слой может изменить выход на месте, а в полях `.grad` могут лежать прежние градиенты.
-# * **Результат.** Словарь. Ключи — имена из `model.named_modules()` всех модулей, которые являются экземплярами `nn.Linear` или его подклассов, в том числе вложенных; у самой модели имя `""`. Значение — список градиентов по выходу модуля, по одному на каждый вызов, в порядке вызовов; если модуль не вызывался, список пуст. Градиент берётся по тому, что вернул линейный слой, то есть до изменения. <!-- outputs -->
+# * **Результат.** Словарь. Ключи — имена из `model.named_modules()` всех слоёв `nn.Linear` и его подклассов, в том числе лежащих внутри других модулей; у самой модели имя `""`. Значение — список градиентов по выходу модуля, по одному на каждый вызов, в порядке вызовов; если модуль не вызывался, список пуст. Градиент берётся по тому, что вернул линейный слой, то есть до изменения. <!-- outputs -->
 # * **Результат.** Поля `.grad` параметров такие же, как после обычного прохода. <!-- parameters -->
 # * **Не менять.** Чужие хуки. <!-- hooks_left -->
 # * **Нельзя.** Оставлять свои хуки, когда функция вернула результат. <!-- hooks_left -->
@@ -1787,15 +1787,15 @@ check("silent_hook")
 #
 # `no_grad` does not stop hooks. On a tensor that requires grad a hook may be registered inside it. In a hook, recording is off, except with `create_graph=True`.
 #
-# A published notebook says that hooks “do not go through DataParallel”. It means hooks of saved tensors: they belong to a thread. A hook on a gradient belongs to its tensor, and runs whichever thread starts the pass.
-# %% [markdown] tags=["ru"] of="9b7de45c"
+# You will read that hooks “do not go through DataParallel”. That is about hooks of saved tensors: they belong to a thread. A hook on a gradient belongs to its tensor, and runs whichever thread starts the pass.
+# %% [markdown] tags=["ru"] of="59926e37"
 # ## Контрольные точки, `no_grad` и потоки выполнения
 #
-# Функция, к которой применена контрольная точка, выполняется дважды, поэтому дважды выполняется и `register_hook` внутри неё; сам хук вызывается один раз. При старом варианте (`use_reentrant=True`) первый раз она выполняется внутри блока `no_grad`: результаты не требуют градиента, и `register_hook` завершается ошибкой.
+# Функция, к которой применена контрольная точка, выполняется дважды, поэтому дважды выполняется и `register_hook` внутри неё. Сам хук вызывается один раз. При старом варианте (`use_reentrant=True`) первый раз она выполняется внутри блока `no_grad`: результаты не требуют градиента, и `register_hook` завершается ошибкой.
 #
 # На срабатывание хуков блок `no_grad` не влияет, а на тензор, который требует градиента, хук можно поставить и внутри такого блока. В самом хуке отслеживание выключено, если только не задан параметр `create_graph=True`.
 #
-# В одной опубликованной тетради сказано, что хуки «не проходят через DataParallel». Речь там о хуках сохранённых тензоров: они принадлежат потоку выполнения. А хук градиента принадлежит тензору и срабатывает, из какого бы потока ни начался проход.
+# Пишут, что хуки «не проходят через DataParallel». Речь при этом о хуках сохранённых тензоров: они принадлежат потоку выполнения. А хук градиента принадлежит тензору и срабатывает, из какого бы потока ни начался проход.
 # %%
 from torch.utils.checkpoint import checkpoint
 
@@ -2032,7 +2032,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="02"
+# %% [markdown] tags=["en"] needs="05, 06, 08" about="which thread and which order, last bits, nested passes, profiles, what `torch.compile` does to backward"
 # # The engine behind `backward()`
 #
 # Two threads add their gradients to one weight, and one of the two is lost. The same numbers are added in another order, and the last bits differ. A function is compiled, and its second derivative raises. `backward()` is one line; behind it an engine decides which node runs next, and in which thread.
@@ -11,8 +11,8 @@
 # * find the node that costs most in a profile;
 # * say what `torch.compile` does to the backward pass, and what it takes away.
 #
-# You need lesson 02: the graph, its nodes, `retain_graph`. Everything here runs on one core, without a GPU and without a C++ compiler.
-# %% [markdown] tags=["ru"] of="cc8e605e"
+# You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra exercise `recompute` also 07 (custom Functions). Everything here runs on one core, without a GPU and without a C++ compiler.
+# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, последние биты, вложенные проходы, профиль, что `torch.compile` делает с обратным проходом" of="5b13882c"
 # # Что стоит за вызовом `backward()`
 #
 # Два потока накапливают градиенты одного веса, и один из градиентов пропадает. Те же числа складываются в другом порядке, и последние биты суммы меняются. Функцию скомпилировали, и вторую производную взять уже нельзя. Вызов `backward()` занимает одну строку, но за ним стоит движок autograd: он решает, какой узел выполнить следующим и в каком потоке.
@@ -25,7 +25,7 @@
 # * найти по профилю самый дорогой узел;
 # * сказать, что `torch.compile` делает с обратным проходом и чего после этого делать нельзя.
 #
-# Понадобится урок 02: граф, его узлы, `retain_graph`. Для всех примеров достаточно одного ядра; ни GPU, ни компилятор C++ не нужны.
+# Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительного упражнения `recompute` — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра. Ни GPU, ни компилятор C++ не нужны.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start
@@ -45,15 +45,15 @@ import torch
 # %% [markdown] tags=["en"]
 # ## Which thread, which order
 #
-# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function below starts threads and notes what they see. Each question has a short answer; some of them are guessed wrong by almost everybody.
+# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. Each question has a short answer; some of them are guessed wrong by almost everybody.
 #
-# Two helpers: `in_thread` runs a function in a new thread and waits for it; `seen` is the table. Read the cell; do not call `engine_table()` yet.
-# %% [markdown] tags=["ru"] of="10286e7d"
+# The helper `in_thread` runs a function in a new thread and waits for it.
+# %% [markdown] tags=["ru"] of="ea742c55"
 # ## В каком потоке и в каком порядке
 #
-# На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция ниже запускает потоки и записывает, что в каждом из них происходит. Ответы короткие, но в некоторых ошибаются почти все.
+# На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. Ответы короткие, но в некоторых ошибаются почти все.
 #
-# Вспомогательных имён два: `in_thread` выполняет функцию в новом потоке и ждёт её завершения, а `seen` — это таблица. Прочтите ячейку, но `engine_table()` пока не вызывайте.
+# Нам понадобится вспомогательная функция: `in_thread` выполняет другую функцию в новом потоке и ждёт её завершения.
 # %%
 def in_thread(work):
     """Run `work()` in a new thread called "worker", and return its result or the name of its error."""
@@ -71,6 +71,11 @@ def in_thread(work):
     return outcome[0]
 
 
+# %% [markdown] tags=["en"]
+# `seen` is the table. Read the cell; do not call `engine_table()` yet.
+# %% [markdown] tags=["ru"] of="cf7b3ae5"
+# Словарь `seen` — это и есть таблица. Прочтите ячейку, но `engine_table()` пока не вызывайте.
+# %%
 def engine_table():
     seen = {}
     w = torch.tensor(1.0, requires_grad=True)
@@ -122,7 +127,7 @@ def engine_table():
 # ### Упражнение `predict_engine`: в каком потоке и в каком порядке
 # *предсказать · ●●○ · 10 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число; количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False. В последней строке — три буквы подряд, например `"abc"`.
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число, количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False. В последней строке — три буквы подряд, например `"abc"`.
 # %% answer="predict_engine"
 predict_engine = {
     "the hook runs in": "worker",
@@ -157,14 +162,14 @@ assert engine_table() == predict_engine
 # А теперь вызовите эту функцию.
 # %%
 engine_table()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_engine"
 # What crosses into a new thread, and what does not: `no_grad`, `inference_mode`, autocast and hooks for saved tensors stay in the thread that entered them. Anomaly mode, `use_deterministic_algorithms`, the default dtype and the random generator belong to the whole process.
 #
 # Two threads must not share a *graph* that saves tensors: the first pass frees them, and the second one raises. Two threads that share only a *leaf* are fine; more on that below.
-# %% [markdown] tags=["ru"] of="8a29f702"
+# %% [markdown] tags=["ru"] explains="predict_engine" of="8a29f702"
 # Что переходит в новый поток, а что нет? Режимы `no_grad`, `inference_mode`, autocast и хуки сохранённых тензоров действуют только в том потоке, в котором они включены. Режим обнаружения аномалий, `use_deterministic_algorithms`, dtype по умолчанию и генератор случайных чисел — общие для всего процесса.
 #
-# Общего *графа* с сохранёнными тензорами у двух потоков быть не должно: первый проход их освобождает, и второй завершается исключением. Если общий только *лист*, всё в порядке; об этом ниже.
+# Общего *графа* с сохранёнными тензорами у двух потоков быть не должно: первый проход их освобождает, и второй завершается исключением. Если общий только *лист*, всё в порядке. Об этом ниже.
 # %% tags=["fact"]
 with torch.no_grad():
     assert in_thread(torch.is_grad_enabled)
@@ -319,11 +324,11 @@ check("node_order")
 # %% [markdown] tags=["en"]
 # ## Two threads, one weight
 #
-# A published notebook advises: with several threads use `torch.autograd.grad` and not `backward()`, to avoid a race. Let us count. Eight threads make 100 backward passes each, and each pass adds 1 to the same `.grad`.
-# %% [markdown] tags=["ru"] of="bdb03d88"
+# You will read this advice: with several threads use `torch.autograd.grad` and not `backward()`, to avoid a race. Let us count. Eight threads make 100 backward passes each, and each pass adds 1 to the same `.grad`.
+# %% [markdown] tags=["ru"] of="d82c2149"
 # ## Два потока и один вес
 #
-# В одной тетради из сети советуют: если потоков несколько, берите `torch.autograd.grad`, а не `backward()`, иначе возможна гонка. Посчитаем. Восемь потоков делают по 100 обратных проходов, и каждый проход прибавляет 1 к одному и тому же полю `.grad`.
+# Можно встретить такой совет: если потоков несколько, берите `torch.autograd.grad`, а не `backward()`, иначе возможна гонка. Посчитаем. Восемь потоков делают по 100 обратных проходов, и каждый проход прибавляет 1 к одному и тому же полю `.grad`.
 # %%
 def together(*works):
     """Run each of `works` in a thread of its own, and wait for all of them."""
@@ -394,7 +399,7 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 #
 # `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch.
 #
-# “Python Functions are safe from threads, because of the GIL” is half true. The nodes written in C++ that need it hold a mutex of their own while they run; the node of a custom Function has the GIL and nothing more. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And a popular example starts ten threads that each make an `x` of their own. Nothing is shared there, so it shows nothing.
+# “Python Functions are safe from threads, because of the GIL” is half true. The nodes written in C++ that need it hold a mutex of their own while they run; the node of a custom Function has the GIL and nothing more. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And an example in which ten threads each make an `x` of their own shows nothing: nothing is shared there.
 #
 # So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock.
 #
@@ -408,12 +413,12 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # * **Result.** Each call returns the gradient of its own loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place. <!-- own -->
 # * **Not allowed.** To read or write `w.grad` in your code without holding `lock`, which has to be released afterwards. (`backward()` needs no lock.) <!-- locked -->
 # * **Not allowed.** To run `loss_of` or the backward pass under the lock: otherwise the threads take turns. `loss_of` is called once, for a copy of `w`, if you like. <!-- outside -->
-# %% [markdown] tags=["ru"] of="76b89eec"
-# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет из той тетради ведёт прямо к ней.
+# %% [markdown] tags=["ru"] of="4e7c295d"
+# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
 #
-# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Узлы на C++, которым это нужно, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А в примере, который часто приводят, каждый из десяти потоков создаёт свой `x`. Общего у них ничего нет, поэтому пример ничего и не показывает.
+# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Узлы на C++, которым это нужно, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А пример, в котором каждый из десяти потоков создаёт свой `x`, ничего не показывает: общего у них ничего нет.
 #
 # Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку.
 #
@@ -494,7 +499,7 @@ check("locked_accumulation")
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки; исправьте её. Допускается и `torch.inference_mode()`.
+# Функция вычисляет результаты модели в потоках, по одному на батч, и память при этом заканчивается. В коде две ошибки. Исправьте функцию. Допускается и `torch.inference_mode()`.
 #
 # * **Дано.** Список `batches`, в нём хотя бы один батч. Режим в вызывающем потоке может быть любым.
 # * **Результат.** Список `model(batch)` в порядке батчей; модель вызвана по одному разу на батч. <!-- outputs -->
@@ -783,7 +788,7 @@ check("deterministic_sum")
 # %% [markdown] tags=["ru"] of="1b313de2"
 # ## Обратный проход внутри обратного прохода
 #
-# Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроены контрольные точки первого поколения: в них хранится только вход, а в обратном проходе функция `f`, к которой применена контрольная точка, вычисляется ещё раз, и дифференцируется это второе вычисление.
+# Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроен старый вариант контрольных точек (урок 06): в них хранится только вход, а в обратном проходе функция `f`, к которой применена контрольная точка, вычисляется ещё раз, и дифференцируется это второе вычисление.
 #
 # До глубины 60 вложенные проходы выполняются в том же потоке. Более глубокие переходят в собственный поток torch, чтобы не переполнился стек.
 #
@@ -960,7 +965,7 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 # * **Result.** `f` is called once. <!-- once -->
 # * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
 # %% [markdown] tags=["ru"] of="1e646abc"
-# На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. Добавьте сюда строки кода, которые запоминаются для каждого узла. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
+# На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
@@ -1049,15 +1054,15 @@ check("fix_anomaly")
 # %% [markdown] tags=["en"]
 # ## Reading a profile
 #
-# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. An old notebook sorts its profile by time and finds that `mul` costs 46 %: it profiled nine numbers, in the forward pass only.
+# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of nine numbers, in the forward pass only, says little, even if a line in it says that `mul` costs 46 %.
 #
 # Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; the helper `flops_of` takes the matrix products alone.
-# %% [markdown] tags=["ru"] of="0b4a351b"
+# %% [markdown] tags=["ru"] of="c8b070e2"
 # ## Как читать профиль
 #
-# Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. В одной старой тетради профиль отсортирован по времени, и получается, что на `mul` уходит 46 %; но профилировали там вычисление над девятью числами, и только прямой проход.
+# Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. Если профилировали только прямой проход, да ещё над девятью числами, строка «46 % времени — на `mul`» почти ничего не значит.
 #
-# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а также операций `mul` и `add`, по одной на элемент; функция `flops_of` учитывает только матричные произведения.
+# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а также операций `mul` и `add`, по одной на элемент. Функция `flops_of` учитывает только матричные произведения.
 # %%
 import os
 
@@ -1223,7 +1228,7 @@ check("costly_node")
 # %% [markdown] tags=["ru"] of="f6ad5ffd"
 # ## Что `torch.compile` делает с обратным проходом
 #
-# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций; эта часть называется Dynamo. Затем AOTAutograd дифференцирует этот граф *заранее* (ahead of time), ещё до всяких вычислений, и передаёт обе половины бэкенду: прямую — сразу, обратную — при первом обратном проходе. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор. Бэкенд `aot_eager` выполняет оба графа обычными операциями: производные те же, компилятор не нужен, ускорения нет. Чтобы увидеть, что происходит, этого достаточно.
+# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Эта часть называется Dynamo. Затем AOTAutograd дифференцирует этот граф *заранее* (ahead of time), ещё до всяких вычислений, и передаёт обе половины бэкенду: прямую — сразу, обратную — при первом обратном проходе. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор. Бэкенд `aot_eager` выполняет оба графа обычными операциями: производные те же, компилятор не нужен, ускорения нет. Чтобы увидеть, что происходит, этого достаточно.
 #
 # В графе есть операции, но нет чисел. Там, где программе на Python нужно само число (`if x.sum() > 0`, `.item()`), граф обрывается: выбор делает Python, после чего начинается новый граф. Это называют *разрывом графа* (graph break). Посчитаем графы с помощью собственного бэкенда.
 # %%
@@ -1261,9 +1266,9 @@ def growth(x):
 
 
 # %% [markdown] tags=["en"]
-# Now a table. `outcome` compiles a function with `aot_eager` and tries one or more kinds of backward pass on it, each with a new result. Read the cell; do not call `compiled_table()` yet. (It takes a few seconds.)
-# %% [markdown] tags=["ru"] of="352fe921"
-# Теперь таблица. В `outcome` функция компилируется с `aot_eager`, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Прочтите ячейку, но `compiled_table()` пока не вызывайте. (Вызов займёт несколько секунд.)
+# Now a table. `outcome` compiles a function with `aot_eager` and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass.
+# %% [markdown] tags=["ru"] of="5ca15f91"
+# Теперь таблица. В `outcome` функция компилируется с `aot_eager`, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Вот эти проходы.
 # %%
 def outcome(function, *passes, backend="aot_eager"):
     """Compile a function, and try each of `passes` on a new result: "accepted", or the name of an error."""
@@ -1303,6 +1308,11 @@ def count_saved(function):
     return len(saved)
 
 
+# %% [markdown] tags=["en"]
+# `count_saved` counts the tensors that a function saves. Read the cell; do not call `compiled_table()` yet. (It takes a few seconds.)
+# %% [markdown] tags=["ru"] of="19c898ed"
+# Функция `count_saved` считает тензоры, которые сохраняет функция. Прочтите ячейку, но `compiled_table()` пока не вызывайте. (Вызов займёт несколько секунд.)
+# %%
 def compiled_table():
     x = torch.ones(3)
     table = {
@@ -1372,18 +1382,18 @@ assert compiled_table() == predict_compiled
 # А теперь вызовите эту функцию.
 # %%
 compiled_table()
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_compiled"
 # For the engine a compiled graph is *one* node, `CompiledFunctionBackward`. Hooks on nodes inside, profiles by node, anomaly mode's lines: all of these see the one node. Three things follow.
 #
 # * AOTAutograd sees both passes, so it decides anew what to keep. For `wave` it keeps `x` alone and computes the sine again.
 # * Kept tensors that nobody else has are *donated buffers*: the compiled backward may write over them, so `retain_graph=True` and `create_graph=True` raise. Whether it may is settled by the *first* backward pass. If that one keeps the graph, nothing is donated, and all goes well; if a plain pass came first, the same call raises. `torch._functorch.config.donated_buffer = False` gives the donation up.
 # * A second derivative raises, and only when it is computed: `create_graph=True` alone may still succeed. Either compile with `eager`, or put the first derivative *inside* the compiled function, with `torch.func.grad`: then only one derivative is taken of it from outside. Old versions of torch returned wrong numbers here without an error.
-# %% [markdown] tags=["ru"] of="ecda5eaa"
+# %% [markdown] tags=["ru"] explains="predict_compiled" of="ecda5eaa"
 # Для движка скомпилированный граф — *один* узел, `CompiledFunctionBackward`. В профиле по узлам, в строках режима обнаружения аномалий, при поиске внутренних узлов для хуков — везде виден только он. Отсюда три следствия.
 #
 # * AOTAutograd видит оба прохода и сам решает, что хранить. Для функции `wave` хранится только `x`, а синус вычисляется заново.
 # * Сохранённые тензоры, на которые больше никто не ссылается, — это *donated buffers*: скомпилированный проход вправе записывать поверх них, поэтому `retain_graph=True` и `create_graph=True` вызывают ошибку. Есть ли у него это право, зависит от *первого* обратного прохода. Если граф сохранён уже в нём, перезаписи нет и всё работает; если первым был обычный проход, последующий вызов с сохранением графа завершается ошибкой. Настройка `torch._functorch.config.donated_buffer = False` отключает перезапись.
-# * Попытка взять вторую производную завершается ошибкой, причём только в момент её вычисления: само по себе `create_graph=True` может и сработать. Выходов два: скомпилировать с `eager` или взять первую производную *внутри* скомпилированной функции, с помощью `torch.func.grad`; тогда снаружи остаётся одно дифференцирование. Старые версии torch в этом месте молча возвращали неверные числа.
+# * Попытка взять вторую производную завершается ошибкой, причём только в момент её вычисления: само по себе `create_graph=True` может и сработать. Обойти это можно двумя способами: скомпилировать с `eager` или взять первую производную *внутри* скомпилированной функции, с помощью `torch.func.grad`; тогда снаружи остаётся одно дифференцирование. Старые версии torch в этом месте молча возвращали неверные числа.
 # %% tags=["fact"]
 torch.compiler.reset()
 
@@ -1476,17 +1486,17 @@ torch.compiler.reset()
 # * **Streams.** Each node runs on the CUDA stream on which its forward operation ran, and the engine makes the streams wait for each other where gradients cross. If `backward()` is called under another stream than the one that later reads `.grad`, the same rules hold as for any operation: the reading stream has to wait.
 # * **Order.** On a GPU `index_add`, `scatter_add` and others add with atomic operations, in a random order. There `use_deterministic_algorithms(True)` takes an implementation that adds in a fixed order, or raises.
 #
-# `DataParallel` runs a copy of the model on each GPU, each in a thread of one process. On the CPU it does nothing of the kind: `device_ids` is empty, and it calls the module in the caller's thread. A published notebook “shows” with it on a CPU that hooks for saved tensors do not reach the threads; there were no threads. The documentation advises `DistributedDataParallel` instead: one process for each device, a copy of the model in each, and gradients averaged between the processes as soon as they are complete, while the backward pass goes on. No thread shares a `.grad` with another.
-# %% [markdown] tags=["ru"] of="74a1b34e"
+# `DataParallel` runs a copy of the model on each GPU, each in a thread of one process. On the CPU it does nothing of the kind: `device_ids` is empty, and it calls the module in the caller's thread. So it cannot show on a CPU that hooks for saved tensors do not reach the threads: there are no threads. The documentation advises `DistributedDataParallel` instead: one process for each device, a copy of the model in each, and gradients averaged between the processes as soon as they are complete, while the backward pass goes on. No thread shares a `.grad` with another.
+# %% [markdown] tags=["ru"] of="4c82ad1c"
 # ## Несколько устройств и несколько процессов
 #
-# На GPU отличий три; все их проверяет ячейка ниже.
+# На GPU отличий три. Все их проверяет ячейка ниже.
 #
 # * **Потоки выполнения.** У каждого GPU есть собственный поток torch, который выполняет узлы этого устройства, а вызвавший поток ждёт. Поэтому хуки тензоров на GPU вызываются не в том потоке, который вызвал `backward()`, и все режимы, действующие в пределах потока, там могут быть другими; режим отслеживания вычислений torch передаёт сам.
 # * **Потоки CUDA (streams).** Каждый узел выполняется в том потоке CUDA, в котором шла его операция прямого прохода, и там, где градиент переходит из одного потока в другой, движок заставляет второй дождаться первого. Если `.grad` потом читают в другом потоке CUDA, правила те же, что для любой операции: читающий поток должен подождать.
 # * **Порядок.** На GPU `index_add`, `scatter_add` и ряд других операций складывают числа атомарно, в случайном порядке. Для таких операций режим `use_deterministic_algorithms(True)` включает реализацию с постоянным порядком сложения или приводит к ошибке.
 #
-# Обёртка `DataParallel` запускает по копии модели на каждом GPU, каждую в своём потоке одного процесса. На CPU ничего подобного не происходит: список `device_ids` пуст, и модуль вызывается в том же потоке. В одной тетради с помощью такой обёртки «показано» на CPU, что хуки сохранённых тензоров не доходят до потоков; но никаких потоков там не было. Документация советует взять `DistributedDataParallel`: по процессу на устройство, в каждом копия модели, а градиенты усредняются между процессами по мере готовности, пока обратный проход ещё идёт. Ни у каких двух потоков здесь нет общего поля `.grad`.
+# Обёртка `DataParallel` запускает по копии модели на каждом GPU, каждую в своём потоке одного процесса. На CPU ничего подобного не происходит: список `device_ids` пуст, и модуль вызывается в том же потоке. Поэтому показать с её помощью на CPU, что хуки сохранённых тензоров не доходят до потоков, нельзя: никаких потоков там нет. Документация советует взять `DistributedDataParallel`: по процессу на устройство, в каждом копия модели, а градиенты усредняются между процессами по мере готовности, пока обратный проход ещё идёт. Ни у каких двух потоков здесь нет общего поля `.grad`.
 # %%
 from autograder import on_gpu
 
@@ -1564,7 +1574,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

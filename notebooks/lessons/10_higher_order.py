@@ -1,9 +1,9 @@
-# %% [markdown] tags=["en"] needs="04, 07"
+# %% [markdown] tags=["en"] needs="04, 07" about="penalties on gradients, Hessian products, per-sample and meta-gradients, attention, complex and sparse"
 # # Derivatives of derivatives
 #
 # A gradient is a tensor. If the pass that computed it was recorded, it can be differentiated again. That gives a penalty on the length of a gradient, the curvature of a loss, the best learning rate for the next step.
 #
-# Three things go wrong in code that is out there. The inner gradient has no graph, so the penalty trains nothing, and no error is raised. The graph is never freed, so memory grows with every step. Or there is no second derivative at all: the fastest attention in torch has none.
+# Three things go wrong in practice. The inner gradient has no graph, so the penalty trains nothing, and no error is raised. The graph is never freed, so memory grows with every step. Or there is no second derivative at all: the fastest attention in torch has none.
 #
 # After this lesson you can:
 #
@@ -15,12 +15,12 @@
 # * read the gradient of a complex tensor and of a sparse one.
 #
 # You need lesson 04 (Jacobian products, `vmap`) and lesson 07 (custom Functions).
-# %% [markdown] tags=["ru"] of="987030c1"
+# %% [markdown] tags=["ru"] about="штраф на градиент, произведения с матрицей Гессе, градиенты по отдельным примерам и сквозь шаги оптимизатора, внимание, комплексные и разреженные градиенты" of="693553d0"
 # # Производные от производных
 #
-# Градиент — это тензор. Если проход, в котором он вычислен, был записан, градиент можно дифференцировать снова. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
+# Градиент — это тензор. Если сам обратный проход записан в граф, градиент можно дифференцировать ещё раз. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
 #
-# В коде, который можно найти в сети, встречаются три ошибки. Градиент для штрафа вычислен без графа: штраф на обучение не влияет, а никакого сообщения об этом нет. Граф не освобождается, и с каждым шагом занято всё больше памяти. Наконец, второй производной может не быть вовсе: её нет у самой быстрой реализации внимания в torch.
+# На практике здесь ошибаются тремя способами. Можно вычислить градиент для штрафа без графа: тогда штраф не влияет на обучение, и никакого сообщения об этом нет. Можно не освободить граф, и с каждым шагом будет занято всё больше памяти. Наконец, второй производной может не быть вовсе: её нет у самой быстрой реализации внимания в torch.
 #
 # После урока вы сможете:
 #
@@ -55,13 +55,13 @@ from torch.nn.functional import mse_loss, scaled_dot_product_attention
 # %% [markdown] tags=["en"]
 # ## The second pass
 #
-# The function $x^3$ has at $x = 2$ the derivative $3x^2 = 12$ and the second derivative $6x$, which is 12 as well. What does autograd need to get from the first to the second? Two options of `torch.autograd.grad` look alike, and only one of them helps. Read the cell; do not call `second_table()` yet.
+# The function $x^3$ has at $x = 2$ the derivative $3x^2 = 12$ and the second derivative $6x$, which is 12 as well. What does autograd need to get from the first to the second? Two options of `torch.autograd.grad` look alike, and only one of them helps.
 #
 # `scaled_dot_product_attention` is torch's attention. It chooses among several kernels, and `sdpa_kernel(SDPBackend.MATH)` allows only one of them: the formula, step by step.
-# %% [markdown] tags=["ru"] of="1b0dc9c5"
+# %% [markdown] tags=["ru"] of="135389d7"
 # ## Второй проход
 #
-# У функции $x^3$ в точке $x = 2$ производная $3x^2 = 12$, а вторая производная $6x$ — тоже 12. Что нужно, чтобы от первой перейти ко второй? У функции `torch.autograd.grad` есть два похожих параметра, но помогает только один из них. Прочтите ячейку, но `second_table()` пока не вызывайте.
+# У функции $x^3$ в точке $x = 2$ производная $3x^2 = 12$, а вторая производная $6x$ — тоже 12. Что нужно, чтобы от первой перейти ко второй? У функции `torch.autograd.grad` есть два похожих параметра, но помогает только один из них.
 #
 # Функция `scaled_dot_product_attention` — реализация внимания в самом torch. Вычислять его можно разными ядрами, и контекстный менеджер `sdpa_kernel(SDPBackend.MATH)` оставляет только одно из них — то, которое считает по формуле, шаг за шагом.
 # %%
@@ -74,6 +74,21 @@ def attempt(action):
         return "RuntimeError"
 
 
+def attention_twice(in_forward, in_backward):
+    """Differentiate attention twice, with the kernel `in_forward` for one pass and `in_backward` for the others."""
+    q = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4).requires_grad_()
+    with sdpa_kernel(in_forward):
+        y = scaled_dot_product_attention(q, q, q)
+    with sdpa_kernel(in_backward):
+        (g,) = torch.autograd.grad(y.sum(), q, create_graph=True)
+        torch.autograd.grad(g.sum(), q)
+
+
+# %% [markdown] tags=["en"]
+# Read the table; do not call `second_table()` yet.
+# %% [markdown] tags=["ru"] of="ed7f9c9a"
+# Прочтите, что попадает в таблицу, но `second_table()` пока не вызывайте.
+# %%
 def second_table():
     table = {}
     x = torch.tensor(2.0, requires_grad=True)
@@ -94,15 +109,6 @@ def second_table():
 
     table["3 * x twice"] = attempt(three_x_twice)
     table["3 * x twice, torch.func"] = attempt(lambda: grad(grad(lambda x: 3 * x))(x.detach()))
-
-    q = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4).requires_grad_()
-
-    def attention_twice(in_forward, in_backward):
-        with sdpa_kernel(in_forward):
-            y = scaled_dot_product_attention(q, q, q)
-        with sdpa_kernel(in_backward):
-            (g,) = torch.autograd.grad(y.sum(), q, create_graph=True)
-            torch.autograd.grad(g.sum(), q)
 
     math, any_kernel = SDPBackend.MATH, [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
     table["attention twice"] = attempt(lambda: attention_twice(any_kernel, any_kernel))
@@ -154,27 +160,27 @@ assert predict_second == second_table()
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
+# Вызовем эту функцию и сравним с таблицей.
 # %%
 second_table()
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_second"
 # `retain_graph=True` keeps the graph of $x^3$, so that it can be walked once more. `create_graph=True` records the walk itself: the operations of the backward pass make nodes of their own, and the gradient has a graph. (It also keeps the first graph, because the second one leans on it.)
 #
 # Why 24? The gradient 12 was in `x.grad`, with its graph. `x.grad.backward()` added the second derivative, another 12, to the very tensor that it differentiated.
 #
 # The derivative of $3x$ is 3, whatever $x$ is. It has no path to $x$, and for `autograd.grad` that is an error, not a zero. With `materialize_grads=True` it returns zeros for an *input* that is not reached, but the *output* must have a graph all the same. `torch.func.grad` returns the zero.
-#
-# The picture shows the graph of the gradient of $x^3$: three nodes for $3x^2$ and the two roads by which $x$ comes in.
-# %% [markdown] tags=["ru"] of="b80682f6"
+# %% [markdown] tags=["ru"] explains="predict_second" of="1f79fb6e"
 # Параметр `retain_graph=True` сохраняет граф функции $x^3$, чтобы по нему можно было пройти ещё раз. А с параметром `create_graph=True` записывается и сам обратный проход: для его операций создаются свои узлы, и у градиента появляется граф. (Первый граф при этом тоже сохраняется, потому что второй на него опирается.)
 #
 # Почему 24? В `x.grad` лежал градиент 12 вместе со своим графом. Вызов `x.grad.backward()` прибавил вторую производную, ещё 12, к тому самому тензору, который дифференцировался.
 #
 # Производная функции $3x$ равна 3 при любом $x$. Пути от неё к $x$ нет, и для `autograd.grad` это ошибка, а не ноль. С параметром `materialize_grads=True` функция возвращает нули для *входа*, до которого путь не ведёт, но граф у *выхода* всё равно должен быть. Функция `torch.func.grad` возвращает ноль.
-#
-# На рисунке — граф градиента функции $x^3$: видно, из каких операций получается $3x^2$ и по каким путям в них входит $x$.
+# %% [markdown] tags=["en"]
+# The picture shows the graph of the gradient of $x^3$: three nodes for $3x^2$, and the way from them to $x$. The constant beside it is the 1 with which the first pass began.
+# %% [markdown] tags=["ru"] of="12ac5712"
+# На рисунке — граф градиента функции $x^3$: три узла для $3x^2$ и путь от них к $x$. Константа рядом — единица, с которой начался первый проход.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -186,6 +192,11 @@ x = torch.tensor(2.0, requires_grad=True)
 (g,) = torch.autograd.grad(x**3, x, create_graph=True)
 (second,) = torch.autograd.grad(g, x)
 assert (g.item(), second.item()) == (12, 12)
+node, way = g.grad_fn, []
+while node:  # every node of it has one edge that leads on
+    way.append(node.name())
+    (node,) = [after for after, _ in node.next_functions if after] or [None]
+assert len(way) == 4 and way[2] == "PowBackward0" and way[3].endswith("AccumulateGrad")
 assert grad(grad(lambda x: 3 * x))(torch.tensor(2.0)).item() == 0
 a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 assert torch.autograd.grad(a.sum(), b, materialize_grads=True)[0].tolist() == [0, 0]
@@ -202,7 +213,7 @@ y.backward()  # the first graph is still there
 #
 # If `create_graph=True` is forgotten, what happens? The critic below has one weight, $w = 3$, and its output is $wx$, so the slope is 3 and the penalty $(3 - 1)^2 = 4$.
 # %% [markdown] tags=["ru"] of="ea8144eb"
-# ## Штраф за градиент
+# ## Штраф на градиент (gradient penalty)
 #
 # У критика в GAN Вассерштейна наклон должен быть всюду равен 1. Поэтому в его функцию потерь входит штраф за наклон: для примеров между настоящими и сгенерированными берётся квадрат разности между длиной градиента и единицей. При обучении критика этот штраф дифференцируют по весам, то есть дифференцируют градиент.
 #
@@ -248,7 +259,7 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # %% [markdown] tags=["ru"] of="6b92e874"
 # Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 #
-# ### Упражнение `gradient_penalty`: штраф за градиент
+# ### Упражнение `gradient_penalty`: штраф на градиент
 # *дописать · ●●○ · 14 минут · 4 балла*
 #
 # Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам.
@@ -353,7 +364,7 @@ assert bytes_left(returned) == bytes_left(in_grad_cleared) == 0
 # %% [markdown] tags=["en"]
 # Nothing of the first is ever freed, not by `gc.collect()` either. The weight holds its `.grad`, `.grad` holds the graph that computed it, and the graph holds the weight. This circle lies in C++, where Python's garbage collector does not see it. The circle is broken by `w.grad = None`, or it never comes about: `autograd.grad` returns the gradient and leaves `.grad` alone. torch warns of it, but only once in a process, and so hardly anybody reads it. The picture follows the bytes of three calls.
 # %% [markdown] tags=["ru"] of="1c61bef8"
-# То, что создала первая из двух функций в ячейке, не освобождается вовсе, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот цикл ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. О таком цикле torch предупреждает, но лишь один раз за процесс, поэтому предупреждение мало кто читает. На рисунке показано, как меняется расход памяти за три вызова.
+# Память, которую заняла первая из двух функций, не освобождается вовсе, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот цикл ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. О таком цикле torch предупреждает, но лишь один раз за процесс, поэтому предупреждение мало кто читает. На рисунке показано, как меняется расход памяти за три вызова.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -386,7 +397,7 @@ plot_memory(3, several_in_grad, several_returned)
 # ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Функция ниже выполняет шаг обучения, на котором к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`; с тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны. Исправьте функцию.
+# Функция ниже выполняет шаг обучения, на котором к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`. С тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны. Исправьте функцию.
 #
 # * **Дано.** Модуль `model`, все параметры которого требуют градиента и влияют на выход. Функция потерь — `mse_loss(model(x), y)`.
 # * **Результат.** После каждого вызова в `.grad` каждого параметра лежит градиент суммы функции потерь и штрафа, что бы там ни было раньше, и сам этот тензор градиента не требует. <!-- gradient -->
@@ -507,9 +518,9 @@ assert in_use[0] < in_use[1] < in_use[2]
 # %% [markdown] tags=["ru"] of="2687ccb4"
 # ## Матрица Гессе, которая не поместилась бы в память
 #
-# У сети с миллионом весов в матрице Гессе $10^{12}$ элементов: в float32 это 4 терабайта. А в произведении $Hv$ элементов миллион. В уроке 04 вы вычисляли такое произведение для функции вектора. У модуля веса — это список тензоров; вектор `v` разрезают на части таких же форм или, наоборот, соединяют всё в один длинный вектор.
+# У сети с миллионом весов в матрице Гессе $10^{12}$ элементов: в float32 это 4 терабайта. А в произведении $Hv$ элементов миллион. В уроке 04 вы вычисляли такое произведение для функции вектора. У модуля веса — это список тензоров. Вектор `v` разрезают на части таких же форм или, наоборот, соединяют всё в один длинный вектор.
 #
-# Что можно узнать, располагая только такими произведениями? Например, наибольшую кривизну. Будем умножать вектор на $H$ снова и снова и каждый раз делить на длину: вектор повернётся вдоль собственного вектора с наибольшим по модулю собственным значением, а длина произведения будет стремиться к этому модулю. Градиентный спуск вдоль этого направления расходится, если это собственное значение $\lambda$ положительно, а скорость обучения больше $2/\lambda$. Вот как это выглядит для известной матрицы Гессе с собственными значениями 4 и 1:
+# Что можно узнать по одним лишь таким произведениям? Например, наибольшую кривизну. Будем умножать вектор на $H$ снова и снова и каждый раз делить на длину: вектор повернётся вдоль собственного вектора с наибольшим по модулю собственным значением, а длина произведения будет стремиться к этому модулю. Градиентный спуск вдоль этого направления расходится, если это собственное значение $\lambda$ положительно, а скорость обучения больше $2/\lambda$. Вот как это выглядит для известной матрицы Гессе с собственными значениями 4 и 1:
 # %%
 def f(x):
     return 2 * x[0] ** 2 + x[1] ** 2 / 2
@@ -553,7 +564,7 @@ for lr, stays in ((0.49, True), (0.51, False)):
 # ### Упражнение `sharpness`: наибольшая кривизна
 # *спроектировать · ●●○ · 12 минут · 3 балла*
 #
-# Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`; $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули. Повторите `steps` раз: умножьте $v$ на $H$ и разделите произведение на его длину.
+# Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`, а $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули. Повторите `steps` раз: умножьте $v$ на $H$ и разделите произведение на его длину.
 #
 # * **Дано.** Единичный вектор `v` формы $(n,)$; изменится ли он, не важно. Число `steps` не меньше одного.
 # * **Результат.** Пара `(length, v)`: длина последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. <!-- result -->
@@ -684,7 +695,7 @@ assert [name for name, _ in tied.named_parameters()] == ["first.weight"]
 #
 # `jacrev` and `jacfwd` give the same matrix. Which of them is cheaper? Here are the largest tensors that they make, for a function from 3 numbers to 300 and for one from 300 to 3.
 # %% [markdown] tags=["ru"] of="cc616b7e"
-# Ничего не будет: лишняя запись не учитывается, модуль берёт собственный вес, а градиент по этой записи равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одной записи. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес; этого не случится с `tie_weights=False`.
+# Ничего не будет: лишний элемент словаря не учитывается, модуль берёт собственный вес, а градиент по лишнему элементу равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одного элемента. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес. Этого не случится с `tie_weights=False`.
 #
 # Функции `jacrev` и `jacfwd` дают одну и ту же матрицу. Какая из них дешевле? Вот наибольшие тензоры, которые они создают, для функции от 3 чисел с 300 значениями и для функции от 300 чисел с 3 значениями.
 # %%
@@ -707,7 +718,7 @@ assert sizes == {(3, "jacrev"): 90000, (3, "jacfwd"): 900, (300, "jacrev"): 900,
 # %% [markdown] tags=["ru"] of="d448b058"
 # Функция `jacrev` выполняет обратный проход сразу для всех единичных векторов, по одному на каждый выход, а `jacfwd` — проход в прямом режиме, с единичным вектором на каждый вход. Поэтому при малом числе входов берите `jacfwd`, а при малом числе выходов — `jacrev`. Матрица Гессе — это матрица Якоби градиента, у которого выходов столько же, сколько входов: `jacfwd(jacrev(f))`.
 #
-# Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с гарантиями приватности и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
+# Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с дифференциальной приватностью и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
 # %%
 torch.manual_seed(0)
 net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
@@ -920,7 +931,7 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# Это функция потерь на одном примере, где $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях; если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой. Исправьте её.
+# Это функция потерь на одном примере, где $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях. Если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой. Исправьте её.
 #
 # * **Дано.** Векторы `w` и `x` одной длины. В точности равной 2 сумма не бывает. Вектор `x` может быть дополнен нулями, и вес тоже может быть равен 0.
 # * **Результат.** Значения остаются прежними и для одного примера, и внутри `vmap`. <!-- values -->
@@ -1046,7 +1057,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 # * **Not allowed.** More than $3 \cdot steps + 2$ calls of the two losses and backward passes together. <!-- passes -->
 # * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
 # %% [markdown] tags=["ru"] of="97eb6533"
-# Без импульса — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
+# Без импульса (momentum) — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
 #
 # ### Упражнение `meta_gradient`: производная сквозь шаги оптимизатора
 # *спроектировать · ●●● · 12 минут · 4 балла*
@@ -1132,7 +1143,7 @@ check("meta_gradient")
 # %% [markdown] tags=["ru"] of="1b246adf"
 # ## Механизм внимания: один результат, несколько ядер
 #
-# Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые (fused) ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф за градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
+# Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые (fused) ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф на градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
 #
 # Какое ядро выполняется, решается в прямом проходе. Его можно узнать по имени узла.
 # %%
@@ -1233,9 +1244,9 @@ except NotImplementedError as error:
 #
 # A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, all its scores are $-\infty$, and the softmax of such a row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
 # %% [markdown] tags=["ru"] of="c4da0cd5"
-# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout, а с torch 2.14 и для тензоров с тремя; с двумя измерениями вычисление идёт по формуле. На CUDA слитых ядер три: FLASH, EFFICIENT и CUDNN; ни у одного из них нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода; вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
+# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout, а с torch 2.14 и для тензоров с тремя. При двух измерениях вычисление идёт по формуле. На CUDA слитых ядер три: FLASH, EFFICIENT и CUDNN. Ни у одного из них нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода. Вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
 #
-# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`; по умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `ctc_loss`, `embedding_bag`, а до torch 2.13 включительно и `cdist`, если расстояния вычисляются не через матричные произведения; через них вычисляются евклидовы расстояния, когда хотя бы в одном из двух наборов больше 25 точек.
+# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`. По умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `ctc_loss`, `embedding_bag`, а до torch 2.13 включительно и `cdist`, если расстояния вычисляются не через матричные произведения. Через них вычисляются евклидовы расстояния, когда хотя бы в одном из двух наборов больше 25 точек.
 #
 # ## Строка, которой ничего не видно
 #
@@ -1291,7 +1302,7 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # %% [markdown] tags=["ru"] of="a25505d9"
 # Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
-# NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны; так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
+# NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны. Так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
 #
 # ### Упражнение `fix_attention`: строка, которой ничего не видно
 # *найти ошибку · ●●○ · 12 минут · 4 балла*
@@ -1365,7 +1376,7 @@ check("fix_attention")
 # %% [markdown] tags=["ru"] of="d80df00b"
 # ## Тест для вторых производных
 #
-# Если возникла ошибка, вам повезло. Неверная вторая производная получается без всяких сообщений — например, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. А то, что похоже на дефект, бывает нормой: у градиента линейной функции нет графа, и её вторая производная равна 0.
+# Если возникла ошибка, нам повезло. Неверная вторая производная получается без всяких сообщений — например, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. А то, что похоже на дефект, бывает нормой: у градиента линейной функции нет графа, и её вторая производная равна 0.
 #
 # ### Дополнительное упражнение `has_second_derivative`: есть ли вторая производная?
 # *написать тест · ●●● · 15 минут · 3 балла · дополнительно*
@@ -1493,7 +1504,7 @@ def kinds_table():
 # ### Дополнительное упражнение `predict_kinds`: комплексные и разреженные градиенты
 # *предсказать · ●○○ · 8 минут · 1 балл · дополнительно*
 #
-# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Третья строка и `is_sparse with a dense term` — True или False; вторая из них относится к сумме `loss + (weight**2).sum()`. Значения `stored rows` и `after coalesce()` — числа, остальные — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Третья строка и `is_sparse with a dense term` — True или False. Вторая из них относится к сумме `loss + (weight**2).sum()`. Значения `stored rows` и `after coalesce()` — числа, остальные — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_kinds"
 predict_kinds = {
     "|z|²": (6.0, 8.0),
@@ -1544,7 +1555,7 @@ assert grad(lambda z: z.abs() ** 2)(torch.tensor(3 + 4j)).item() == 6 + 8j
 kinds_table()
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en"] explains="predict_kinds"
 # **Complex.** For a real loss $L$ of $z = x + iy$ torch stores
 #
 # $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
@@ -1561,12 +1572,12 @@ kinds_table()
 # * **Result.** Its gradients are those of `torch.mul`: for two complex inputs both are complex. <!-- complex -->
 # * **Result.** For a real input the gradient is real. <!-- real -->
 # * **Result.** The second derivatives for two complex inputs are right as well. <!-- second -->
-# %% [markdown] tags=["ru"] of="3b0bf190"
+# %% [markdown] tags=["ru"] explains="predict_kinds" of="3b0bf190"
 # **Комплексные числа.** Для вещественной функции потерь $L$ от $z = x + iy$ в torch хранится
 #
 # $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
 #
-# Это направление, в котором $L$ растёт быстрее всего, поэтому `z - lr * z.grad` — градиентный спуск, и оптимизаторы переделывать не нужно. Комплексный результат метод `backward()` не принимает, даже если мнимая часть равна 0: возьмите `.real` или `.abs()`. Для операции $w = f(z)$ с комплексной производной $f'$ правило такое: пришедший градиент умножают на *сопряжённое* число, $\overline{f'(z)}$. Об этом чаще всего забывают в пользовательских функциях. Если один вход комплексный, а другой вещественный, градиентом вещественного служит только вещественная часть произведения; если её не взять, torch сообщает об ошибке, но причину не называет.
+# Это направление, в котором $L$ растёт быстрее всего, поэтому `z - lr * z.grad` — градиентный спуск, и оптимизаторы переделывать не нужно. Комплексный результат метод `backward()` не принимает, даже если мнимая часть равна 0: возьмите `.real` или `.abs()`. Для операции $w = f(z)$ с комплексной производной $f'$ правило такое: пришедший градиент умножают на *сопряжённое* число, $\overline{f'(z)}$. Об этом чаще всего забывают в пользовательских функциях. Если один вход комплексный, а другой вещественный, градиентом вещественного служит только вещественная часть произведения. Если её не взять, torch сообщает об ошибке, но причину не называет.
 #
 # ### Дополнительное упражнение `complex_product`: произведение комплексных чисел
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
@@ -1695,7 +1706,7 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 # * **Not allowed.** As much memory, at its peak, as half of a dense gradient of the smallest table. <!-- peak -->
 # * **Not allowed.** To call `clip_grad_norm_`. <!-- no aspect: torch 2.13 refuses sparse gradients by itself -->
 # %% [markdown] tags=["ru"] of="96be29ea"
-# **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки; `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки; затухание весов тоже завершается ошибкой, а до torch 2.13 включительно и `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
+# **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки, и `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки. Затухание весов (weight decay) тоже завершается ошибкой, а до torch 2.13 включительно и `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
 #
 # ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
 # *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
@@ -1811,7 +1822,7 @@ assert clipping == ("RuntimeError" if before else "accepted")
 # %% [markdown] tags=["ru"] of="aedf9535"
 # ## На GPU
 #
-# Есть ли вторая производная, зависит от ядра, а на GPU ядра другие. На машине с GPU ячейка проверит там ядра внимания. Ядро `MATH` выполняется, и его градиент можно дифференцировать; градиент любого другого ядра — нельзя, даже если само ядро на вашем GPU выполняется.
+# Есть ли вторая производная, зависит от ядра, а на GPU ядра другие. На машине с GPU ячейка проверит там ядра внимания. Ядро `MATH` выполняется, и его градиент можно дифференцировать, а градиент любого другого ядра — нельзя, даже если само ядро на вашем GPU выполняется.
 # %%
 from autograder import on_gpu
 
@@ -1880,7 +1891,7 @@ progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
 # %% [markdown] tags=["ru"] of="53419bae"
-# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи; если занимаетесь самостоятельно, вы увидите, верны ли ответы без этого сеанса.
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready
 

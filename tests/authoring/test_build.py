@@ -1,5 +1,6 @@
 """Building: committed files, twins, staleness, and sources as jupytext reads them."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -17,6 +18,7 @@ from autograder.lessons.collection import COURSE, Collection
 from autograder.lessons.keys import build_key
 from autograder.lessons.source import read
 from autograder.messages.cards import MESSAGES
+from support.solved import built_notebook
 
 SOURCES = sorted(COURSE.lessons.glob("*.py"))
 
@@ -95,17 +97,34 @@ def pair(english: str, russian: str) -> str:
         ("## One", "Один", "differ in headings"),
         ("* a\n* b", "* а", "differ in list items"),
         ("[here](a.md)", "[тут](b.md)", "differ in links"),
-        ("The loss.", "Это лосс.", "«лосс» is not in the glossary: write «функция потерь / значение функции потерь»"),
+        (
+            "The loss.",
+            "Это лосс.",
+            "«лосс» is not in the glossary: write «функция потерь / значение функции потерь, потери»",
+        ),
         ("Clipping.", "Отсечение (клиппинг).", None),
         ("65,536 bytes.", "65 536 байт.", "between its digits"),
         ("65,536 bytes.", "65\N{NO-BREAK SPACE}536 байт.", None),
         ("At −1.", "В точке -1.", "the minus sign"),
+        ("One. Two.", "Одно; другое.", "a semicolon"),
+        ("One, two, three (four, five).", "Одно; другое; третье (пять; шесть).", None),
+        ("* one, two\n\n`a; b`", "* одно; другое\n\n`a; b`", None),
         ("At `-1` and $-1$, see lesson-1.", "В точках `-1` и $-1$, см. урок-1.", None),
     ],
 )
 def test_twins_must_say_the_same(tmp_path, english, russian, complaint):
     found = complaints(pair(english, russian), tmp_path)
     assert any(complaint in each for each in found) if complaint else found == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_line_begins_with_the_comma_behind_a_formula(language):
+    (lesson,) = COURSE.read(["first_gradient"])
+    cells = json.loads(built_notebook(lesson, language))["cells"]
+    prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    (derivative,) = [text for text in prose if "$y = x^2$" in text]
+    assert "$2x{,}$" in derivative if language == "en" else "$x = 3{.}$" in derivative
+    assert not re.search(r"[^$]\$[,.;:!?)]", re.sub(r"`[^`]*`", "", "\n".join(prose)))
 
 
 def test_a_russian_text_gone_stale_is_found_and_accepted(tmp_path):

@@ -44,7 +44,7 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
     if stderr:
         notes.append(Note("note.stderr", {"text": stderr[:SHOWN]}))
     if printed.count:
-        notes.append(Note("note.printed", {"count": printed.count, "text": printed.text()[:SHOWN]}))
+        notes.append(Note("note.printed", {"count": printed.count, "text": printed.text()}))
 
 
 def _as_a_learner_sees_them() -> None:
@@ -86,7 +86,7 @@ class _Bounded(io.TextIOBase):
         return len(text)
 
     def text(self) -> str:
-        return "".join(self.kept)[:SHOWN]
+        return "".join(self.kept)[:SHOWN] + (" …" if self.count > SHOWN else "")
 
 
 @contextmanager

@@ -43,8 +43,8 @@ ORDERS = 12
         aspect(
             "accurate",
             1,
-            en="If large numbers cancel, the relative error of the sum is still at most $10^{-5}$.",
-            ru="Если большие числа сокращаются, относительная погрешность суммы всё равно не больше $10^{-5}$.",
+            en="If large numbers cancel, the relative error of the sum is still at most 10⁻⁵.",
+            ru="Если большие числа сокращаются, относительная погрешность суммы всё равно не больше 10⁻⁵.",
             measured=Text("Relative error", "Относительная погрешность"),
         ),
         aspect(

@@ -56,9 +56,9 @@ _NO_COND = "torch.cond, a prototype, is not accepted here: choose by operations 
             "Инструкции `if` число нужно сразу. Какие операции выбирают между двумя числами без участия Python?",
         ),
         Text(
-            "`torch.where` computes both branches, and at a norm of 0 one of them is $\\infty$: its gradient times 0 is NaN "
+            "`torch.where` computes both branches, and at a norm of 0 one of them is ∞: its gradient times 0 is NaN "
             "(lesson 02). Choose the norm first, then divide.",
-            "Операция `torch.where` вычисляет обе ветви, а при норме 0 одна из них равна $\\infty$: её градиент, умноженный на 0, "
+            "Операция `torch.where` вычисляет обе ветви, а при норме 0 одна из них равна ∞: её градиент, умноженный на 0, "
             "даёт NaN (урок 02). Сначала выберите норму, потом делите.",
         ),
         Text.same("return x * (limit / x.norm().clamp(min=...))"),

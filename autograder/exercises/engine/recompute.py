@@ -74,7 +74,7 @@ _GRADIENTS = Entries(
         Text(
             "`torch.enable_grad()`, a detached copy of `x` that requires grad, `f` on it, and a backward pass of its own "
             "from there with `grad_output`. `autograd.grad` for `x` alone would leave the parameters out.",
-            "Нужны `torch.enable_grad()`, отсоединённая копия `x`, которая требует градиент, вычисление `f` на ней и отдельный "
+            "Нужны `torch.enable_grad()`, отсоединённая копия `x`, которая требует градиента, вычисление `f` на ней и отдельный "
             "обратный проход с `grad_output`. Вызов `autograd.grad` для одного `x` не дал бы градиентов параметрам.",
         ),
         Text.same(

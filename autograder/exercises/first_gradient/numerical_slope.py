@@ -29,7 +29,7 @@ from autograder.language import Text
             4,
             en="It is the central difference: the change of `f` from `x - h` to `x + h`, divided by the way between "
             "them.",
-            ru="Это центральная разность: изменение `f` от `x - h` до `x + h`, делённое на расстояние между ними.",
+            ru="Это центральная разность: приращение `f` от `x - h` до `x + h`, делённое на расстояние между ними.",
             after=("x", "dtypes"),
         ),
     ],

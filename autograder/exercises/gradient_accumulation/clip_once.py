@@ -25,7 +25,7 @@ from .common import adam, affine, alternating_batches, directions, mean_gradient
             "weights",
             2,
             en="The step uses the window's whole gradient, shortened to `max_norm` only if it is longer.",
-            ru="Шаг использует весь градиент окна, укороченный до `max_norm`, только если он длиннее.",
+            ru="Шаг делается по градиенту всего окна, который укорочен до `max_norm`, только если был длиннее.",
             entries=(WEIGHTS_AFTER_STEPS,),
         )
     ],

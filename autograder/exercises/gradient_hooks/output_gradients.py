@@ -101,7 +101,7 @@ def _registered(model: nn.Module) -> int:
         ),
         Text(
             "A hook on a tensor stays with the value from before the in-place change. Register it in a forward hook.",
-            "Хук на тензоре остаётся со значением, которое было до изменения на месте. Поставьте его в прямом хуке.",
+            "Хук на тензоре привязан к значению до изменения на месте. Поставьте его внутри хука прямого прохода.",
         ),
         Text(
             "def forward_hook(module, inputs, output):\n    ...  # a place in the list, then output.register_hook(...)\n"

@@ -92,8 +92,8 @@ def _measure_reads(count: Callable[[Tensor], object], others: int) -> AtMost:
         aspect(
             "reads",
             1,
-            en="The walk does not go again through a node where it has been. Counted are the reads of `next_functions` "
-            "on a chain of ten doublings.",
+            en="The walk does not go again through a node where it has been. The check counts the reads of "
+            "`next_functions` on a chain of ten doublings.",
             ru="Обход не проходит повторно через узел, в котором уже был. Считаются чтения `next_functions` на "
             "цепочке из десяти удвоений.",
             after=("forgets", "nodes"),

@@ -93,7 +93,7 @@ def _measure_left(answer: Callable[..., object], start: float) -> AtMost:
             "left",
             2,
             en="After the call nothing that the graph has saved is in memory, although the pair that came back still is. "
-            "Counted are bytes on inputs of 64 rows.",
+            "The check counts bytes on inputs of 64 rows.",
             ru="После вызова в памяти нет ничего из того, что сохранил граф, хотя возвращённая пара ещё хранится. "
             "Считаются байты на входах из 64 строк.",
             after=("untouched", "losses", "gradient"),

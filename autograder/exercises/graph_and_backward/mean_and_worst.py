@@ -86,8 +86,8 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
         aspect(
             "live_bytes",
             1,
-            en="However many batches there are, at most three graphs are in memory at any moment. Counted are bytes "
-            "with 8 batches of 64 rows.",
+            en="However many batches there are, at most three graphs are in memory at any moment. The check counts "
+            "bytes with 8 batches of 64 rows.",
             ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Считаются байты на 8 батчах "
             "по 64 строки.",
             after=("state", "mean", "worst", "gradient"),

@@ -67,7 +67,7 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
         aspect(
             "engine_runs",
             0,
-            en="The nodes are called by your own code, not by a backward pass of autograd. Counted are such passes.",
+            en="The nodes are called by your own code, not by a backward pass of autograd. The check counts such passes.",
             ru="Узлы вызывает ваш собственный код, а не обратный проход autograd. Считаются обратные проходы autograd.",
             measured=Text("Backward passes of autograd", "Обратных проходов autograd"),
         ),
@@ -87,7 +87,7 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
         aspect(
             "calls",
             2,
-            en="Each node is called once, however many paths lead to it. Counted are the calls of 9 nodes.",
+            en="Each node is called once, however many paths lead to it. The check counts the calls in a graph of 9 nodes.",
             ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Считаются вызовы 9 узлов.",
             after=("engine_runs", "gradients"),
             measured=Text("Calls of nodes", "Вызовов узлов"),

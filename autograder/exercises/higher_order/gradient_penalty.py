@@ -29,7 +29,7 @@ from .common import (
 
 
 @exercise(
-    title=Text("A penalty on the gradient", "Штраф за градиент"),
+    title=Text("A penalty on the gradient", "Штраф на градиент"),
     kind="complete",
     core=True,
     difficulty=2,

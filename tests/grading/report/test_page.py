@@ -74,7 +74,7 @@ def test_whose_work_has_no_place_yet_is_not_blamed(graded: Course) -> None:
         page = report(graded, "--language", "ru", ending=".ru")
     finally:
         shutil.rmtree(table.parents[1])
-    said = "Ничего не сдали, или работа пока никому не отнесена (файлов в unplaced/: 2)"
+    said = "Ничего не сдали, или работу пока не удалось отнести ни к одному студенту (файлов в unplaced/: 2)"
     assert text(page.select_one("#idle h2")) == said
     assert WORDS["idle_doubt"].ru in [text(tile) for tile in page.select(".tiles dt")]
 

@@ -37,7 +37,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 # %% mistake="unfreezes_the_embedding" theme="recording"
 # The embedding was unfrozen. The adapters train again, but so does the embedding: it has a gradient and another
 #     flag.
-# Слой embedding разморожен. Адаптеры снова обучаются, но вместе с ними и он: у него появился градиент, и флаг
+# Слой эмбеддингов разморожен. Адаптеры снова обучаются, но вместе с ними и он: у него появился градиент, и флаг
 #     изменился.
 def fix_checkpoint(embed, blocks, head, tokens):
     embed.requires_grad_()
@@ -70,7 +70,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 
 # %% mistake="one_for_all" theme="cost"
 # One checkpoint holds all blocks. They are recomputed together, and the peak is that without checkpoints.
-# Контрольная точка одна на все блоки. Вычисляются повторно они тоже все сразу, и пик такой же, как без контрольных
+# Контрольная точка одна на все блоки. Повторно они тоже вычисляются все сразу, и пик такой же, как без контрольных
 #     точек.
 def fix_checkpoint(embed, blocks, head, tokens):
     return head(checkpoint(nn.Sequential(*blocks), embed(tokens), use_reentrant=False))
@@ -85,7 +85,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 # %% mistake="cuts_off_the_embedding" theme="recording"
 # The output of the embedding is cut off from it: detached, or computed under `no_grad()`. A trained embedding then
 #     gets no gradient.
-# Выход слоя embedding отрезан от него: отсоединён от графа или вычислен внутри `no_grad()`. Обучаемый embedding
+# Выход слоя эмбеддингов отрезан от него: отсоединён от графа или вычислен внутри `no_grad()`. Обучаемый слой
 #     тогда остаётся без градиента.
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens).detach().requires_grad_()
@@ -110,7 +110,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 # %% mistake="adds_a_flag" theme="recording"
 # An argument that requires grad was added for the sake of its flag. Where a whole block is frozen, the reentrant
 #     checkpoint then stops in the backward pass: “none of output has requires_grad=True”.
-# Добавлен аргумент, который требует градиента только ради флага. Если блок заморожен целиком, реентерабельный
+# Добавлен аргумент, который требует градиента только ради флага. Если блок заморожен целиком, старый
 #     вариант тогда останавливается в обратном проходе: «none of output has requires_grad=True».
 def fix_checkpoint(embed, blocks, head, tokens):
     flag = torch.zeros((), requires_grad=True)
@@ -166,8 +166,8 @@ def fix_checkpoint(embed, blocks, head, tokens):
 # %% mistake="trusts_the_first" theme="recording"
 # Only the first block runs without the reentrant checkpoint, so that its output requires grad. Where it is frozen, as
 #     the embedding is, its output does not, and the adapter behind it gets no gradient.
-# Реентерабельной контрольной точки нет только у первого блока, чтобы его выход требовал градиента. Но если он
-#     заморожен, как и слой embedding, его выход градиента не требует, и следующий адаптер остаётся без градиента.
+# Контрольной точки старого варианта нет только у первого блока, чтобы его выход требовал градиента. Но если он
+#     заморожен, как и слой эмбеддингов, его выход градиента не требует, и следующий адаптер остаётся без градиента.
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
     for index, block in enumerate(blocks):

@@ -95,7 +95,8 @@ def _train(
 # %% mistake="carries_the_graph" theme="graph_life"
 # The hidden state goes into the next window together with its graph, which the first backward pass has freed.
 #     Detach it between the windows.
-# Скрытое состояние переходит в следующее окно вместе с графом, а первый обратный проход этот граф уже освободил.
+# Скрытое состояние переходит в следующее окно вместе с графом, а сохранённое в нём первый обратный
+#     проход уже освободил.
 #     Отсоединяйте его между окнами.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=plain, carry=_kept)
@@ -135,7 +136,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 
 # %% mistake="divides_by_a_full_window" theme="scaling"
 # The sum of squares is divided by `steps` full steps, also in a last window that has fewer.
-# Сумма квадратов делится на `steps` полных шагов и в последнем окне, где их меньше.
+# И в последнем, неполном окне сумма квадратов делится на `steps` шагов, хотя там их меньше.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(
         c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: 1 / (steps * window[0].numel())
@@ -169,7 +170,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 
 # %% mistake="reentrant" theme="recording"
 # The reentrant checkpoint is used. Neither `x` nor the first `h` requires grad, so it returns constants.
-# Использован реентерабельный вариант контрольной точки. Ни `x`, ни первое `h` градиента не требуют, и возвращаются
+# Использован старый вариант контрольной точки. Ни `x`, ни первое `h` градиента не требуют, и возвращаются
 #     константы.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=_reentrant)

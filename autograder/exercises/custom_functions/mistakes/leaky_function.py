@@ -69,8 +69,8 @@ class Leaky(_Leaky):
 # %% mistake="returns_the_original" theme="in_place"
 # The gradient comes back unscaled: what was multiplied by `slope` is another tensor. `grad_input[x < 0]` on its own
 #     is a copy, too.
-# Градиент возвращается без умножения: на `slope` умножен другой тензор. Отдельно взятый `grad_input[x < 0]` — тоже
-#     копия.
+# Градиент возвращается без умножения: на `slope` умножен другой тензор. Выражение `grad_input[x < 0]` тоже
+#     создаёт копию.
 class Leaky(_Leaky):
     @staticmethod
     def backward(ctx, grad_output):

@@ -37,8 +37,8 @@ def fix_anomaly(f, x):
 
 # %% mistake="switches_it_off" theme="state"
 # Anomaly mode is switched off at the end, whatever it was before. `detect_anomaly()` restores it.
-# В конце режим обнаружения аномалий выключается, каким бы он ни был. Контекст `detect_anomaly()` восстанавливает
-#     его.
+# В конце режим обнаружения аномалий выключается, даже если до вызова он был включён. Контекстный менеджер
+#     `detect_anomaly()` возвращает прежнее состояние.
 def fix_anomaly(f, x):
     said, error = _caught(f, x)
     torch.autograd.set_detect_anomaly(False)

@@ -18,13 +18,13 @@ def numerical_slope(f, x, h):
 
 # %% mistake="divides_by_h" theme="scaling"
 # The change was divided by `h`. The way from `x - h` to `x + h` is twice as long.
-# Изменение разделено на `h`. Расстояние от `x - h` до `x + h` вдвое больше.
+# Приращение разделено на `h`. Расстояние от `x - h` до `x + h` вдвое больше.
 def numerical_slope(f, x, h):
     return (f(x + h) - f(x - h)) / h
 
 # %% mistake="forgets_the_brackets" theme="scaling"
 # The change was divided by 2 and multiplied by `h`. Both belong in the divisor: `/ (2 * h)`.
-# Изменение разделено на 2, но умножено на `h`. В знаменателе должно стоять и то и другое: `/ (2 * h)`.
+# Приращение разделено на 2, но умножено на `h`. В знаменателе должно стоять и то и другое: `/ (2 * h)`.
 def numerical_slope(f, x, h):
     return (f(x + h) - f(x - h)) / 2 * h
 
@@ -42,7 +42,7 @@ def numerical_slope(f, x, h):
 
 # %% mistake="forgets_to_divide" theme="scaling"
 # The change of `f` was not divided by anything.
-# Изменение `f` ни на что не разделено.
+# Приращение `f` ни на что не разделено.
 def numerical_slope(f, x, h):
     return f(x + h) - f(x - h)
 
@@ -126,13 +126,13 @@ def numerical_slope(f, x, h):
 
 # %% mistake="divides_by_two" theme="scaling"
 # The change was divided by 2 alone. The distance from `x - h` to `x + h` is `2 * h`.
-# Изменение разделено только на 2. Но расстояние от `x - h` до `x + h` равно `2 * h`.
+# Приращение разделено только на 2. Но расстояние от `x - h` до `x + h` равно `2 * h`.
 def numerical_slope(f, x, h):
     return (f(x + h) - f(x - h)) / 2
 
 # %% mistake="divides_by_the_square" theme="scaling"
 # The change was divided by `2 * h**2`. The step belongs in the divisor once.
-# Изменение разделено на `2 * h**2`. В знаменателе шаг должен стоять один раз.
+# Приращение разделено на `2 * h**2`. В знаменателе шаг должен стоять один раз.
 def numerical_slope(f, x, h):
     return (f(x + h) - f(x - h)) / (2 * h**2)
 
@@ -157,7 +157,7 @@ def numerical_slope(f, x, h):
 
 # %% mistake="adds_the_values" theme="derivative"
 # The two values were added. The change of `f` is their difference.
-# Два значения сложены. Изменение `f` — это их разность.
+# Два значения сложены. Приращение `f` — это их разность.
 def numerical_slope(f, x, h):
     return (f(x + h) + f(x - h)) / (2 * h)
 

@@ -83,7 +83,7 @@ def evaluate(model, batches):
 # %% mistake="switches_known_layers" theme="recording"
 # Only dropout and batch norm were put into evaluation mode. Any layer may read `training`: here one of its own kind
 #     does.
-# В режим оценки переведены только dropout и нормализация по батчу. Но читать `training` может любой слой, и здесь
+# В режим оценки переведены только dropout и батч-нормализация. Но читать `training` может любой слой, и здесь
 #     такой слой есть.
 def evaluate(model, batches):
     with _restoring_modes(model), torch.no_grad():
@@ -242,7 +242,7 @@ def evaluate(model, batches):
 
 # %% mistake="switches_dropout_only" theme="recording"
 # Only dropout was put into evaluation mode. Batch norm reads `training` too, and so may any other layer.
-# В режим оценки переведён только dropout. Но `training` читает и нормализация по батчу, и любой другой слой тоже
+# В режим оценки переведён только dropout. Но `training` читает и батч-нормализация, и любой другой слой тоже
 #     может.
 def evaluate(model, batches):
     with _restoring_modes(model), torch.no_grad():

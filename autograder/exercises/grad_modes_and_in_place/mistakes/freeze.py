@@ -17,7 +17,7 @@ def _freeze(parameters):
 # The flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name without effect; and
 #     `eval()` does not freeze, it is about dropout and batch norm.
 # Флаг поставлен слоям. Модулю можно присвоить любой атрибут, и от такого `requires_grad` ничего не меняется; вызов
-#     `eval()` тоже не замораживает, он меняет поведение dropout и нормализации по батчу.
+#     `eval()` тоже не замораживает, он меняет поведение dropout и батч-нормализации.
 def freeze(model, k):
     for layer in model[:k].children():
         layer.requires_grad = False
@@ -246,7 +246,7 @@ def freeze(model, k):
 # %% mistake="knows_linear_only" theme="missing"
 # Only linear layers were frozen. Other layers have parameters too, such as batch norm: `parameters()` gives all of
 #     them.
-# Заморожены только линейные слои. Параметры есть и у других слоёв, например у нормализации по батчу: метод
+# Заморожены только линейные слои. Параметры есть и у других слоёв, например у батч-нормализации: метод
 #     `parameters()` выдаёт их все.
 def freeze(model, k):
     for module in model[:k].modules():

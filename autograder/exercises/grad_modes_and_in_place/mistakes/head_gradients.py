@@ -181,7 +181,7 @@ def head_gradients(body, head, x, y):
 # %% mistake="evaluates_the_body" theme="recording"
 # The features were computed in evaluation mode. Layers such as batch norm give other features in it: `body` was to
 #     be called in the modes of its modules.
-# Признаки вычислены в режиме оценки. Слои вроде нормализации по батчу дают в нём другие признаки, а модель `body`
+# Признаки вычислены в режиме оценки. Слои вроде батч-нормализации дают в нём другие признаки, а модель `body`
 #     нужно вызывать, не меняя режимов.
 def head_gradients(body, head, x, y):
     modes = [(module, module.training) for module in body.modules()]

@@ -28,7 +28,7 @@ predict_in_place = {**solution, "y = h ** 2; y.mul_(3)": [2.0, 8.0]}
 # %% mistake="roots_need_their_input" theme="in_place"
 # The input of `sqrt` was taken for what its derivative needs. `sqrt` saves its result, since the derivative is
 #     $1/(2y)$; so `h` may be edited.
-# За то, что нужно для производной `sqrt`, принят вход. Но производная равна $1/(2y)$, и `sqrt` сохраняет результат;
+# Вы ожидали, что для производной `sqrt` нужен вход. Но производная равна $1/(2y)$, и `sqrt` сохраняет результат;
 #     поэтому `h` менять можно.
 predict_in_place = {**solution, "y = h.sqrt(); h.add_(1)": "RuntimeError"}
 

@@ -114,7 +114,7 @@ def silent_hook():
 # %% mistake="edits_the_output" theme="test"
 # An in-place change of the output makes torch raise an error when the module has a full backward hook. The hook
 #     does not run, but nothing is learned either.
-# Если на модуле полный обратный хук, то при изменении выхода на месте torch завершается ошибкой. Хук не
+# Если на модуле стоит полный обратный хук, изменение выхода на месте приводит к ошибке torch. Хук не
 #     срабатывает, но и обучения нет.
 def silent_hook():
     class Model(_Model):

@@ -119,7 +119,7 @@ def unused_parameters(model, loss):
 # Every error of `autograd.grad` was taken for a parameter without a gradient. From the second used parameter on it
 #     comes from the graph, which the first call has freed.
 # Любая ошибка `autograd.grad` принята за отсутствие градиента. Но начиная со второго нужного параметра она
-#     возникает из-за графа, который освобождён первым вызовом.
+#     возникает потому, что сохранённое в графе освободил первый вызов.
 def unused_parameters(model, loss):
     unused = []
     for name, parameter in model.named_parameters():

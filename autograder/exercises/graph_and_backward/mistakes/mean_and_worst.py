@@ -148,7 +148,8 @@ def mean_and_worst(model, batches):
 # %% mistake="evaluates_for_a_while" theme="recording"
 # The losses were computed in evaluation mode. A model may compute something else in it: the mode was not to be
 #     changed, not even for a while.
-# Потери вычислены в режиме оценки. Модель может вычислять в нём другое: режим нельзя было менять даже на время.
+# Потери вычислены в режиме оценки. Модель может вычислять в нём не то, поэтому
+#     режим нельзя было менять даже на время.
 def mean_and_worst(model, batches):
     training = model.training
     model.eval()

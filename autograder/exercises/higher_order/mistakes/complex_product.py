@@ -63,7 +63,7 @@ class ComplexProduct(_Product):
 
 # %% mistake="magnitude_for_the_real" theme="derivative"
 # A real input gets the magnitude of the gradient. Its gradient is the real part.
-# Вещественный вход получает модуль градиента, а его градиент — вещественная часть.
+# Вещественный вход получает модуль градиента, а должен получать его вещественную часть.
 class ComplexProduct(_Product):
     @staticmethod
     def backward(ctx, g):
@@ -144,7 +144,7 @@ class ComplexProduct(_Product):
 
 # %% mistake="imaginary_for_the_real" theme="derivative"
 # A real input gets the imaginary part. Its gradient is the real part.
-# Вещественный вход получает мнимую часть, а его градиент — вещественная.
+# Вещественный вход получает мнимую часть градиента, а должен получать вещественную.
 class ComplexProduct(_Product):
     @staticmethod
     def backward(ctx, g):

@@ -190,7 +190,7 @@ def fix_attention(q, k, v, mask):
 
 # %% mistake="closes_too_many" theme="own"
 # Rows that see only a part of the keys are closed, too. A row is closed if it sees none: `any`, not `all`.
-# Закрыты и строки, которым видна часть ключей. Закрыта только та строка, которой не виден ни один: `any`, а не
+# Закрыты и строки, которым видна часть ключей. Закрывать нужно только ту, которой не виден ни один: `any`, а не
 #     `all`.
 def fix_attention(q, k, v, mask):
     return (_weights(_scores(q, k), mask) * mask.all(-1, keepdim=True)) @ v

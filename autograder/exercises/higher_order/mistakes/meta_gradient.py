@@ -154,7 +154,7 @@ def meta_gradient(t, v, w, lr, momentum, steps):
 
 # %% mistake="one_step" theme="missing"
 # Only one step was made, whatever `steps` is.
-# Сделан только один шаг, какое бы ни было `steps`.
+# Сделан только один шаг, каким бы ни было `steps`.
 def meta_gradient(t, v, w, lr, momentum, steps):
     return _unroll(t, v, w, lr, momentum, 1)
 

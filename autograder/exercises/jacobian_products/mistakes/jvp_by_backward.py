@@ -15,7 +15,7 @@ def jvp_by_backward(f, x, v):
 
 # %% mistake="one_whole_step" theme="derivative"
 # The change of `f` over the whole step `v` was returned. The derivative is only its linear part.
-# Возвращено изменение `f` на всём шаге `v`. Производная — только его линейная часть.
+# Возвращено приращение `f` на всём шаге `v`. Производная — только его линейная часть.
 def jvp_by_backward(f, x, v):
     return f(x + v) - f(x)
 

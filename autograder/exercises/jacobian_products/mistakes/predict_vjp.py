@@ -53,7 +53,7 @@ predict_vjp = {**solution, "shape (1,), no v": _ERROR}
 
 # %% mistake="one_fits_all" theme="axes"
 # `tensor(1.)` was taken for what `backward()` fills in. It fills in ones of the output's own shape.
-# За то, что подставляет `backward()`, принято `tensor(1.)`. Но подставляются единицы формы самого выхода.
+# Вы ожидали, что `backward()` подставит `tensor(1.)`. Но подставляются единицы формы самого выхода.
 predict_vjp = {**solution, "shape (1,), v = tensor(1.)": [2.0, 2.0, 2.0]}
 
 # %% mistake="same_dtype" theme="precision"

@@ -227,8 +227,8 @@ def hidden_gradients(model, x):
 # %% mistake="runs_in_eval" theme="recording"
 # The layers ran in `eval()` mode, though the model was training. A layer may compute something else there, as
 #     dropout does: these are derivatives of another function.
-# Слои выполнены в режиме `eval()`, хотя модель обучается. Слой может вычислять в нём другое, как dropout: это
-#     производные другой функции.
+# Слои выполнены в режиме `eval()`, хотя модель обучается. В этом режиме слой, например dropout, может вычислять
+#     не то, и получаются производные другой функции.
 def hidden_gradients(model, x):
     outputs = run_layers(model.eval(), x)
     return list(torch.autograd.grad(outputs[-1], outputs))

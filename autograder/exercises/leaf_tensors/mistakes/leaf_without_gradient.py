@@ -97,7 +97,7 @@ def leaf_without_gradient():
 
 # %% mistake="goes_backward_itself" theme="graph_life"
 # `backward()` is called inside the loss. The caller calls it, too, and finds the graph freed.
-# Метод `backward()` вызван внутри функции потерь. Его вызовут и снаружи, а граф уже освобождён.
+# Метод `backward()` вызван внутри функции потерь. Его вызовут и снаружи, а сохранённое в графе уже освобождено.
 def leaf_without_gradient():
     def loss(t):
         value = t.square().sum()

@@ -35,8 +35,8 @@ def two_layer_loss(x, w, u):
 # %% mistake="goes_backward_itself" theme="graph_life"
 # `backward()` is called inside the function. The caller will call it too: that pass would find the graph freed, or
 #     add the gradient once more.
-# Метод `backward()` вызван внутри функции. Его вызовут и снаружи: тот проход застанет граф уже освобождённым или
-#     прибавит градиент ещё раз.
+# Метод `backward()` вызван внутри функции. Его вызовут и снаружи: тот проход не найдёт в графе того, что было
+#     сохранено, или прибавит градиент ещё раз.
 def two_layer_loss(x, w, u):
     loss = ((x @ w).tanh() @ u).square().mean()
     loss.backward()

@@ -157,7 +157,7 @@ def count_saved(f, x, parameters):
 # When the number was read, nothing was saved: `f` ran outside the `with`, its result was dropped, or `backward()`
 #     had freed the graph.
 # Когда число прочитано, ничего не сохранено: либо `f` выполнена вне блока `with`, либо её результат отброшен, либо
-#     граф уже освобождён вызовом `backward()`.
+#     сохранённое в графе уже освободил вызов `backward()`.
 def count_saved(f, x, parameters):
     return 0
 
@@ -189,7 +189,7 @@ def count_saved(f, x, parameters):
 
 # %% mistake="takes_leaves_for_parameters" theme="recording"
 # Every leaf that requires grad was taken for a parameter. `x` is such a leaf, too, and counts.
-# За параметр принят каждый лист, который требует градиента. Но такой лист и `x`, а он учитывается.
+# За параметр принят каждый лист, который требует градиента. Но таков и лист `x`, а он учитывается.
 def count_saved(f, x, parameters):
     return _counting_alive(_storage_and_size, lambda t, known: t.is_leaf and t.requires_grad)(f, x, parameters)
 

@@ -158,7 +158,7 @@ def save_in_half(f, x):
 # A tensor that is not made smaller is kept without `detach()`. When it is the operation's own result, it holds its
 #     graph and the graph holds it: nothing is freed. `t.half()` of a float16 tensor is that tensor too.
 # Тензор, который не уменьшается, хранится без `detach()`. Если это результат той же операции, он держит граф, а
-#     граф — его, и память не освобождается. Для тензора float16 результат `t.half()` — тоже он сам.
+#     граф — его, и память не освобождается. Для тензора float16 `t.half()` возвращает сам этот тензор.
 def save_in_half(f, x):
     return _packing(lambda t: t.half() if is_wide(t) else t)(f, x)
 

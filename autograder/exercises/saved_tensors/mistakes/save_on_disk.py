@@ -224,7 +224,7 @@ def save_on_disk(f, x, parameters, folder):
 
 # %% mistake="takes_leaves_for_parameters" theme="recording"
 # Every leaf that requires grad was taken for a parameter. `x` is such a leaf, and a view of a weight is none.
-# За параметр принят каждый лист, который требует градиента. Но такой лист и `x`, а представление веса — не лист.
+# За параметр принят каждый лист, который требует градиента. Но таков и лист `x`, а представление веса — не лист.
 def save_on_disk(f, x, parameters, folder):
     with keeping(lambda t: t.is_leaf and t.requires_grad, folder):
         return f(x)

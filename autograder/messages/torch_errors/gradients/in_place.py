@@ -16,7 +16,7 @@ ENTRIES = (
         w[0] = 1.0
         """,
         "You write into a part of a leaf that requires grad (`w[0] = ...`). Do it under `torch.no_grad()` when it is an update, or on a `clone()` when it belongs to the computation.",
-        "Вы записываете в часть листового тензора, который требует градиента (`w[0] = ...`). Если это обновление, сделайте его внутри `torch.no_grad()`, а если часть вычисления — над `clone()`.",
+        "Вы записываете в часть листового тензора, который требует градиента (`w[0] = ...`). Если это обновление веса, сделайте его внутри `torch.no_grad()`, а если часть вычислений — меняйте не сам тензор, а `clone()`.",
         exercise="shared_edit",
     ),
     entry(

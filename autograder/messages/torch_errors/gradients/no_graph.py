@@ -56,7 +56,7 @@ ENTRIES = (
         (scores.argmax() == 1).float().backward()
         """,
         "The graph ends at an operation without a derivative: `argmax`, a comparison, a cast to integers (`.long()`), counting. Its result changes in jumps, so there is no gradient to follow. Take a differentiable loss, such as cross entropy of the scores themselves.",
-        "Граф заканчивается на операции без производной: `argmax`, сравнение, приведение к целым (`.long()`), подсчёт. Её результат меняется скачками, и градиента у него нет. Возьмите дифференцируемую функцию потерь, например перекрёстную энтропию от самих логитов.",
+        "Граф заканчивается на операции без производной: `argmax`, сравнение, приведение к целым (`.long()`), подсчёт. Её результат меняется скачками, и градиента у него нет. Возьмите дифференцируемую функцию потерь, например кросс-энтропию от самих логитов.",
         shows=causes.no_derivative,
     ),
     entry(

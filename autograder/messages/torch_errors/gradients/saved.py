@@ -55,7 +55,7 @@ ENTRIES = (
         saved.register_hooks(lambda t: t, lambda t: t)
         """,
         "A saved tensor takes one pair of hooks, once, and only while it is held.",
-        "У сохранённого тензора может быть одна пара хуков; её задают один раз и пока он не освобождён.",
+        "У сохранённого тензора может быть одна пара хуков; задать её можно один раз и только до того, как он освобождён.",
         exercise="predict_hooks",
     ),
     entry(

@@ -32,7 +32,7 @@ ENTRIES = (
         layer(torch.rand(2))
         """,
         "A forward hook takes three arguments: `hook(module, inputs, output)`, where `inputs` is a tuple; a forward pre-hook takes two, `hook(module, inputs)`.",
-        "Прямой хук принимает три аргумента: `hook(module, inputs, output)`, где `inputs` — кортеж; предварительный прямой хук — два: `hook(module, inputs)`.",
+        "Хук прямого прохода принимает три аргумента: `hook(module, inputs, output)`, где `inputs` — кортеж; хук перед прямым проходом — два: `hook(module, inputs)`.",
         exercise="output_gradients",
         shows=lambda scene: called_by("module.py:inner", "module.py:_call_impl")(scene) and of_a_forward_hook(scene),
     ),
@@ -98,7 +98,7 @@ ENTRIES = (
         net(torch.rand(1, 2))
         """,
         "A full backward hook of a module and an in-place change of what the module takes or returns exclude each other. Write `inplace=False`, or register a tensor hook on the output in a forward hook.",
-        "Полный обратный хук модуля несовместим с изменением его входа или выхода на месте. Напишите `inplace=False` или поставьте хук на выходной тензор в прямом хуке.",
+        "Полный обратный хук модуля несовместим с изменением его входа или выхода на месте. Напишите `inplace=False` или поставьте хук на выходной тензор внутри хука прямого прохода.",
         exercise="output_gradients",
     ),
     entry(

@@ -1,0 +1,42 @@
+"""Explanations that give a prediction away: folded, behind the check of its table."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+
+from autograder import exercises
+from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE
+from support.solved import built_notebook
+
+LESSONS = {lesson.name: lesson for lesson in COURSE.read() if lesson.name not in ("index", "gallery")}
+FOLDED = re.compile(r"<details>\n<summary>[^<]+</summary>\n\n(?P<told>.+?)\n\n</details>(?:\n\n#|\Z)", re.S)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_prediction_has_an_explanation_in_both_languages(name):
+    lesson = LESSONS[name]
+    predictions = [each.name for each in exercises.load(name).values() if each.kind == "predict"]
+    order = [
+        next(iter(cell.role or ()), "explains") for cell in lesson.cells if cell.role or "explains" in cell.metadata
+    ]
+    told = [(cell.metadata["explains"], cell.language) for cell in lesson.cells if "explains" in cell.metadata]
+    assert sorted(told) == sorted((each, language) for each in predictions for language in LANGUAGES)
+    assert all(before in ("check", "explains") for before, after in pairwise(order) if after == "explains")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_students_open_the_explanation_by_a_click(language):
+    lesson = LESSONS["gradient_hooks"]  # the heading of the next section is in the same cell
+    (source,) = [cell.source for cell in lesson.cells if "explains" in cell.metadata and cell.language == language]
+    cells = ["".join(cell["source"]) for cell in json.loads(built_notebook(lesson, language))["cells"]]
+    (folded,) = [cell for cell in cells if "<details>" in cell]
+    told = FOLDED.match(folded)
+    assert told
+    assert source.startswith(told["told"])
+    assert folded.endswith(source.removeprefix(told["told"]).lstrip())
+    assert not re.search("^#", told["told"], re.M)
