@@ -265,7 +265,11 @@ def test_an_answer_that_ends_its_process_is_told(tmp_path):
         ),
         ('answer="double"', 'answer="dubble"', r":5: no exercise is called dubble; its module has double"),
         ('answer="double"', "answer=double", r":5: cannot read `answer=double` in the header"),
-        ('answer="double"', 'anwser="double"', r":5: a cell has no attribute anwser; it may have alternative, answer"),
+        (
+            'answer="double"',
+            'anwser="double"',
+            r":5: a cell has no attribute anwser; it may have about, alternative, answer",
+        ),
         ("    ### END SOLUTION\n", "", r":5: every `### BEGIN SOLUTION` needs its `### END SOLUTION`"),
         ("# # Дважды", "Дважды", r":4: a line of a markdown cell starts with `# `"),
     ],

@@ -61,7 +61,7 @@ def _case(habit: Habit) -> ParameterSet:
 def local(request: pytest.FixtureRequest, assignment: Assignment, tmp_path_factory: pytest.TempPathFactory) -> Points:
     """Points by habit and exercise from the learner's own `check`, for the habits that are asked for."""
     cases = [vars(item).get("callspec") for item in request.session.items]
-    asked = [case.params["habit"] for case in cases if case and "habit" in case.params]
+    asked = [each for case in cases if case and isinstance(each := case.params.get("habit"), Habit)]
     notebooks = {habit.name: notebook(assignment, [habit]) for habit in asked}
     return learners_points(notebooks, tmp_path_factory.mktemp("home"))
 

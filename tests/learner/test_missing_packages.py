@@ -34,7 +34,7 @@ sys.stdout.buffer.write(graph.draw(format=sys.argv[1].removeprefix("-T"), prog="
 """
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "install what is missing"), ("ru", "установите недостающее")])
+@pytest.mark.parametrize(("language", "said"), [("en", "install what is missing"), ("ru", "выполните")])
 def test_pictures_are_text_that_names_what_to_install(tmp_path, language, said):
     done = run_without(BEYOND_TORCH, tmp_path, LEARNER.format(language=language))
     assert done.stderr == ""

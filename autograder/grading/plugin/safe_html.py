@@ -18,7 +18,10 @@ from ...messages.feedback import GONE
 from ..files.pictures import kept_attachments
 from ..submission.outputs import safe_outputs
 
-_TAGS = "p|h[1-6]|a|img|em|strong|del|code|pre|span|div|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|sup|sub"
+_TAGS = (
+    "p|h[1-6]|a|img|em|strong|del|code|pre|span|div|details|summary|br|hr|ul|ol|li|blockquote"
+    "|table|thead|tbody|tr|th|td|sup|sub"
+)
 _CLASSES = "|".join(["highlight", "anchor-link", *map(re.escape, filter(None, STANDARD_TYPES.values()))])
 # HTML rendered from harmless Markdown: known tags; quoted attributes, classes only those of highlighted code; links to
 # web pages, places on the page and notebooks; pictures that the page itself holds.

@@ -11,7 +11,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import PurePath
 from types import CodeType, FrameType, TracebackType
@@ -112,25 +112,9 @@ class Scene:
     def _found_behind(self) -> dict[ast.AST | None, list[ast.AST]]:
         return {}  # a dozen entries of the table ask for the same expression
 
-    @cached_property
-    def _bound(self) -> list[dict[str, list[ast.AST]]]:
-        """For each source, the statements that give a name its value."""
-        found: list[dict[str, list[ast.AST]]] = []
-        for source in self.sources:
-            found.append({})
-            for node in ast.walk(source):
-                for name in _names_bound(node):
-                    found[-1].setdefault(name, []).append(node)
-        return found
-
-    @cached_property
-    def _parents(self) -> dict[ast.AST, ast.AST]:
-        nodes = (node for source in self.sources for node in ast.walk(source))
-        return {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-
     def origins(self, name: str) -> list[ast.AST]:
         """Return the statements that give a name its value, or the definition of its function, as far as known."""
-        if made := next((bound[name] for bound in self._bound if name in bound), None):
+        if made := next((bound[name] for bound in map(_bindings, self.sources) if name in bound), None):
             return made
         made_elsewhere = self.objects.get(name)
         if inspect.isfunction(made_elsewhere) or isinstance(made_elsewhere, type):
@@ -145,10 +129,10 @@ class Scene:
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the statements that a node lies in, the innermost first."""
-        above = self._parents.get(node)
-        while above is not None:
+        parents = next((known for known in map(_parents, self.sources) if node in known), {})
+        while (above := parents.get(node)) is not None:
             yield above
-            above = self._parents.get(above)
+            node = above
 
 
 class Unknown:
@@ -173,11 +157,27 @@ def _place(frame: FrameType) -> str:
     return f"{PurePath(frame.f_code.co_filename).name}:{frame.f_code.co_name}"
 
 
+@lru_cache(maxsize=2 * EARLIER_CELLS)  # one cell or file often raises several errors
 def _parse(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+@lru_cache(maxsize=2 * EARLIER_CELLS)
+def _bindings(tree: ast.Module) -> dict[str, list[ast.AST]]:
+    """Return the statements that give a name its value, by name."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        for name in _names_bound(node):
+            found.setdefault(name, []).append(node)
+    return found
+
+
+@lru_cache(maxsize=2 * EARLIER_CELLS)
+def _parents(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
 
 def _expression(tree: ast.Module, code: CodeType, instruction: int) -> ast.AST | None:
