@@ -211,7 +211,10 @@ class Card:
 
 
 def _explanation(note: Note) -> Text | None:
-    """Return the explanation of the error in a note, or None. It was looked for where the error was raised."""
+    """Return the explanation of the error in a note, or None.
+
+    A name in the note means that it was found where the error was raised.
+    """
     named, said = (note.parameters.get(name) for name in ("explained", "message"))
     if named is None and said is None:
         return None

@@ -79,7 +79,7 @@ def _value(expected: Any, got: Any, what: str, reveal: bool) -> Difference:
 
 
 def _wanted(expected: Any, reveal: bool) -> str:
-    """Return a text for what should have come in place of a value of another kind, or the id of a sentence."""
+    """Return a text for an expected value, or the id of a sentence about its kind."""
     if isinstance(expected, torch.Tensor):
         return "kind.tensor"
     return describe(expected) if reveal else outline(expected)
@@ -161,7 +161,7 @@ def _compare_tensors(
 
 
 def _clearly_close(expected: torch.Tensor, got: torch.Tensor, rtol: float) -> bool:
-    """Return whether two tensors with entries of one shape and dtype agree, by their largest difference alone.
+    """Return whether two tensors of one shape and dtype agree, by their largest difference.
 
     False may also mean that there are NaN or infinite entries, or that the difference is near the tolerance.
     """

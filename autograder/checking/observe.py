@@ -88,7 +88,7 @@ def observe_in_order(
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
         runs.append(runs[-1] if too_long else _observe_case(exercise, answer, signature, case, before, unusual, place))
     if is_about_devices(exercise) and not any(run.raised for run in runs):
-        found = observe_device(exercise, answer, exercise.draw_first(seed), exercise.draw_first(seed))
+        found = observe_device(exercise, answer, seed)
         there, caught = canonical(found), spots_in({DEVICE: found}, answer)
         runs = [replace(run, values={**run.values, DEVICE: there}, caught={**run.caught, **caught}) for run in runs]
     return runs

@@ -15,7 +15,7 @@ from ..containment.answer_calls import can_be_called, with_calls
 from ..containment.caught import Caught
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
-from ..exercise import Aspect, Case, Exercise, aspect
+from ..exercise import Aspect, Exercise, aspect
 from .mixtures import REFUSALS
 from .placement import CPU, tensors_of
 from .pretended_device import pretended_device
@@ -80,13 +80,14 @@ def tensors_in(value: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
         yield from tensors_in(part, seen)
 
 
-def observe_device(exercise: Exercise, answer: object, case: Case, same: Case) -> dict[str, object]:
+def observe_device(exercise: Exercise, answer: object, seed: str) -> dict[str, object]:
     """Run the probe for devices on a pretended one, and return the aspect's value.
 
-    The tensors of `case` lie there. Only what a GPU refuses counts: a mixture of devices, whether it ended the probe
-    or the probe caught it. Another exception says nothing, because the pretended device lacks much of a real one.
-    `same` is another copy of the case. The probe runs on it without a device, and has to find the same numbers.
+    The tensors of the first case of `seed` lie there. Only what a GPU refuses counts: a mixture of devices, whether it
+    ended the probe or the probe caught it. Another exception says nothing, because the pretended device lacks much of a
+    real one. On the CPU the probe has to find the same numbers.
     """
+    case, same = exercise.draw_first(seed), exercise.draw_first(seed)
     refused: str | Caught | None = None
     there, equal, idle = True, True, [False]
     probe = exercise.device_probe or exercise.probe
@@ -111,7 +112,7 @@ def observe_device(exercise: Exercise, answer: object, case: Case, same: Case) -
 
 
 def _noting_idle(answer: object, idle: list[bool]) -> object:
-    """Return a learner's function or custom Function that notes in `idle` whether a call has returned None."""
+    """Return an answer that notes in `idle` of each of its calls whether it has returned None."""
 
     def noting(call: Callable[..., object]) -> Callable[..., object]:
         def noted(*args: object, **named: object) -> object:
