@@ -152,7 +152,17 @@ def _svg(figure: Figure) -> str:
     file = io.StringIO()
     figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # resolution of rasterized parts
     drawn = re.sub(r"<metadata\b.*?</metadata>\s*", "", file.getvalue(), flags=re.DOTALL)  # it holds the date
-    return drawn.replace("<svg ", '<svg stroke-linejoin="round" ', 1)
+    return _own_ids(drawn).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
+
+
+def _own_ids(drawn: str) -> str:
+    """Number the ids in an SVG: matplotlib derives them from memory addresses."""
+    names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
+    if not names:
+        return drawn
+    places = re.compile(rf'(\bid="|#)({"|".join(map(re.escape, names))})\b')
+    new = {name: f"a{index}" for index, name in enumerate(names)}
+    return places.sub(lambda found: found[1] + new[found[2]], drawn)
 
 
 def short(text: str, length: int = 28) -> str:
