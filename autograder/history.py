@@ -31,12 +31,13 @@ class Check:
     """One line of the history.
 
     `time` is in seconds since 1970, by this machine's clock at that moment. `is_review` is True if `review()` had asked
-    for the answer again.
+    for the answer again. `variant` is the number of the variant that was answered, or None for the exercise itself.
     """
 
     time: int
     verdict: Verdict
     is_review: bool = False
+    variant: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,20 @@ class History:
     foreign: int = 0
     refused: str = ""
 
+    def verdicts(self) -> Iterator[Verdict]:
+        """Yield the verdicts on exercises themselves, oldest first. Variants earn no points."""
+        return (check.verdict for check in self.checks if check.variant is None)
 
-def record(verdict: Verdict, *, is_review: bool = False) -> bool:
+
+def record(verdict: Verdict, *, is_review: bool = False, variant: int | None = None) -> bool:
     """Append a verdict to the history. Does nothing while nbgrader runs the notebook.
 
     Returns False if the folder is not writable. The verdict is then kept in memory and written with a later one.
     """
     if being_graded():
         return True
-    review = {"review": True} if is_review else {}
-    line = {"time": int(time.time()), **review, "verdict": verdict.to_json()}
+    more = {name: value for name, value in (("review", is_review), ("variant", variant)) if value}
+    line = {"time": int(time.time()), **more, "verdict": verdict.to_json()}
     _unwritten.append(json.dumps(line, ensure_ascii=False))
     try:
         folder().mkdir(parents=True, exist_ok=True)
@@ -104,7 +109,8 @@ def read_history(exercise: str = "") -> History:
             broken += 1
             continue
         try:
-            check = Check(int(data.get("time", 0)), Verdict.from_json(data["verdict"]), data.get("review") is True)
+            number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
+            check = Check(int(data.get("time", 0)), Verdict.from_json(data["verdict"]), is_review, number)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             foreign += 1
             continue
@@ -116,9 +122,9 @@ def read_history(exercise: str = "") -> History:
 def verdicts(exercise: str = "") -> Iterator[Verdict]:
     """Yield every verdict of the history, or those on one exercise, oldest first.
 
-    Incomplete or invalid lines are skipped.
+    Verdicts on variants and incomplete or invalid lines are skipped.
     """
-    return (check.verdict for check in read_history(exercise).checks)
+    return read_history(exercise).verdicts()
 
 
 @dataclass

@@ -11,7 +11,7 @@ from ..messages.cards import MESSAGES, message
 from ..messages.entries import name_count, name_place
 from ..messages.measured import yes_or_no
 from .comparison import place_of
-from .exercise import PUBLIC_SEED, Exercise
+from .exercise import Exercise, is_open
 from .labels import ANY_ENTRY
 from .verdict import AspectState, Finding, Verdict, VerdictState
 
@@ -121,7 +121,7 @@ class Card:
         if not finding.aspect:
             yield "", got
             return
-        public, table = finding.seed == PUBLIC_SEED, self.exercise.asks_for == "dict"
+        public, table = is_open(finding.seed), self.exercise.asks_for == "dict"
         if not public and not table:
             yield "", [self._say("card.hidden")]
         if public and not table and finding.called:
@@ -155,7 +155,7 @@ class Card:
         elif verdict.state in (VerdictState.NOT_YET, VerdictState.NOT_ATTEMPTED):
             yield self._say("card.hint"), f'hint("{name}")'
         finding = verdict.finding
-        if finding and (finding.inputs or "case." in finding.called) and finding.seed == PUBLIC_SEED:
+        if finding and (finding.inputs or "case." in finding.called) and is_open(finding.seed):
             yield self._say("card.reproduce"), f'case = reproduce("{name}")'
             returned = not any(
                 note.id.startswith(("raised.", "differs.kind", "differs.raised")) for note in finding.got

@@ -34,6 +34,7 @@ KINDS = {
 }
 ANSWERS = ("function", "class")
 PUBLIC_SEED = "public"
+_VARIANT = "variant "
 _SETTINGS = 3  # of a layer, on a card
 
 Probe = Callable[[Any, "Case"], dict[str, object]]
@@ -96,6 +97,16 @@ class Aspect:
     after: tuple[str, ...]
     measured: Text | None = None
     entries: tuple[Entries, ...] = ()
+
+
+def seed_of_variant(number: int) -> str:
+    """Return the seed of the cases of a variant, counted from 1."""
+    return f"{_VARIANT}{number}"
+
+
+def is_open(seed: str) -> bool:
+    """Return whether a learner may see the cases of a seed: the public ones, and those of variants."""
+    return seed == PUBLIC_SEED or seed.startswith(_VARIANT)
 
 
 def _no_probe(answer: Any, case: Case) -> dict[str, object]:

@@ -11,7 +11,7 @@ from ..lookalikes import explain_unknown
 from ..messages.cards import MESSAGES
 from .comparison import Difference, compare, place_of, same_message
 from .entry_types import mistyped
-from .exercise import PUBLIC_SEED, Aspect, Exercise
+from .exercise import Aspect, Exercise, is_open
 from .expected import Expected
 from .run import Raised, Run
 from .values import AtMost, canonical, describe
@@ -140,7 +140,7 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
 
     Expected values are in the finding only if the case is public and the exercise is no table of predictions.
     """
-    reveal = expected.seed == PUBLIC_SEED and exercise.asks_for != "dict"
+    reveal = is_open(expected.seed) and exercise.asks_for != "dict"
     for index, (run, right) in enumerate(zip(runs, expected.solution)):
         difference = _difference(exercise, failing.name, run, right, reveal=reveal)
         if difference is None:

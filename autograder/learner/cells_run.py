@@ -17,14 +17,19 @@ def remember_cells() -> None:
 
     `ready` finds unsaved cells with this record, and `check` answers that were not run.
     """
+    ipython = shell()
+    if ipython is not None and _begun not in ipython.events.callbacks["pre_run_cell"]:
+        ipython.events.register("pre_run_cell", _begun)
+        ipython.events.register("post_run_cell", _ended)
+
+
+def shell() -> Any:
+    """Return IPython's shell, or None outside IPython."""
     try:
         from IPython import get_ipython
     except ImportError:
-        return
-    shell = get_ipython()
-    if shell is not None and _begun not in shell.events.callbacks["pre_run_cell"]:
-        shell.events.register("pre_run_cell", _begun)
-        shell.events.register("post_run_cell", _ended)
+        return None
+    return get_ipython()
 
 
 def _begun(info: Any) -> None:

@@ -12,7 +12,8 @@ from .. import exercises
 from ..checking.containment.time_limit import has_timer
 from ..checking.devices.device_run import DEVICE, is_about_devices
 from ..checking.devices.place import Place, UnknownDevice, find_place
-from ..checking.exercise import PUBLIC_SEED, Case, Exercise
+from ..checking.exercise import PUBLIC_SEED, Case, Exercise, is_open
+from ..checking.expected import Expected
 from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import AspectState, Finding, Verdict, VerdictState
@@ -89,8 +90,10 @@ def _attend() -> None:
         SESSION.language = SESSION.language or (language if language in LANGUAGES else None)
 
 
-def check(name: str = "", *, device: object = None) -> Verdict | Reply:
+def check(name: str = "", *, variant: int | None = None, device: object = None) -> Verdict | Reply:
     """Check the answer to exercise `name`, or to the exercise that was checked last.
+
+    `variant` is the number of a variant that `again` has shown. The verdict on a variant earns no points.
 
     `device` is a name such as "cuda", "mps" or "xpu". An answer that is right on the CPU then runs on that device as
     well, if the exercise is about any device. One that this machine lacks is pretended. The result there is shown with
@@ -99,10 +102,10 @@ def check(name: str = "", *, device: object = None) -> Verdict | Reply:
     The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Returns a `Reply` if no
     exercise has this name, or while nbgrader grades the notebook. Never raises.
     """
-    return _check(name, sys._getframe(1).f_globals, device or SESSION.device)
+    return _check(name, sys._getframe(1).f_globals, variant, device or SESSION.device)
 
 
-def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Verdict | Reply:
+def _check(name: str, namespace: Mapping[str, Any], variant: int | None, device: object = None) -> Verdict | Reply:
     _attend()
     try:
         exercise = _exercise(name)
@@ -110,18 +113,27 @@ def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Ve
         return Reply((unknown.says,), value="0")
     if being_graded() == "autograde" and not exercises.key_path(exercise).is_file():
         return Reply((message("check.graded"),))  # the isolated process has no expected results
+    if variant is not None:
+        from .reviews.again import why_no_variant
+
+        if refused := why_no_variant(exercise, variant):
+            return Reply((refused,))
     try:
         place = None if being_graded() else find_place(device or "cpu")
     except UnknownDevice as unknown:
         return Reply((message("unknown.device", name=str(unknown)),), value="0")
-    verdict = replace(_judged(exercise, namespace), language=SESSION.language)
-    verdict = with_worth(exercise, with_first_table(exercise, with_cell_above(verdict, namespace)))
+    verdict = replace(_judged(exercise, namespace, variant=variant), language=SESSION.language)
+    verdict = with_cell_above(verdict, namespace)
+    if variant is None:
+        verdict = with_worth(exercise, with_first_table(exercise, verdict))
+    else:
+        verdict = replace(verdict, notes=(*verdict.notes, Note("note.variant", {"name": exercise.name})))
     SESSION.last.pop(exercise.name, None)
     SESSION.last[exercise.name] = verdict
     from .reviews.review import count_review, is_review
 
     reviewed = is_review(exercise, verdict, namespace)
-    recorded = record(verdict, is_review=reviewed)
+    recorded = record(verdict, is_review=reviewed, variant=variant)
     if reviewed:
         verdict = replace(verdict, notes=(*verdict.notes, count_review(exercise)))
     if not recorded:
@@ -133,7 +145,7 @@ def _check(name: str, namespace: Mapping[str, Any], device: object = None) -> Ve
     if being_graded() == "validate" and verdict.state != VerdictState.PASSED:
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
-    if place:
+    if place and variant is None:
         return _checked_at(place, exercise, namespace, verdict)
     if _wrong_elsewhere_alone(verdict):
         return replace(verdict, notes=(*verdict.notes, Note("note.device.try", {"name": exercise.name})))
@@ -165,19 +177,27 @@ def _kind_of(place: Place) -> str:
     return "pretended" if place.pretended else "real"
 
 
-def _judged(exercise: Exercise, namespace: Mapping[str, Any], place: Place | None = None) -> Verdict:
+def _judged(
+    exercise: Exercise, namespace: Mapping[str, Any], place: Place | None = None, variant: int | None = None
+) -> Verdict:
     if not exercise.withdrawn and (ended := unfinished(exercise.asks)):
         return unobserved(exercise, VerdictState.NOT_ATTEMPTED, ended)
     screened = screen(exercise, namespace)
     if screened:
         return screened
     try:
-        expected = exercises.key_of(exercise).expected
+        expected = exercises.key_of(exercise).expected if variant is None else _expected(exercise, variant)
     except (OSError, LookupError, ValueError) as error:
         fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
         return unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", fault))
     answer = namespace[exercise.asks]
     return judge(exercise, observe(exercise, answer, expected.seed, place), expected, lambda: code_digest(answer))
+
+
+def _expected(exercise: Exercise, variant: int) -> Expected:
+    from .reviews.again import expected_of
+
+    return expected_of(exercise, variant)
 
 
 def _exercise(name: str) -> Exercise:
@@ -251,8 +271,8 @@ def reproduce(name: str = "") -> Case | Reply:
     if being_graded() == "autograde":
         return Reply((message("check.graded"),))
     last = SESSION.last.get(exercise.name)
-    failed = last.finding if last and last.finding and last.finding.seed == PUBLIC_SEED else Finding()
-    case = exercise.failing_case(PUBLIC_SEED, failed.case, failed.aspect)
+    failed = last.finding if last and last.finding and is_open(last.finding.seed) else Finding()
+    case = exercise.failing_case(failed.seed or PUBLIC_SEED, failed.case, failed.aspect)
     return case if vars(case) else Reply((message("reproduce.nothing", name=exercise.name),))
 
 
@@ -279,6 +299,22 @@ def review() -> Prose | Reply:
 
     _attend()
     return offer()
+
+
+def again(name: str = "") -> Prose | Reply:
+    """Show exercise `name`, or the one that was checked last, once more: with a fresh stub and new cases.
+
+    A table of predictions is about another program. The new cell's check is that of the variant, as in
+    `check(name, variant=3)`: it earns no points. Returns a `Reply` if there is no such exercise, or while nbgrader runs
+    the notebook.
+    """
+    from .reviews.again import offer_variant
+
+    _attend()
+    try:
+        return offer_variant(_exercise(name))
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,))
 
 
 def contents(language: str | None = None) -> Contents:

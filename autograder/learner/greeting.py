@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..checking.verdict import VerdictState
-from ..history import read_history, standings
+from ..history import standings, verdicts
 from ..language import LANGUAGES, Text
 from ..messages.cards import message
 from ..session import being_graded
+from .cells_run import shell
 from .notebooks.headings import link_to
 from .notebooks.own_notebook import linked_file
 from .points import LessonNotebook
-from .reviews.review import due_now, shell
+from .reviews.review import due_now
 
 
 def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) -> Iterator[Text]:
@@ -21,10 +22,10 @@ def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) 
     Yields nothing at the first start, when the history has no check of the lesson. Yields nothing while nbgrader runs
     the notebook.
     """
-    checks = [] if being_graded() else read_history().checks
-    if not any(check.verdict.lesson == lesson for check in checks):
+    found = [] if being_graded() else [*verdicts()]
+    if not any(verdict.lesson == lesson for verdict in found):
         return
-    done = standings(check.verdict for check in checks)
+    done = standings(found)
     known = [name for name, exercise in notebook.exercises.items() if not exercise.withdrawn]
     passed = [name for name in known if name in done and done[name].best.state == VerdictState.PASSED]
     core = [name for name in known if notebook.counts(name)]

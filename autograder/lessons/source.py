@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,14 +141,19 @@ def digest(text: str, digits: int = 8) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
+@cache
+def lesson_source(lesson: str) -> Lesson | None:
+    """Return the source of one of the course's lessons, or None where it is not installed."""
+    return next((read(path) for path in SOURCES.glob(f"[0-9][0-9]_{lesson}.py")), None)
+
+
 def solutions(exercise: Exercise) -> list[str]:
     """Return the solution of an exercise and its alternatives as code.
 
     The list is empty where the lesson sources are not installed.
     """
     found: list[str] = []
-    for path in sorted(SOURCES.glob(f"[0-9][0-9]_{exercise.lesson}.py")):
-        lesson = read(path)
+    if lesson := lesson_source(exercise.lesson):
         for cell in lesson.of("answer", exercise.name) + lesson.of("alternative", exercise.name):
             found.append(re.sub(r"^[ \t]*### (?:BEGIN|END) SOLUTION\n", "", cell.source + "\n", flags=re.M).strip())
     return found

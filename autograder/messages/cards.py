@@ -273,6 +273,10 @@ MESSAGES: dict[str, Text] = {
         "Папка {folder} недоступна для записи: сделанное сохранится только до остановки ядра. Назовите другую папку, и "
         'при следующей проверке всё запишется туда: `import os; os.environ["AUTOGRADER_HOME"] = "..."`',
     ),
+    "note.variant": Text(
+        'Practice: it earns no points. `again("{name}")` shows another variant.',
+        'Это тренировка, баллов за неё нет. Другой вариант покажет `again("{name}")`.',
+    ),
     "note.review.up": Text(
         "Counted as a review. Days until the next one: {days}.",
         "Засчитано как повторение. До следующего дней: {days}.",
@@ -520,6 +524,14 @@ MESSAGES: dict[str, Text] = {
     "review.never": Text(
         "An exercise that has passed its check comes back after 1, 3, 7 and 21 days.",
         "Упражнение, прошедшее проверку, возвращается через 1, 3, 7 и 21 день.",
+    ),
+    "again.absent": Text(
+        "There are no variants of `{name}` here: they are computed from the lesson's source, which is not installed.",
+        "Вариантов упражнения `{name}` здесь нет: они вычисляются из исходного файла урока, а он не установлен.",
+    ),
+    "again.number": Text(
+        'Variants are numbered from 1; {number} is none. `again("{name}")` shows a new one.',
+        'Варианты нумеруются с 1, варианта {number} нет. Новый вариант покажет `again("{name}")`.',
     ),
     "review.since": Text("days due", "дней ждёт"),
     "review.mistake": Text("mistaken before", "была ошибка"),

@@ -16,11 +16,12 @@ from ...history import History, read_history
 from ...language import Note, Text
 from ...messages.cards import message
 from ...session import SESSION, being_graded
-from ..cells_run import is_bound_in
+from ..cells_run import is_bound_in, shell
 from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, Table
+from .again import next_table
 from .schedule import DAY, LADDER, Schedule, climb, make_schedule
-from .statement import Statement, state
+from .statement import describe, name_of, state
 
 AT_ONCE = 3  # exercises of one call
 
@@ -44,12 +45,12 @@ def offer() -> Prose | Reply:
         return Reply((message("review.none"), *_outlook(schedule), *warnings))
     shown, language, ipython = schedule.due[:AT_ONCE], SESSION.speaks, shell()
     head = message("review.title", count=len(schedule.due)).read(language)
-    names = [f"{number}. {_name(each, language)}" for number, each in enumerate(shown, 1)]
+    names = [f"{number}. {name_of(each, language)}" for number, each in enumerate(shown, 1)]
     parts = [f"**{head}**", "\n".join(names)]
     for exercise in shown[:1] if ipython else shown:
-        statement = state(exercise, language)
+        statement = state(exercise, language, next_table(exercise))
         SESSION.reviewed.add(exercise.name)
-        parts += _one(exercise, statement, language, with_code=ipython is None)
+        parts += describe(exercise, statement, language, with_code=ipython is None)
         if ipython:
             ipython.set_next_input(statement.cell, replace=False)
     if ipython:
@@ -74,7 +75,7 @@ def list_due(language: str) -> Table | Reply:
     for each in schedule.due:
         days = int((now - (rungs[each.name].due or now)) // DAY)
         mistaken = say("review.yes") if each.name in schedule.mistaken else ""
-        rows.append((titles[each.lesson], _name(each, language), str(days), mistaken))
+        rows.append((titles[each.lesson], name_of(each, language), str(days), mistaken))
     head = tuple(say(id) for id in ("progress.lesson", "progress.exercise", "review.since", "review.mistake"))
     title = message("review.title", count=len(rows)).read(language)
     below = (say("review.command"), *(each.read(language) for each in warnings))
@@ -102,21 +103,6 @@ def count_review(exercise: Exercise) -> Note:
     return Note("note.review.up", {"days": LADDER[step]}) if step < len(LADDER) else Note("note.review.last", {})
 
 
-def _one(exercise: Exercise, statement: Statement, language: str, *, with_code: bool) -> Iterator[str]:
-    """Yield the paragraphs on one exercise."""
-    yield "---"
-    yield message("review.now", exercise=_name(exercise, language), lesson=statement.lesson).read(language)
-    if statement.text:
-        yield statement.text
-    yield message("review.text" if with_code else "review.cell").read(language)
-    if with_code:
-        yield f"~~~~python\n{statement.cell}\n~~~~"
-
-
-def _name(exercise: Exercise, language: str) -> str:
-    return f"{exercise.title.read(language)} · `{exercise.name}`"
-
-
 def _outlook(schedule: Schedule) -> Iterator[Text]:
     """Yield a sentence on the day when something is due."""
     if schedule.later is None:
@@ -135,12 +121,3 @@ def _warnings(history: History, schedule: Schedule) -> Iterator[Text]:
             yield message(f"review.{id}", names=", ".join(f"`{name}`" for name in names))
     if history.refused:
         yield message("review.refused", error=history.refused)
-
-
-def shell() -> Any:
-    """Return IPython's shell, or None outside IPython."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    return get_ipython()

@@ -97,7 +97,7 @@ def climb(checks: Iterable[Check], now: float) -> dict[str, Rung]:
             continue
         rung = found.get(name)
         if rung is None:
-            if passed:
+            if passed and check.variant is None:
                 found[name] = Rung(name, verdict.lesson, 0, time, False, verdict.version)
             continue
         if check.is_review and not passed:
