@@ -9,6 +9,12 @@ from typing import Any
 
 from .grading.limits import Wall
 
+_ON_AN_EXERCISE = {
+    "hint": "show the hints for an exercise",
+    "solution": "show the solution of an exercise and other ways to write it",
+    "again": "show an exercise with a fresh stub and new cases",
+}
+
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the command and options of a command line.
@@ -58,6 +64,21 @@ def _add_lab(commands: Any) -> None:
     lab.add_argument("--language", choices=("en", "ru"), default="en")
     lab.add_argument("--work", type=Path, default=Path("work"), help="the working copy (default: work)")
     lab.add_argument("--prepare", action="store_true", help="only prepare the working copy")
+
+    check = commands.add_parser("check", help="check the answers in a Python file, without a notebook")
+    check.add_argument("file", type=Path, metavar="FILE.py", help="functions, classes and tables, or percent cells")
+    check.add_argument("--lesson", default="", help="check only exercises of this lesson")
+    check.add_argument("--watch", action="store_true", help="check again whenever the file is saved")
+    check.add_argument("--language", choices=("en", "ru"), default="en")
+
+    for name, says in _ON_AN_EXERCISE.items():
+        one = commands.add_parser(name, help=says)
+        one.add_argument("exercise", metavar="EXERCISE")
+        one.add_argument("--language", choices=("en", "ru"), default="en")
+        if name == "hint":
+            one.add_argument("--number", type=_positive, metavar="N", help="show the hints up to number N")
+        if name == "solution":
+            one.add_argument("--give-up", action="store_true", help="also before your answer has passed")
 
     review = commands.add_parser("review", help="list the exercises that are due for review")
     review.add_argument("--language", choices=("en", "ru"), default="en")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 # Everything else is imported in `main`, so that Ctrl+C during imports also ends with one line.
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .lessons.collection import Collection
 
@@ -135,6 +135,45 @@ def _lab(chosen: argparse.Namespace) -> int:
         print(f"the notebooks are in {chosen.work / chosen.language}: begin with {CONTENTS}")
         return 0
     return open_lab(chosen.work, chosen.language)
+
+
+def _check(chosen: argparse.Namespace) -> int:
+    from .learner.answer_file import check_file, watch_file
+    from .session import SESSION
+
+    if chosen.watch:
+        lesson = ["--lesson", chosen.lesson] if chosen.lesson else []
+        again = [sys.executable, "-m", "autograder", "check", str(chosen.file), "--language", chosen.language, *lesson]
+        return watch_file(again, chosen.file)
+    SESSION.language = chosen.language
+    return check_file(chosen.file, chosen.lesson)
+
+
+def _hint(chosen: argparse.Namespace) -> int:
+    from .learner.commands import hint
+
+    return _say(chosen, lambda: hint(chosen.exercise, chosen.number or 1))
+
+
+def _solution(chosen: argparse.Namespace) -> int:
+    from .learner.commands import solution
+
+    return _say(chosen, lambda: solution(chosen.exercise, give_up=chosen.give_up))
+
+
+def _again(chosen: argparse.Namespace) -> int:
+    from .learner.commands import again
+
+    return _say(chosen, lambda: again(chosen.exercise))
+
+
+def _say(chosen: argparse.Namespace, reply: Callable[[], object]) -> int:
+    """Print a reply to a learner in the chosen language, and return the exit status."""
+    from .session import SESSION
+
+    SESSION.language = chosen.language
+    print(reply())
+    return 0
 
 
 def _review(chosen: argparse.Namespace) -> int:

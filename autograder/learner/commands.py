@@ -102,11 +102,15 @@ def check(name: str = "", *, variant: int | None = None, device: object = None) 
     The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Returns a `Reply` if no
     exercise has this name, or while nbgrader grades the notebook. Never raises.
     """
-    return _check(name, sys._getframe(1).f_globals, variant, device or SESSION.device)
+    return check_in(sys._getframe(1).f_globals, name, variant, device)
 
 
-def _check(name: str, namespace: Mapping[str, Any], variant: int | None, device: object = None) -> Verdict | Reply:
+def check_in(
+    namespace: Mapping[str, Any], name: str = "", variant: int | None = None, device: object = None
+) -> Verdict | Reply:
+    """Check an answer that is defined in `namespace`, as `check` does."""
     _attend()
+    device = device or SESSION.device
     try:
         exercise = _exercise(name)
     except exercises.Unknown as unknown:

@@ -533,6 +533,25 @@ MESSAGES: dict[str, Text] = {
         'Variants are numbered from 1; {number} is none. `again("{name}")` shows a new one.',
         'Варианты нумеруются с 1, варианта {number} нет. Новый вариант покажет `again("{name}")`.',
     ),
+    # -- answers in a plain file ------------------------------------------------------------------------------------
+    "file.nothing": Text(
+        "{file} defines nothing that an exercise asks for: give your function the name from the exercise, such as "
+        "`def accumulate_equal(model, batches):`",
+        "в файле {file} нет ничего, о чём просит упражнение: назовите функцию так, как в упражнении, например "
+        "`def accumulate_equal(model, batches):`",
+    ),
+    "file.suffix": Text(
+        "{file} is no Python file: name a file that ends in .py. A notebook is checked by its own cells, and by "
+        "`ready()`",
+        "{file} — не файл Python: назовите файл, имя которого кончается на .py. Тетрадь проверяют её ячейки и "
+        "`ready()`",
+    ),
+    "file.unreadable": Text(
+        "{file} cannot be read ({error}): name a text file in UTF-8",
+        "файл {file} не удаётся прочитать ({error}): назовите текстовый файл в кодировке UTF-8",
+    ),
+    "file.broken": Text("Line {line} raises {error}:", "Строка {line} вызывает {error}:"),
+    "file.passed": Text("Passed: {count} of {total}", "Верно: {count} из {total}"),
     "review.since": Text("days due", "дней ждёт"),
     "review.mistake": Text("mistaken before", "была ошибка"),
     "review.yes": Text("yes", "да"),
