@@ -80,6 +80,13 @@ def _add_lab(commands: Any) -> None:
         if name == "solution":
             one.add_argument("--give-up", action="store_true", help="also before your answer has passed")
 
+    progress = commands.add_parser("progress", help="show what you have done, or move it to another machine")
+    what = progress.add_mutually_exclusive_group()
+    what.add_argument("--export", type=Path, metavar="FILE", help="copy the history of your checks to FILE")
+    what.add_argument("--import", type=Path, metavar="FILE", dest="bring", help="add a history that was exported")
+    what.add_argument("--page", type=Path, metavar="FILE.html", help="write a page about it, to keep or print")
+    progress.add_argument("--language", choices=("en", "ru"), default="en")
+
     review = commands.add_parser("review", help="list the exercises that are due for review")
     review.add_argument("--language", choices=("en", "ru"), default="en")
 

@@ -176,6 +176,23 @@ def _say(chosen: argparse.Namespace, reply: Callable[[], object]) -> int:
     return 0
 
 
+def _progress(chosen: argparse.Namespace) -> int:
+    from .learner.commands import progress
+    from .learner.history_transfer import export_history, import_history
+    from .learner.study_record import write_record
+
+    if chosen.export:
+        said = export_history(chosen.export, chosen.language)
+    elif chosen.bring:
+        said = import_history(chosen.bring, chosen.language).says()
+    elif chosen.page:
+        said = write_record(chosen.page, chosen.language)
+    else:
+        return _say(chosen, progress)
+    print(said.read(chosen.language))
+    return 0
+
+
 def _review(chosen: argparse.Namespace) -> int:
     from .learner.reviews.review import list_due
 

@@ -6,11 +6,13 @@ each other's lines.
 
 from __future__ import annotations
 
+import heapq
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,14 +32,16 @@ _unwritten: list[str] = []  # lines of this kernel that could not be written yet
 class Check:
     """One line of the history.
 
-    `time` is in seconds since 1970, by this machine's clock at that moment. `is_review` is True if `review()` had asked
-    for the answer again. `variant` is the number of the variant that was answered, or None for the exercise itself.
+    `time` is in seconds since 1970, by the clock of the machine at that moment. `is_review` is True if `review()` had
+    asked for the answer again. `variant` is the number of the variant that was answered, or None for the exercise
+    itself. `imported` is True if the line comes from another machine.
     """
 
     time: int
     verdict: Verdict
     is_review: bool = False
     variant: int | None = None
+    imported: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,16 +73,25 @@ def record(verdict: Verdict, *, is_review: bool = False, variant: int | None = N
     line = {"time": int(time.time()), **more, "verdict": verdict.to_json()}
     _unwritten.append(json.dumps(line, ensure_ascii=False))
     try:
-        folder().mkdir(parents=True, exist_ok=True)
-        with _file().open("a+b") as file:
-            file.write((_end_of_line(file) + "".join(f"{each}\n" for each in _unwritten)).encode())
+        append_lines(_unwritten)
     except OSError:
         return False
     _unwritten.clear()
     return True
 
 
-def _file() -> Path:
+def append_lines(lines: Iterable[str]) -> None:
+    """Append lines to the history's file.
+
+    Raises OSError if the folder is not writable.
+    """
+    folder().mkdir(parents=True, exist_ok=True)
+    with history_file().open("a+b") as file:
+        file.write((_end_of_line(file) + "".join(f"{each}\n" for each in lines)).encode())
+
+
+def history_file() -> Path:
+    """Return the path of the history's file, which may not exist."""
     return folder() / "progress.jsonl"
 
 
@@ -94,11 +107,11 @@ def read_history(exercise: str = "") -> History:
     """Return the history of all checks, or of those on one exercise."""
     refused = ""
     try:
-        lines = _file().read_text(encoding="utf-8", errors="replace").split("\n")
+        lines = history_file().read_text(encoding="utf-8", errors="replace").split("\n")
     except FileNotFoundError:
         lines = []
     except OSError as error:
-        lines, refused = [], f"{_file()}: {error.strerror or error}"
+        lines, refused = [], f"{history_file()}: {error.strerror or error}"
     checks, broken, foreign = [], 0, 0
     for line in filter(str.strip, [*lines, *_unwritten]):
         if exercise not in line:  # saves decoding the line
@@ -110,13 +123,32 @@ def read_history(exercise: str = "") -> History:
             continue
         try:
             number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
-            check = Check(int(data.get("time", 0)), Verdict.from_json(data["verdict"]), is_review, number)
+            imported = data.get("imported") is True
+            check = Check(int(data.get("time", 0)), Verdict.from_json(data["verdict"]), is_review, number, imported)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             foreign += 1
             continue
         if exercise in ("", check.verdict.exercise):
             checks.append(check)
-    return History(tuple(checks), broken, foreign, refused)
+    return History(tuple(_in_order(checks)), broken, foreign, refused)
+
+
+def _in_order(checks: list[Check]) -> Iterable[Check]:
+    """Return checks in the order in which they were made.
+
+    Lines of this machine are in order, whatever its clock said. Those of other machines are sorted in by their times.
+    """
+    ours = [check for check in checks if not check.imported]
+    if len(ours) == len(checks):
+        return checks
+    reached = accumulate((check.time for check in ours), max)
+    others = ((check.time, check) for check in checks if check.imported)
+    merged = heapq.merge(zip(reached, ours), sorted(others, key=_time), key=_time)
+    return [check for _, check in merged]
+
+
+def _time(dated: tuple[int, Check]) -> int:
+    return dated[0]
 
 
 def verdicts(exercise: str = "") -> Iterator[Verdict]:

@@ -111,7 +111,7 @@ def climb(checks: Iterable[Check], now: float) -> dict[str, Rung]:
 def _dated(checks: Iterable[Check], now: float) -> Iterator[tuple[int, Check]]:
     """Yield each check with its time, corrected where the clock of this machine was wrong.
 
-    Lines are only appended, and a later line is therefore never older. A check dated after `now` has the time of the
+    A later check is never older, because lines are only appended. A check dated after `now` has the time of the
     check before it, because nothing better is known.
     """
     latest = 0
