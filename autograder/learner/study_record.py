@@ -30,7 +30,7 @@ _STYLE = """\
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 50rem; padding: 2rem 1rem; font: 16px/1.5 system-ui, sans-serif;
-  color: var(--ink); background: var(--paper); overflow-wrap: anywhere; }
+  color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
 h1 { line-height: 1.2; }
 .name { border-bottom: 1px solid var(--line); max-width: 24rem; color: var(--quiet); }
 .figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; padding: 0; margin: 1.5rem 0; list-style: none; }
@@ -38,6 +38,8 @@ h1 { line-height: 1.2; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
+time { white-space: nowrap; }
+.wide { overflow-x: auto; }
 .quiet, footer { color: var(--quiet); }
 footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem; }
 """
@@ -149,7 +151,7 @@ def _rows(lessons: list[_Done], language: str) -> Iterator[list[str]]:
     for each in lessons:
         core = {name for name, exercise in each.known.items() if exercise.core}
         extra = each.known.keys() - core
-        days = dict.fromkeys([_day(each.first), _day(each.last)])
+        days = dict.fromkeys(f"<time>{_day(time)}</time>" for time in (each.first, each.last))
         yield [
             html.escape(title_of_lesson(each.lesson, language)),
             f"{len(each.passed & core)} / {len(core)}",
@@ -175,4 +177,4 @@ def _list(name: str, items: Iterator[str]) -> str:
 def _table(head: list[str], rows: Iterator[list[str]]) -> str:
     above = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     below = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{above}</tr></thead><tbody>{below}</tbody></table>"
+    return f'<div class="wide"><table><thead><tr>{above}</tr></thead><tbody>{below}</tbody></table></div>'
