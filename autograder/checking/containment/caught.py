@@ -57,6 +57,12 @@ class Caught:
         return cls(said if text is None else text, said, places_of(error), explained(error))
 
 
+def kind_of(error: BaseException) -> str:
+    """Return the name of an exception's class. Of a class of the learner's own, it is the name of the nearest base."""
+    libraries = ("builtins", "torch")
+    return next(each.__name__ for each in type(error).__mro__ if each.__module__.partition(".")[0] in libraries)
+
+
 def message_of(error: BaseException) -> str:
     """Return the text of an exception in one line, shortened to fit on a card."""
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.containment.caught import Caught
+from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.observe import using_answer
@@ -93,7 +93,7 @@ def _or_error(observe: Callable[..., object], function: Any, case: Case) -> obje
     try:
         return observe(function, case)
     except Exception as error:
-        return Caught.of(error, type(error).__name__)
+        return Caught.of(error, kind_of(error))
 
 
 def _policy(function: Any, case: Case) -> object:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
-from autograder.checking.containment.caught import Caught
+from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import signed, uniform
@@ -150,7 +150,7 @@ def result_or_error(call: Callable[[], object]) -> object:
         return call()
     except Exception as error:
         said = textwrap.shorten(str(error), _MOST_OF_ERROR, placeholder=" …")
-        return Caught.of(error, f"{type(error).__name__}: {said}")
+        return Caught.of(error, f"{kind_of(error)}: {said}")
 
 
 def observe_state(

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.containment.caught import Caught
+from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import OF_PARAMETERS, Entries
@@ -82,7 +82,7 @@ class _Watched:
                     self.finish()
                     finished = False
                 except Exception as error:
-                    finished = isinstance(error, RuntimeError) or Caught.of(error, type(error).__name__)
+                    finished = isinstance(error, RuntimeError) or Caught.of(error, kind_of(error))
             late = [entry[0] for entry in self.log[len(entries) :]]
         return [entry[0] for entry in entries], [entry[1:] for entry in entries], late or finished
 

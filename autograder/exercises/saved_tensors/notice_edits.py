@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.containment.caught import Caught
+from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
@@ -24,7 +24,7 @@ def _gradient(y: object, leaf: Tensor, retain_graph: bool = False) -> object:
     try:
         return gradient(y, leaf, retain_graph)
     except Exception as error:
-        return Caught.of(error, type(error).__name__)
+        return Caught.of(error, kind_of(error))
 
 
 def _activation(leaf: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
             y.sum().backward()
             after = case.leaf.grad
         except Exception as error:
-            after = Caught.of(error, type(error).__name__)
+            after = Caught.of(error, kind_of(error))
         case.leaf.grad = None
         del x, y, edited
     with using_answer():
