@@ -46,8 +46,8 @@ predict_engine = {**solution, "order of a, b, c": "abc"}
 predict_engine = {**solution, "order of a, b, c": "bca"}
 
 # %% mistake="last_thread_wins" theme="accumulation"
-# You expected the gradient of one thread to replace that of the other. Both are added: 1 + 2.
-# Вы ожидали, что градиент одного потока заменит градиент другого. Но оба складываются: 1 + 2.
+# You expected the gradient of one thread to replace that of the other. Both are added.
+# Вы ожидали, что градиент одного потока заменит градиент другого. Но оба складываются.
 predict_engine = {**solution, "w.grad read by thread 1": 2.0, "w.grad read by thread 2": 2.0}
 
 # %% mistake="nearest_first" theme="order"

@@ -24,8 +24,8 @@ predict_second = {**solution, "3 * x twice": "accepted"}
 predict_second = {**solution, "3 * x twice, torch.func": "RuntimeError"}
 
 # %% mistake="second_derivative_alone" theme="accumulation"
-# You expected the second derivative alone in `x.grad`. `backward()` added it to the first one, 12 + 12.
-# Вы ожидали, что в `x.grad` будет только вторая производная. Но `backward()` прибавил её к первой: 12 + 12.
+# You expected the second derivative alone in `x.grad`. `backward()` added it to the first one.
+# Вы ожидали, что в `x.grad` будет только вторая производная. Но `backward()` прибавил её к первой.
 predict_second = {**solution, "x.grad after both": 12.0}
 
 # %% mistake="attention_is_like_the_rest" theme="own"
@@ -62,8 +62,8 @@ predict_second = {**solution, "no option": True}
 predict_second = {**solution, "create_graph=True": False}
 
 # %% mistake="added_twice" theme="accumulation"
-# You expected 36. The first derivative is added once, and so is the second: 12 + 12.
-# Вы ожидали 36. Но и первая производная прибавлена один раз, и вторая: 12 + 12.
+# You added a derivative once more. The first is added once, and so is the second.
+# Одну из производных вы прибавили лишний раз. Но и первая прибавлена один раз, и вторая.
 predict_second = {**solution, "x.grad after both": 36.0}
 
 # %% mistake="math_fails_as_well" theme="own"
@@ -72,6 +72,6 @@ predict_second = {**solution, "x.grad after both": 36.0}
 predict_second = {**solution, "attention twice, MATH in forward": "RuntimeError"}
 
 # %% mistake="multiplied" theme="accumulation"
-# You expected the product, 144. `backward()` adds to what is in `.grad`: 12 + 12.
-# Вы ожидали произведение, 144. Но `backward()` прибавляет к тому, что лежит в `.grad`: 12 + 12.
+# You expected the product of both derivatives. `backward()` adds to what is in `.grad`.
+# Вы ожидали произведение обеих производных. Но `backward()` прибавляет к тому, что лежит в `.grad`.
 predict_second = {**solution, "x.grad after both": 144.0}

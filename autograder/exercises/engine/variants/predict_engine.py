@@ -1,0 +1,267 @@
+# %%
+FIRST = [3.0, 6.0]
+SECOND = [4.0, 5.0]
+
+
+# %% variant="forward_in_a_worker"
+def engine_table():
+    seen, read, packed, order = {}, {}, [], []
+    w = torch.tensor(1.0, requires_grad=True)
+
+    def note(_):
+        seen["the hook runs in"] = "worker" if threading.current_thread().name == "worker" else "main"
+
+    y = in_thread(lambda: (3 * w).exp())  # the forward pass runs there
+    handle = y.register_hook(note)
+    y.backward(retain_graph=True)
+    handle.remove()
+    seen["two passes through one graph"] = in_thread(y.backward) or "accepted"
+
+    w.grad = None
+    both_have_added = threading.Barrier(2)
+
+    def contribute(number, factor):
+        (factor * w).backward()
+        both_have_added.wait()
+        read[number] = w.grad.item()
+
+    threads = [threading.Thread(target=contribute, args=each) for each in ((1, FIRST), (2, SECOND))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in (1, 2):
+        seen[f"w.grad read by thread {number}"] = read[number]
+
+    def without_grad():
+        with torch.no_grad():
+            return (2 * w).requires_grad
+
+    def with_hooks():
+        with torch.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t):
+            w.square()
+
+    seen["recorded in a thread that enters no_grad"] = in_thread(without_grad)
+    in_thread(with_hooks)
+    seen["packs in a thread that enters the hooks"] = len(packed)
+    in_thread(lambda: torch.autograd.set_detect_anomaly(True))
+    seen["anomaly mode after a thread has switched it on"] = torch.is_anomaly_enabled()
+    torch.autograd.set_detect_anomaly(False)
+
+    c, a, b = w.sin(), w.cos(), w.exp()
+    for name, result in {"a": a, "b": b, "c": c}.items():
+        result.grad_fn.register_prehook(lambda _, name=name: order.append(name))
+    ((b + c) + a).backward()
+    seen["order of a, b, c"] = "".join(order)
+    return seen
+
+
+# %% variant="a_leaf_each"
+def engine_table():
+    seen, read, packed, order = {}, {}, [], []
+    w = torch.tensor(1.0, requires_grad=True)
+
+    def note(_):
+        seen["the hook runs in"] = "worker" if threading.current_thread().name == "worker" else "main"
+
+    y = (3 * w).exp()
+    in_thread(lambda: y.register_hook(note))
+    y.backward()
+    y = w + 1
+    in_thread(y.backward)
+    seen["two passes through one graph"] = in_thread(y.backward) or "accepted"
+
+    both_have_added = threading.Barrier(2)
+
+    def contribute(number, factor):
+        w = torch.tensor(1.0, requires_grad=True)
+        (factor * w).backward()
+        both_have_added.wait()
+        read[number] = w.grad.item()
+
+    threads = [threading.Thread(target=contribute, args=each) for each in ((1, FIRST), (2, SECOND))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in (1, 2):
+        seen[f"w.grad read by thread {number}, a w of its own"] = read[number]
+
+    in_thread(lambda: torch.set_grad_enabled(False))
+    seen["recorded after a thread has switched recording off"] = (2 * w).requires_grad
+    with torch.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t):
+        w.square()
+        in_thread(lambda: w.detach().requires_grad_().square())
+    seen["packs of two squares, one of them in a thread"] = len(packed)
+    torch.autograd.set_detect_anomaly(True)
+    in_thread(lambda: torch.autograd.set_detect_anomaly(False))
+    seen["anomaly mode after a thread has switched it off"] = torch.is_anomaly_enabled()
+    torch.autograd.set_detect_anomaly(False)
+
+    c, a = w.exp(), w.sin()
+    b = a.cos()
+    for name, result in {"a": a, "b": b, "c": c}.items():
+        result.grad_fn.register_prehook(lambda _, name=name: order.append(name))
+    (c + b).backward()
+    seen["order of a, b, c"] = "".join(order)
+    return seen
+
+
+# %% variant="one_after_the_other"
+def engine_table():
+    seen, packed, order = {}, [], []
+    w = torch.tensor(1.0, requires_grad=True)
+
+    def note(_):
+        seen["the hook runs in"] = "worker" if threading.current_thread().name == "worker" else "main"
+
+    y = in_thread(lambda: (3 * w).exp())  # the forward pass runs there
+    y.register_hook(note)
+    torch.autograd.grad(y, w)
+    h = (3 * w).exp()
+    first, second = 2 * h, 5 * h
+    in_thread(first.backward)
+    seen["two passes through one graph"] = in_thread(second.backward) or "accepted"
+
+    w.grad = None
+
+    def contribute(number, factor):
+        (factor * w).backward()
+        seen[f"w.grad read by thread {number}"] = w.grad.item()
+
+    for each in ((1, FIRST), (2, SECOND)):
+        thread = threading.Thread(target=contribute, args=each)
+        thread.start()
+        thread.join()
+
+    def start_another():
+        with torch.no_grad():
+            return in_thread(lambda: (2 * w).requires_grad)
+
+    def with_hooks():
+        with torch.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t):
+            w.square()
+            in_thread(lambda: w.detach().requires_grad_().square())
+        w.square()
+
+    seen["recorded in a thread that a thread starts under no_grad"] = in_thread(start_another)
+    in_thread(with_hooks)
+    seen["packs of three squares"] = len(packed)
+    in_thread(lambda: torch.autograd.set_detect_anomaly(True))
+    seen["anomaly mode in another thread"] = in_thread(torch.is_anomaly_enabled)
+    torch.autograd.set_detect_anomaly(False)
+
+    b, c, a = w.sin(), w.cos(), w.exp()
+    for name, result in {"a": a, "b": b, "c": c}.items():
+        result.grad_fn.register_prehook(lambda _, name=name: order.append(name))
+    ((c + b) + a).backward()
+    seen["order of a, b, c"] = "".join(order)
+    return seen
+
+
+# %% variant="two_passes_each"
+def engine_table():
+    seen, read, packed, order = {}, {}, [], []
+    w = torch.tensor(1.0, requires_grad=True)
+
+    def note(_):
+        seen["the hook runs in"] = "worker" if threading.current_thread().name == "worker" else "main"
+
+    y = (3 * w).exp()
+    handle = y.register_hook(note)
+    in_thread(lambda: torch.autograd.grad(y, w))
+    handle.remove()
+    seen["two passes through one graph"] = in_thread(y.backward) or "accepted"
+
+    all_have_added = threading.Barrier(2)
+
+    def contribute(number, factor):
+        (factor * w).backward()
+        (factor * w).backward()
+        all_have_added.wait()
+        read[number] = w.grad.item()
+
+    threads = [threading.Thread(target=contribute, args=each) for each in ((1, FIRST), (2, SECOND))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in (1, 2):
+        seen[f"w.grad read by thread {number}"] = read[number]
+
+    with torch.no_grad():
+        in_thread(lambda: torch.set_grad_enabled(True))
+        seen["recorded under no_grad, after a thread has switched recording on"] = (2 * w).requires_grad
+    with torch.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t):
+        square = in_thread(lambda: w.detach().requires_grad_().square())
+        square.sin()
+    seen["packs of sin, its input from a thread"] = len(packed)
+    torch.autograd.set_detect_anomaly(True)
+    seen["anomaly mode in a thread of a thread"] = in_thread(lambda: in_thread(torch.is_anomaly_enabled))
+    torch.autograd.set_detect_anomaly(False)
+
+    a = w.exp()
+    c, b = a.sin(), w.cos()
+    for name, result in {"a": a, "b": b, "c": c}.items():
+        result.grad_fn.register_prehook(lambda _, name=name: order.append(name))
+    (c + b).backward()
+    seen["order of a, b, c"] = "".join(order)
+    return seen
+
+
+# %% mistake="backward_has_its_thread"
+{
+    r'(seen\["the hook runs in"\] = ).*(?=(.*\n){2,3}    y = in_thread)': r'\1"worker"',
+    r"in_thread\(lambda: torch\.autograd\.grad\(y, w\)\)": "torch.autograd.grad(y, w)",
+}
+
+# %% mistake="threads_see_their_own"
+{
+    r'(by thread \{number\}"\] = )read\[number\]': r"\1read[number] * {1: FIRST, 2: SECOND}[number] / (FIRST + SECOND)",
+    r'(by thread \{number\}"\] = )w\.grad\.item\(\)': r"\1factor",
+}
+
+# %% mistake="last_thread_wins"
+{r'(by thread \{number\}"\] = )read\[number\]': r"\1read[number] * SECOND / (FIRST + SECOND)"}
+
+# %% mistake="first_reads_early"
+{r'(by thread \{number\}"\] = )read\[number\]': r"\1read[number] * {1: FIRST / (FIRST + SECOND), 2: 1}[number]"}
+
+# %% mistake="second_reads_early"
+{r'(by thread \{number\}"\] = )read\[number\]': r"\1read[number] * {1: 1, 2: SECOND / (FIRST + SECOND)}[number]"}
+
+# %% mistake="shared_graph_is_safe"
+{
+    r"in_thread\(second\.backward\) or": "",
+    r"(?s)(in_thread\(lambda: torch\.autograd\.grad\(y, w\)\).*)in_thread\(y\.backward\) or": r"\1",
+}
+
+# %% mistake="no_grad_reaches_threads"
+{r'(starts under no_grad"\] = ).*': r"\1False"}
+
+# %% mistake="hooks_reach_threads"
+{
+    r'(two squares, one of them in a thread"\] = )len\(packed\)': r"\1len(packed) + 1",
+    r'((packs of three squares|its input from a thread)"\] = )len\(packed\)': r"\1len(packed) + 1",
+}
+
+# %% mistake="hooks_pack_for_each_factor"
+{
+    r'((two squares, one of them in a thread|packs of three squares)"\] = )len\(packed\)': r"\1len(packed) + 3",
+    r'(its input from a thread"\] = )len\(packed\)': r"\1len(packed) + 2",
+}
+
+# %% mistake="anomaly_stays_home"
+{r'(seen\["anomaly mode .*"\] = )(.*)': r"\1not \2"}
+
+# %% mistake="in_order_of_creation"
+{
+    r"\(\(b \+ c\) \+ a\)\.backward\(\)": 'order = "cab"',
+    r"\(\(c \+ b\) \+ a\)\.backward\(\)": 'order = "bca"',
+}
+
+# %% mistake="in_order_of_the_sum"
+{
+    r"(?s)\(\((\w) \+ (\w)\) \+ (\w)\)\.backward\(\)": r'order = "\1\2\3"',
+    r"(?s)\(c \+ b\)\.backward\(\)": 'order = "cba"',
+}
