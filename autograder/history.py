@@ -34,7 +34,8 @@ class Check:
 
     `time` is in seconds since 1970, by the clock of the machine at that moment. `is_review` is True if `review()` had
     asked for the answer again. `variant` is the number of the variant that was answered, or None for the exercise
-    itself. `imported` is True if the line comes from another machine.
+    itself. `imported` is True if the line comes from another machine. `is_placement` is True if the answer was one row
+    of a table, asked by `placement()`.
     """
 
     time: int
@@ -42,6 +43,7 @@ class Check:
     is_review: bool = False
     variant: int | None = None
     imported: bool = False
+    is_placement: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,18 +60,21 @@ class History:
     refused: str = ""
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Yield the verdicts on exercises themselves, oldest first. Variants earn no points."""
-        return (check.verdict for check in self.checks if check.variant is None)
+        """Yield the verdicts on exercises themselves, oldest first. Variants and placement earn no points."""
+        return (check.verdict for check in self.checks if check.variant is None and not check.is_placement)
 
 
-def record(verdict: Verdict, *, is_review: bool = False, variant: int | None = None) -> bool:
+def record(
+    verdict: Verdict, *, is_review: bool = False, variant: int | None = None, is_placement: bool = False
+) -> bool:
     """Append a verdict to the history. Does nothing while nbgrader runs the notebook.
 
     Returns False if the folder is not writable. The verdict is then kept in memory and written with a later one.
     """
     if being_graded():
         return True
-    more = {name: value for name, value in (("review", is_review), ("variant", variant)) if value}
+    marks = {"review": is_review, "variant": variant, "placement": is_placement}
+    more = {name: value for name, value in marks.items() if value}
     line = {"time": int(time.time()), **more, "verdict": verdict.to_json()}
     _unwritten.append(json.dumps(line, ensure_ascii=False))
     try:
@@ -123,8 +128,9 @@ def read_history(exercise: str = "") -> History:
             continue
         try:
             number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
-            imported = data.get("imported") is True
-            check = Check(int(data.get("time", 0)), Verdict.from_json(data["verdict"]), is_review, number, imported)
+            imported, is_placement = data.get("imported") is True, data.get("placement") is True
+            verdict = Verdict.from_json(data["verdict"])
+            check = Check(int(data.get("time", 0)), verdict, is_review, number, imported, is_placement)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             foreign += 1
             continue

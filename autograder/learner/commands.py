@@ -321,6 +321,18 @@ def again(name: str = "") -> Prose | Reply:
         return Reply((unknown.says,))
 
 
+def placement(name: str = "", answer: object = None) -> Prose | Reply | Table:
+    """Ask the hardest row of each lesson's table, one after the other, and propose which lessons to skip.
+
+    `placement()` shows the next question in a new cell. That cell calls `placement(name, answer)`; an answer of `...`
+    means "I do not know". The answers are kept, so that a question is asked once.
+    """
+    from .placement import ask
+
+    _attend()
+    return ask(name, answer)
+
+
 def contents(language: str | None = None) -> Contents:
     """Return the course's page of contents: lessons with links, minutes, and what has been done so far.
 

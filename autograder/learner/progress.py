@@ -17,6 +17,7 @@ from ..messages.cards import message
 from ..session import SESSION, being_graded
 from .notebooks.headings import link_to, title_of, title_of_lesson
 from .notebooks.notebook_file import read_notebook
+from .placement import skipped_lessons
 from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from .replies import Reply, Table
 from .reviews.review import due_now
@@ -79,7 +80,8 @@ class _Row:
     """A lesson in the table of contents.
 
     `minutes` are those of reading and core exercises, `extra` those of the others. `core` and `passed` are names of
-    exercises. `exercise` links to the first core exercise that has not passed.
+    exercises. `exercise` links to the first core exercise that has not passed. `is_known` is True if `placement()` has
+    proposed to skip the lesson.
     """
 
     title: str
@@ -91,6 +93,7 @@ class _Row:
     core: set[str]
     passed: set[str]
     exercise: str
+    is_known: bool
     language: str
 
     @property
@@ -110,6 +113,8 @@ class _Row:
         """A text such as "✓ 4/4 and 1 extra": how many core exercises have passed, with a tick if all have."""
         extra = len(self.passed - self.core)
         more = message("contents.extra", count=extra).read(self.language) if extra else ""
+        if self.is_known and not self.passed:
+            more = message("contents.known").read(self.language)
         return f"{'✓ ' if self.is_done else ''}{len(self.passed & self.core)}/{len(self.core)}{more}"
 
 
@@ -149,12 +154,13 @@ class Contents:
             "total": sum(len(row.core) for row in rows),
             "extra": message("contents.extra", count=extra).read(self.language) if extra else "",
         }
-        following = next((row for row in rows if not row.is_done), None)
+        following = next((row for row in rows if not (row.is_done or row.is_known)), None)
+        following = following or next((row for row in rows if not row.is_done), None)
         if following is None:
             said = message("contents.finished", hours=hours)
         else:
             link = f"[{following.title}]({following.file})"
-            if any(row.is_begun for row in rows):
+            if any(row.is_begun or row.is_known for row in rows):
                 said = message("contents.next", hours=hours, lesson=link, exercise=following.exercise, **counts)
             else:
                 said = message("contents.begin", hours=hours, lesson=link)
@@ -163,7 +169,7 @@ class Contents:
         return "\n\n".join(each.read(self.language) for each in (said, *more))
 
     def _rows(self) -> Iterator[_Row]:
-        done = standings(verdicts())
+        done, known = standings(verdicts()), skipped_lessons()
         for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
             notebook = read_notebook(path)
             ours = notebook["metadata"]["autograder"]
@@ -176,4 +182,5 @@ class Contents:
             first = next((name for name in graded if name in core - passed), "")
             exercise = link_to(notebook["cells"], path.name, first, first)
             times = ours["minutes"], ours["extra"]
-            yield _Row(title, ours["about"], path.name, *times, ours["needs"], core, passed, exercise, self.language)
+            is_known, more = ours["lesson"] in known, (ours["about"], path.name, *times, ours["needs"])
+            yield _Row(title, *more, core, passed, exercise, is_known, self.language)

@@ -59,6 +59,11 @@ class VariantTable:
     right: Mapping[str, object]
     mistaken: Mapping[str, Mapping[str, object]]
 
+    @property
+    def function(self) -> str:
+        """The name of the function that returns the table."""
+        return _last_function(self.program)
+
     def stub(self, asks: str) -> str:
         """Return the code of the unfinished table called `asks`."""
         rows = "".join(f"    {_quoted(label)}: ...,\n" for label in self.right)
@@ -152,7 +157,7 @@ def _run_variant(lesson: Lesson, variants: Variants, number: int) -> VariantTabl
     Raises BrokenSource if one cannot be run, or if a mistaken one returns another number of entries.
     """
     variant = variants.draw(number)
-    above = "\n\n".join(needed_code(_sources_above(lesson, variants.path.stem), "", variant.program))
+    above = "\n\n".join(needed_code(sources_above(lesson, variants.path.stem), "", variant.program))
     right = _table(variants.path, above, variant.program)
     mistaken = {}
     for name, program in variant.believed.items():
@@ -165,7 +170,7 @@ def _run_variant(lesson: Lesson, variants: Variants, number: int) -> VariantTabl
     return VariantTable(variant.program, right, mistaken)
 
 
-def _sources_above(lesson: Lesson, exercise: str) -> list[str]:
+def sources_above(lesson: Lesson, exercise: str) -> list[str]:
     """Return the code that a learner sees above the answer to an exercise, without answers and checks."""
     cells = lesson.cells[: lesson.cells.index(lesson.of("answer", exercise)[0])]
     return [cell.source for cell in cells if cell.kind == "code" and not (cell.role or cell.is_fact)]

@@ -502,6 +502,7 @@ MESSAGES: dict[str, Text] = {
         "{hours} hours in all. Passed: {count} of {total}{extra}. Go on with {lesson}, exercise {exercise}.",
         "Всего часов: {hours}. Верно: {count} из {total}{extra}. Продолжайте: {lesson}, упражнение {exercise}.",
     ),
+    "contents.known": Text(" (known, by `placement()`)", " (знакомо, по `placement()`)"),
     "contents.extra": Text(" and {count} extra", " и дополнительных: {count}"),
     # -- reviews ------------------------------------------------------------------------------------------------
     "review.title": Text("Due for review: {count}", "Пора повторить: {count}"),
@@ -532,6 +533,43 @@ MESSAGES: dict[str, Text] = {
     "again.number": Text(
         'Variants are numbered from 1; {number} is none. `again("{name}")` shows a new one.',
         'Варианты нумеруются с 1, варианта {number} нет. Новый вариант покажет `again("{name}")`.',
+    ),
+    # -- placement --------------------------------------------------------------------------------------------------
+    "placement.about": Text(
+        "One row of each lesson's table, {total} questions, about a minute each. Read the program and do not run it in "
+        "parts. What you know can be skipped. Leave `...` if you do not know.",
+        "По одной строке из таблицы каждого урока: вопросов {total}, примерно по минуте на каждый. Прочитайте программу, "
+        "но не запускайте её по частям. Уроки, которые вы знаете, можно будет пропустить. Не знаете — оставьте `...`.",
+    ),
+    "placement.title": Text("**Question {number} of {total}** · {lesson}", "**Вопрос {number} из {total}** · {lesson}"),
+    "placement.cell": Text(
+        "The program is in the next cell (in a terminal: the next prompt). Put your answer in place of `...`, and run it.",
+        "Программа в следующей ячейке (в терминале — в следующей строке ввода). Поставьте ответ вместо `...` и выполните "
+        "её.",
+    ),
+    "placement.row": Text(
+        "What does {function}() return for {label!r}? Put it in place of the dots.",
+        "Что вернёт {function}() для {label!r}? Поставьте ответ вместо многоточия.",
+    ),
+    "placement.right": Text("✓ Right.", "✓ Верно."),
+    "placement.wrong": Text("✗ Not so. The lesson shows why.", "✗ Неверно. Почему — покажет урок."),
+    "placement.done": Text("Where to begin", "С чего начать"),
+    "placement.answer": Text("answer", "ответ"),
+    "placement.proposal": Text("proposal", "предложение"),
+    "placement.skip": Text("skip it, or read its last section", "пропустить или прочесть последний раздел"),
+    "placement.begin": Text("begin here", "начать отсюда"),
+    "placement.do": Text("do it", "пройти"),
+    "placement.below": Text(
+        "One row says little: a lesson that you skip stays open. Its exercises count as not done.",
+        "Одна строка говорит о немногом: пропущенный урок остаётся открытым, а его упражнения — несделанными.",
+    ),
+    "placement.absent": Text(
+        "There is no placement here: it is computed from the lessons' sources, which are not installed.",
+        "Определить начало здесь нельзя: вопросы вычисляются из исходных файлов уроков, а они не установлены.",
+    ),
+    "placement.unknown": Text(
+        "There is no question on `{name}`. `placement()` shows the next one.",
+        "Вопроса по `{name}` нет. Следующий вопрос покажет `placement()`.",
     ),
     # -- the history, moved and printed ----------------------------------------------------------------------------
     "export.done": Text(

@@ -93,7 +93,7 @@ def climb(checks: Iterable[Check], now: float) -> dict[str, Rung]:
         name, passed = verdict.exercise, verdict.state == VerdictState.PASSED
         if verdict.mistake:
             mistaken.add(name)
-        if not passed and verdict.state != VerdictState.NOT_YET:
+        if check.is_placement or (not passed and verdict.state != VerdictState.NOT_YET):
             continue
         rung = found.get(name)
         if rung is None:
