@@ -178,8 +178,8 @@ def _say(chosen: argparse.Namespace, reply: Callable[[], object]) -> int:
 
 def _progress(chosen: argparse.Namespace) -> int:
     from .learner.commands import progress
-    from .learner.history_transfer import export_history, import_history
-    from .learner.study_record import write_record
+    from .learner.progress.study_record import write_record
+    from .learner.progress.transfer import export_history, import_history
 
     if chosen.export:
         said = export_history(chosen.export, chosen.language)

@@ -1,4 +1,4 @@
-"""Trials of variants: what the gate demands of the other programs for a table of predictions."""
+"""Trials of variants: the gate's demands on other programs for a table."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _PAUSE = 0.3  # seconds between two looks at the file
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell of the file, with empty lines above it: an error in it then has the line of the file."""
+    """A cell of the file, with the number of lines above it."""
 
     source: str
     line: int

@@ -29,7 +29,7 @@ from .verdict_notes import with_cell_above, with_first_table, with_note_once, wi
 
 if TYPE_CHECKING:
     from .points import LessonNotebook
-    from .progress import Contents
+    from .progress.tables import Contents
 
 
 def start(lesson: str = "", *, language: str | None = None, device: object = None) -> Reply:
@@ -287,7 +287,7 @@ def progress() -> Table | Reply:
     The history of checks is stored in a file and survives a restart of the kernel. Returns a `Reply` if nothing was
     checked yet, or while nbgrader runs the notebook.
     """
-    from .progress import progress_table
+    from .progress.tables import progress_table
 
     return progress_table()
 
@@ -327,7 +327,7 @@ def placement(name: str = "", answer: object = None) -> Prose | Reply | Table:
     `placement()` shows the next question in a new cell. That cell calls `placement(name, answer)`; an answer of `...`
     means "I do not know". The answers are kept, so that a question is asked once.
     """
-    from .placement import ask
+    from .reviews.placement import ask
 
     _attend()
     return ask(name, answer)
@@ -338,7 +338,7 @@ def contents(language: str | None = None) -> Contents:
 
     `language` is "en" or "ru", or None for the notebook's.
     """
-    from .progress import Contents
+    from .progress.tables import Contents
 
     return Contents(language if language in LANGUAGES else SESSION.speaks)
 

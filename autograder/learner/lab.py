@@ -18,7 +18,7 @@ from pathlib import Path
 from ..messages.cards import message
 from .notebooks.notebook_file import Unreadable, read_notebook
 from .notebooks.working_copy import write_atomically
-from .progress import Contents
+from .progress.tables import Contents
 from .servers.settings import environment
 
 _NBGRADER = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # panels of a class

@@ -1,4 +1,4 @@
-"""Variants: other programs for a table of predictions, as cells of the file `variants/EXERCISE.py`.
+"""Variants: other programs for a table, as cells of the file `variants/EXERCISE.py`.
 
     # %%
     RATE = [0.1, 0.5]  # one of these is drawn
@@ -53,7 +53,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class VariantTable:
-    """A variant's program, its right table, and a dict from mistake to wrong table."""
+    """A variant's program, its right table and those of mistakes.
+
+    `mistaken` is a dict from a mistake's name to its table.
+    """
 
     program: str
     right: Mapping[str, object]

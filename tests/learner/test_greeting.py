@@ -7,7 +7,7 @@ import pytest
 
 import autograder
 from autograder.learner.points import saved_notebook
-from autograder.learner.progress import Contents
+from autograder.learner.progress.tables import Contents
 from autograder.learner.reviews.schedule import DAY
 from autograder.session import SESSION, Session
 from support.check import check, right

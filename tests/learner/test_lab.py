@@ -12,7 +12,7 @@ import pytest
 
 from autograder.learner.lab import has_screen, open_lab
 from autograder.learner.notebooks.working_copy import prepare
-from autograder.learner.progress import Contents
+from autograder.learner.progress.tables import Contents
 from autograder.lessons.collection import COURSE
 
 NAME = "03_gradient_accumulation.ipynb"

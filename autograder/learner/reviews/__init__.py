@@ -1,1 +1,1 @@
-"""Spaced repetition of exercises, from the history of checks."""
+"""Spaced repetition, variants and placement, from the history of checks."""

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import exercises
-from ..checking.card_layout import unlinked
-from ..checking.exercise import Exercise
-from ..checking.verdict import VerdictState
-from ..grade_ids import CellKind, GradeId
-from ..history import Standing, begun_tables, filled_entries, standings, verdicts
-from ..lessons.source import NOTEBOOKS
-from ..messages.cards import message
-from ..session import SESSION, being_graded
-from .notebooks.headings import link_to, title_of, title_of_lesson
-from .notebooks.notebook_file import read_notebook
-from .placement import skipped_lessons
-from .points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
-from .replies import Reply, Table
-from .reviews.review import due_now
+from ... import exercises
+from ...checking.card_layout import unlinked
+from ...checking.exercise import Exercise
+from ...checking.verdict import VerdictState
+from ...grade_ids import CellKind, GradeId
+from ...history import Standing, begun_tables, filled_entries, standings, verdicts
+from ...lessons.source import NOTEBOOKS
+from ...messages.cards import message
+from ...session import SESSION, being_graded
+from ..notebooks.headings import link_to, title_of, title_of_lesson
+from ..notebooks.notebook_file import read_notebook
+from ..points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
+from ..replies import Reply, Table
+from ..reviews.placement import skipped_lessons
+from ..reviews.review import due_now
 
 
 def progress_table() -> Table | Reply:

@@ -1,4 +1,4 @@
-"""The history of checks as a file, to be moved to another machine."""
+"""The history of checks as a file for another machine."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import UserError
-from ..history import append_lines, history_file
-from ..language import Text
-from ..messages.cards import message
+from ...errors import UserError
+from ...history import append_lines, history_file
+from ...language import Text
+from ...messages.cards import message
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of the lines of an imported file: added, known already, and damaged."""
+    """The counts of an imported file's lines: added, known already, damaged."""
 
     added: int
     known: int

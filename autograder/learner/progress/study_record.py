@@ -1,4 +1,4 @@
-"""A page on what a learner has done: lessons, dates, first tries, misconceptions overcome. It can be printed."""
+"""A page to print: lessons, dates, first tries, misconceptions overcome."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from .. import exercises
-from ..checking.card_layout import inline
-from ..checking.exercise import Exercise
-from ..checking.verdict import VerdictState
-from ..errors import UserError
-from ..history import Check, History, read_history, standings
-from ..language import Text
-from ..messages.cards import message
-from ..messages.study_record import WORDS
-from .notebooks.headings import title_of_lesson
+from ... import exercises
+from ...checking.card_layout import inline
+from ...checking.exercise import Exercise
+from ...checking.verdict import VerdictState
+from ...errors import UserError
+from ...history import Check, History, read_history, standings
+from ...language import Text
+from ...messages.cards import message
+from ...messages.study_record import WORDS
+from ..notebooks.headings import title_of_lesson
 
 _STYLE = """\
 :root { color-scheme: light dark; --ink: #1f2328; --quiet: #59636e; --line: #d1d9e0; --paper: #ffffff; }
@@ -47,7 +47,10 @@ footer { margin-top: 2rem; border-top: 1px solid var(--line); padding-top: .5rem
 
 @dataclass(frozen=True)
 class _Done:
-    """What was done in one lesson: `first` and `last` are the times of its first and last check."""
+    """The work on one lesson; `first` and `last` are times of checks.
+
+    `tried`, `passed` and `at_once` are names of exercises.
+    """
 
     lesson: str
     known: dict[str, Exercise]

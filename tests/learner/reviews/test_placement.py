@@ -6,7 +6,7 @@ import pytest
 
 import autograder
 from autograder.history import read_history, verdicts
-from autograder.learner.progress import Contents
+from autograder.learner.progress.tables import Contents
 from autograder.learner.reviews.schedule import make_schedule
 from autograder.messages.cards import message
 from autograder.session import SESSION, Session

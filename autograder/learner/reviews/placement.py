@@ -1,4 +1,4 @@
-"""`placement()`: the hardest row of each lesson's table, for whoever knows some of the course already."""
+"""`placement()`: the hardest row of each lesson's table, as a question."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .. import exercises
-from ..checking.exercise import Exercise
-from ..checking.judge import judge
-from ..checking.observe import observe
-from ..checking.verdict import VerdictState
-from ..history import read_history, record
-from ..language import Text
-from ..lessons.needed_code import needed_code
-from ..lessons.source import lesson_source
-from ..lessons.variants import draw_table, sources_above, variants_of
-from ..messages.cards import message
-from ..session import SESSION, being_graded
-from .cells_run import shell
-from .notebooks.headings import title_of_lesson
-from .replies import Prose, Reply, Table
-from .reviews.again import expected_of
+from ... import exercises
+from ...checking.exercise import Exercise
+from ...checking.judge import judge
+from ...checking.observe import observe
+from ...checking.verdict import VerdictState
+from ...history import read_history, record
+from ...language import Text
+from ...lessons.needed_code import needed_code
+from ...lessons.source import lesson_source
+from ...lessons.variants import draw_table, sources_above, variants_of
+from ...messages.cards import message
+from ...session import SESSION, being_graded
+from ..cells_run import shell
+from ..notebooks.headings import title_of_lesson
+from ..replies import Prose, Reply, Table
+from .again import expected_of
 
 _VARIANT = 1  # the program of each question; a lesson's own program stays unseen
 

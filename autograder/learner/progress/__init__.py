@@ -1,0 +1,1 @@
+"""Tables, pages and files of what a learner has done."""
