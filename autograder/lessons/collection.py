@@ -15,6 +15,8 @@ from ..language import LANGUAGES
 from .execute import run
 from .keys import build_key
 from .source import SOURCES, Lesson, read
+from .summary import NAME as SUMMARY
+from .summary import with_contents
 
 _OLD = re.compile(r"^@?\w+\.(?:mistake|wrong)\(", re.M)  # how exercise modules once registered mistakes
 _CONVERT = "mistakes have a file of their own now: `autograder convert DIR` rewrites your lessons so"
@@ -93,6 +95,8 @@ class Collection:
         """Return a dict from path to text for the notebooks of a lesson, one in each language."""
         from .notebooks import source_notebook, student_notebook, to_text
 
+        if lesson.file_name == SUMMARY:
+            lesson = with_contents(lesson, self.read())
         source = source_notebook(lesson, self.exercises(lesson))
         return {
             self.notebooks / language / f"{lesson.file_name}.ipynb": to_text(student_notebook(source, language))
