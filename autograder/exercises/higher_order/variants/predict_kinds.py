@@ -171,7 +171,10 @@ def kinds_table():
 }
 
 # %% mistake="adam_takes_it"
-{r'(table\["Adam( after coalesce\(\))?"\] = ).*': r'\1"accepted"', r'"Adam": lambda w: .*': r'"Adam": lambda w: torch.optim.SGD([w], lr=0.1),'}
+{
+    r'(table\["Adam( after coalesce\(\))?"\] = ).*': r'\1"accepted"',
+    r'"Adam": lambda w: .*': r'"Adam": lambda w: torch.optim.SGD([w], lr=0.1),',
+}
 
 # %% mistake="decay_is_harmless"
 {
