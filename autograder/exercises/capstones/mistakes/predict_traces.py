@@ -15,9 +15,9 @@ predict_traces = {**solution, "w[0] after step 1": 0.14, "w[2] at the end": 0.65
 
 # %% mistake="backward_overwrites" theme="accumulation"
 # You expected only the new gradient in `p.grad` after the second `backward()`. Nothing has cleared `p.grad`, and
-#     `backward()` adds to it, here 0 to 0.04.
+#     `backward()` adds to it.
 # Вы ожидали, что после второго `backward()` в `p.grad` останется только новый градиент. Но `p.grad` никто не
-#     обнулил, а `backward()` к нему прибавляет: здесь 0 к 0.04.
+#     обнулил, а `backward()` к нему прибавляет.
 predict_traces = {**solution, "p.grad[0] after the second backward": 0.0}
 
 # %% mistake="adds_one_again" theme="derivative"
@@ -28,16 +28,14 @@ predict_traces = {**solution, "p.grad[0] after the second backward": 0.0}
 predict_traces = {**solution, "p.grad[0] after the second backward": 1.04, "trace[0] after step 2": 1.76}
 
 # %% mistake="clean_trace" theme="accumulation"
-# You expected the trace of the first state to decay to 0.9 · 0.8 = 0.72. It has swallowed the update that was left
-#     in `p.grad` as well.
-# Вы ожидали, что след первого состояния затухнет до 0.9 · 0.8 = 0.72. Но в него вошло ещё и обновление, оставшееся
-#     в `p.grad`.
+# You expected the trace of the first state to decay to γλ. It has swallowed the update that was left in `p.grad` as
+#     well.
+# Вы ожидали, что след первого состояния затухнет до γλ. Но в него вошло ещё и обновление, оставшееся в `p.grad`.
 predict_traces = {**solution, "trace[0] after step 2": 0.72}
 
 # %% mistake="subtracts_the_rest" theme="derivative"
-# You subtracted the update that was left in `p.grad` from the trace. It is 0.04, with a plus, and the trace adds
-#     it.
-# Вы вычли из следа обновление, оставшееся в `p.grad`. Но оно равно 0.04, со знаком плюс, и к следу прибавляется.
+# You subtracted the update that was left in `p.grad` from the trace. The trace adds what is in `p.grad`.
+# Вы вычли из следа обновление, оставшееся в `p.grad`. Но то, что лежит в `p.grad`, к следу прибавляется.
 predict_traces = {**solution, "trace[0] after step 2": 0.68}
 
 # %% mistake="step_clears" theme="accumulation"
@@ -51,8 +49,8 @@ predict_traces = {**solution, "p.grad[0] after step 1": 0.0}
 predict_traces = {**solution, "p.grad[0] after step 1": 1.0}
 
 # %% mistake="step_size_left_out" theme="scaling"
-# You left out the step size: `p.grad` becomes `alpha * delta * trace`, here 0.5 · 0.08 · 1.
-# Вы не учли размер шага: в `p.grad` записывается `alpha * delta * trace`, здесь 0.5 · 0.08 · 1.
+# You left out the step size: `p.grad` becomes `alpha * delta * trace`.
+# Вы не учли размер шага: в `p.grad` записывается `alpha * delta * trace`.
 predict_traces = {**solution, "p.grad[0] after step 1": 0.08}
 
 # %% mistake="keeps_the_old_gradient" theme="accumulation"
@@ -63,11 +61,11 @@ predict_traces = {**solution, "p.grad[0] after step 1": 0.08}
 predict_traces = {**solution, "p.grad[0] after the second backward": 1.0}
 
 # %% mistake="trace_of_lambda" theme="scaling"
-# You let the trace decay by λ alone: 0.8 + 0.04. The factor is γλ, here 0.9 · 0.8.
-# У вас след затухает только на λ: 0.8 + 0.04. Но множитель — γλ, здесь 0.9 · 0.8.
+# You let the trace decay by λ alone. The factor is γλ.
+# У вас след затухает только на λ. Но множитель — γλ.
 predict_traces = {**solution, "trace[0] after step 2": 0.84}
 
 # %% mistake="trace_without_decay" theme="scaling"
-# You let the trace stay as it was: 1 + 0.04. It decays first, by 0.9 · 0.8.
-# У вас след не затухает: 1 + 0.04. Но сначала он умножается на 0.9 · 0.8.
+# You did not let the old trace decay. It is multiplied by γλ first.
+# У вас прежний след не затухает. Но сначала он умножается на γλ.
 predict_traces = {**solution, "trace[0] after step 2": 1.04}

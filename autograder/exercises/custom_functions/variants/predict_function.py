@@ -209,7 +209,10 @@ def function_table():
 {r'(table\["needs_input_grad"\] = ).*': r"\1(False, True)"}
 
 # %% mistake="one_flag_for_all"
-{r'(table\["needs_input_grad.*"\] = ).*': r"\1True", r'\*\*seen, "a\.grad"': '**seen, "needs_input_grad": True, "a.grad"'}
+{
+    r'(table\["needs_input_grad.*"\] = ).*': r"\1True",
+    r'\*\*seen, "a\.grad"': '**seen, "needs_input_grad": True, "a.grad"',
+}
 
 # %% mistake="relu_passes_at_zero"
 {r"torch\.relu\(FACTOR \* x\)\)": "FACTOR * x)", r"torch\.relu\(torch\.relu\(x\)\)\)": "1 * x)"}

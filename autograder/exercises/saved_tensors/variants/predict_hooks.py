@@ -184,7 +184,10 @@ def hooks_at_work():
 }
 
 # %% mistake="packs_without_a_graph"
-{r"packs\((partly_without_grad)\)": "packs(lambda: x.exp().exp())", r"packs\(without_grad\)": "packs(lambda: (x * x) @ W)"}
+{
+    r"packs\((partly_without_grad)\)": "packs(lambda: x.exp().exp())",
+    r"packs\(without_grad\)": "packs(lambda: (x * x) @ W)",
+}
 
 # %% mistake="reaches_other_threads"
 {r"(?s)(target=[xy]\.exp.*?)thread\.start\(\)(\s+)thread\.join\(\)": r"\1thread.run()"}
@@ -212,7 +215,7 @@ def hooks_at_work():
 {r"hooks\(lambda t: 4 \* t(?=.*\n.*z\*\*2)": "hooks(lambda t: 16 * t"}
 
 # %% mistake="forgets_the_two"
-{r'(gradient of x \*\* 2 at [26] .*)z\.grad\.item\(\)': r"\1z.grad.item() / 2"}
+{r"(gradient of x \*\* 2 at [26] .*)z\.grad\.item\(\)": r"\1z.grad.item() / 2"}
 
 # %% mistake="a_square_saves_twice"
 {r'(unpacks of x \*\* 2 in two backward passes"\] = )calls\.count\("unpack"\)': r'\1calls.count("unpack") * 2'}

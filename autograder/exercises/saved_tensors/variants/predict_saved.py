@@ -132,7 +132,9 @@ def bytes_kept():
 
 
 # %% mistake="every_operation_saves"
-{r"(?s)lambda: x \+ 1,(.*)lambda: x \* 2,(.*)lambda: x\.sum\(\),": r"lambda: x.sin(),\1lambda: x.sin(),\2lambda: x.sin(),"}
+{
+    r"(?s)lambda: x \+ 1,(.*)lambda: x \* 2,(.*)lambda: x\.sum\(\),": r"lambda: x.sin(),\1lambda: x.sin(),\2lambda: x.sin(),"
+}
 
 # %% mistake="scaling_saves"
 {r"lambda: x \* 2,": "lambda: x * x,"}
