@@ -64,9 +64,14 @@ def _folded(errors: Sequence[Explanation], language: str) -> str:
     items = []
     for text, found in by_text.items():
         says = " ".join(f"{each.says.read(language)}{_link(each, language)}" for each in found)
-        items.append(f"* `{text}` — {says}")
+        items.append(f"* {_code(text)} — {says}")
     summary = _ERRORS.format(count=len(errors)).read(language)
     return f"<details>\n<summary>{summary}</summary>\n\n" + "\n".join(items) + "\n\n</details>"
+
+
+def _code(text: str) -> str:
+    """Return a code span in Markdown, which may hold backticks."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _link(explanation: Explanation, language: str) -> str:
@@ -78,8 +83,7 @@ def readable(pattern: str) -> str:
 
     Of alternatives it is the first.
     """
-    text = "".join(_pieces(_parser.parse(pattern)))
-    return re.sub(r"(…\s*)+", "… ", text).replace("`", "'").strip()
+    return re.sub("…[… ]*…", "…", "".join(_pieces(_parser.parse(pattern)))).strip()
 
 
 def _pieces(parsed: Any) -> Iterator[str]:
@@ -90,6 +94,8 @@ def _pieces(parsed: Any) -> Iterator[str]:
             yield from _pieces(argument[1][0])
         elif operation is _constants.SUBPATTERN:
             yield from _pieces(argument[3])
+        elif operation is _constants.IN and argument[0][0] is _constants.LITERAL:
+            yield chr(argument[0][1])
         elif operation is _constants.MAX_REPEAT and argument[0] == 0 and argument[1] == 1:
             yield from _pieces(argument[2])
         elif operation not in (_constants.ASSERT, _constants.ASSERT_NOT, _constants.AT):

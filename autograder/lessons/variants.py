@@ -167,7 +167,8 @@ def _run_variant(lesson: Lesson, variants: Variants, number: int) -> VariantTabl
         found = _table(variants.path, above, program)
         if len(found) != len(right):
             raise BrokenSource(variants.path, variants.beliefs[name].line, "its table has another number of entries")
-        table = dict(zip(right, found.values()))  # the replacement may have changed labels, too
+        # The replacement may have changed labels, too.
+        table = found if found.keys() == right.keys() else dict(zip(right, found.values()))
         if table != right:
             mistaken[name] = table
     return VariantTable(variant.program, right, mistaken)

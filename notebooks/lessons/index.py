@@ -1,11 +1,11 @@
 # %% [markdown] tags=["en"]
 # # torch.autograd, learned by doing
 #
-# Click a lesson to open it. The minutes are those of reading and of the exercises that count; extra exercises come on top. [The gallery](gallery.ipynb) shows what `draw` and `steps` draw.
-# %% [markdown] tags=["ru"] of="052fbb76"
+# Click a lesson to open it. The minutes are those of reading and of the exercises that count; extra exercises come on top. [One page](summary.ipynb) holds what to keep of all lessons, the explained errors and the terms; [the gallery](gallery.ipynb) shows what `draw` and `steps` draw.
+# %% [markdown] tags=["ru"] of="8021b81b"
 # # torch.autograd на деле
 #
-# Чтобы открыть урок, щёлкните по его названию. В минутах указано время на чтение и на упражнения, которые идут в зачёт. Дополнительные упражнения сюда не входят. Что рисуют `draw` и `steps`, показано в [галерее](gallery.ipynb).
+# Чтобы открыть урок, щёлкните по его названию. В минутах указано время на чтение и на упражнения, которые идут в зачёт. Дополнительные упражнения сюда не входят. На [одной странице](summary.ipynb) собрано то, что стоит запомнить из всех уроков, объяснения ошибок и термины, а что рисуют `draw` и `steps`, показано в [галерее](gallery.ipynb).
 # %% tags=["en"]
 from autograder import contents
 
