@@ -7,6 +7,7 @@
 - No call of the answer goes unobserved: who returns None there loses points.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.
+- A core table of predictions has four variants or more; on each, mistakes are recognised as themselves.
 - All points mean a pass: an aspect with points waits for every aspect without.
 - Every text exists in English and in Russian, with equally many code spans.
 - Each line of a contract names an aspect or why none checks it, and each aspect is in a line.
@@ -38,6 +39,7 @@ from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, problems
 from .trials import TRIALS, Trials, try_answers
+from .variant_trials import variant_problems
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 LARGEST_KEY = 100_000  # bytes; a check reads its key
@@ -99,6 +101,7 @@ def verify(
             report.problems += accepted_junk(exercise, key)
             report.problems += idle_calls(exercise, key, ran.solutions[exercise.name])
             report.problems += accepted_helpers(exercise, key, helpers(exercise))
+            report.problems += variant_problems(exercise) if exercise.kind == "predict" else ()
         elif not exercise.withdrawn:
             report.solution = "missing"
             report.problems.append("the lesson has no answer cell for it")
