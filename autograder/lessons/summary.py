@@ -1,4 +1,4 @@
-"""The page `summary`: what to keep of each lesson, the explained errors, the glossary."""
+"""The page `summary`: what to keep, the explained errors, the glossary."""
 
 from __future__ import annotations
 
