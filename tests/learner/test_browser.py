@@ -12,7 +12,7 @@ from autograder.learner.notebooks.working_copy import prepare
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from autograder.messages.cards import message
-from support.browser import Notebook, browser_page, classic_notebook, jupyterlab
+from support.browser import Notebook, barriers, browser_page, classic_notebook, jupyterlab
 from support.exercises import typed
 from support.first_gradient import EXERCISES, FIRST, LESSON
 from support.solved import built_notebook
@@ -67,6 +67,7 @@ def test_the_lesson_works_in_the_browser(work, language):
         check = at[f"check-{FIRST.name}"]
         notebook.run(check)
         expect(notebook.card(check)).to_contain_text(f"✗ {says('state.not yet')}")
+        assert barriers(page, ".jp-Notebook .jp-Cell-outputArea") == []
         expect(notebook.card(check)).to_contain_text(TOLD.says.read(language).replace("`", ""))
         notebook.picture(f"{language}-mistake", check)
 
@@ -85,6 +86,7 @@ def test_the_lesson_works_in_the_browser(work, language):
             says("ready.file", path=work / language / name)
         )
         notebook.picture(f"{language}-ready", ready)
+        assert barriers(page, ".jp-Notebook .jp-Cell-outputArea") == []
 
 
 @pytest.mark.nightly(twin="tests/learner/test_browser.py::test_the_lesson_works_in_the_browser")
@@ -94,7 +96,8 @@ def test_the_page_of_contents_opens_first_and_leads_to_a_lesson(work, language):
         contents = Notebook.open(page, address)
         expect(page.locator(".jp-RenderedHTMLCommon table tr")).to_have_count(13)
         contents.picture(f"{language}-contents", 0)
-        page.locator(".jp-OutputArea a", has_text=f"{LESSON.file_name[:2]} {LESSON.titles()[language]}").click()
+        title = f"{LESSON.file_name[:2]} {LESSON.titles()[language]}"
+        page.locator(".jp-OutputArea a", has_text=title).first.click()
         expect(page.locator(".jp-Notebook:visible h1").first).to_contain_text(LESSON.titles()[language])
 
 

@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect, sync_playwright
 
 from support.needs import find_program
@@ -158,6 +159,25 @@ class Notebook:
         """A screenshot of a cell, where `picture` puts it."""
         self.cell(index).scroll_into_view_if_needed()
         picture(self.page, name)
+
+
+def barriers(page, inside="html"):
+    """What axe-core finds against level AA of WCAG 2.2 in a part of a page: a list of texts, empty if all is well.
+
+    Plots that a cell draws with matplotlib are left out: JupyterLab gives them no alternative text.
+    """
+    levels = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+    found = (
+        Axe()
+        .run(
+            page,
+            {"include": [[inside]], "exclude": [[".jp-RenderedImage"]]},
+            {"runOnly": {"type": "tag", "values": levels}},
+        )
+        .response
+    )
+    assert found["passes"], f"axe-core has looked at nothing in {inside}"
+    return [f"{each['id']}: {node['html'][:300]}" for each in found["violations"] for node in each["nodes"]]
 
 
 def picture(page, name):
