@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..conspicuous.ordinary import words
 from .bound_names import bound_by, imports
-from .own_namespaces import own_namespaces
+from .own_namespaces import RUNS, own_namespaces
 
 # Names by which code can reach any other name.
 _DYNAMIC = words(
@@ -55,9 +55,12 @@ class CellNames:
                     names.late.add(symbol.get_name())
                     names.perhaps |= {symbol.get_name()} if symbol.is_assigned() else set()
         names._run(tree.body, names.always)
-        harmless, held = own_namespaces(tree)
-        names.changed = _changed(tree) | held
-        read = (names.early | names.late) - harmless
+        names.changed = _changed(tree)
+        read = names.early | names.late
+        if read & RUNS:
+            harmless, held = own_namespaces(tree)
+            read -= harmless
+            names.changed |= held
         names.dynamic = "*" in names.bound or any(name in _DYNAMIC or _is_of_history(name) for name in read)
         return names
 

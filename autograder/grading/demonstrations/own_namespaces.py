@@ -12,7 +12,7 @@ from itertools import chain
 
 from .bound_names import bound_by
 
-_RUNS = frozenset(("exec", "eval"))
+RUNS = frozenset(("exec", "eval"))
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -21,7 +21,7 @@ def own_namespaces(tree: ast.AST) -> tuple[set[str], set[str]]:
 
     The dict must be displayed in the call, or be the only value of a local variable.
     """
-    wild = {id(node): node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in _RUNS}
+    wild = {id(node): node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in RUNS}
     used, held = {*wild.values()}, set[str]()
     for scope in ast.walk(tree):
         if isinstance(scope, (ast.Module, _Function)):
