@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..conspicuous.ordinary import words
+from .bound_names import bound_by, imports
+from .own_namespaces import RUNS, own_namespaces
 
 # Names by which code can reach any other name.
 _DYNAMIC = words(
@@ -23,8 +25,8 @@ class CellNames:
     `early` are read when the cell runs, before the cell itself has bound them. `late` are used inside functions, at a
     time that is unknown. `always` are bound in any case, `perhaps` in some. `fixed` are those of the bound names that
     stand for modules, functions and classes, and `imported` maps imported names to what they
-    stand for. `changed` are names of objects that get attributes or entries, or a second name. `dynamic` tells whether
-    the cell may use other names, too.
+    stand for. `changed` are names of objects that get attributes or entries, or a second name, also by code in
+    strings. `dynamic` tells whether the cell may use other names, too.
     """
 
     early: set[str] = field(default_factory=set)
@@ -55,6 +57,10 @@ class CellNames:
         names._run(tree.body, names.always)
         names.changed = _changed(tree)
         read = names.early | names.late
+        if read & RUNS:
+            harmless, held = own_namespaces(tree)
+            read -= harmless
+            names.changed |= held
         names.dynamic = "*" in names.bound or any(name in _DYNAMIC or _is_of_history(name) for name in read)
         return names
 
@@ -79,8 +85,8 @@ class CellNames:
                     self.perhaps |= inside - bound
                 case _:
                     self._read(each, bound)
-                    self.fixed |= _bound_by(each) if _is_fixed(each) else set()
-                    self.imported |= _imports(each)
+                    self.fixed |= bound_by(each) if _is_fixed(each) else set()
+                    self.imported |= imports(each)
 
     def _read(self, node: ast.AST, bound: set[str]) -> None:
         """Record what a statement or expression reads outside of functions. What it binds is added to `bound`."""
@@ -93,39 +99,12 @@ class CellNames:
                 new |= {each.id} if not isinstance(each.ctx, ast.Load) else set()
             if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):  # `x += 1` reads, too
                 read.add(each.target.id)
-            new |= _bound_by(each)
+            new |= bound_by(each)
             waiting += _outside_functions(each)
         self.early |= read - bound
         self.fixed -= new
         self.imported = {name: path for name, path in self.imported.items() if name not in new}
         bound |= new
-
-
-def _bound_by(node: ast.AST) -> set[str]:
-    """Return the names that a node binds itself, other than by assignment."""
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return {name}
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            return {(each.asname or each.name).partition(".")[0] for each in names}
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            return {name}
-        case ast.MatchMapping(rest=str(name)):
-            return {name}
-    return set()
-
-
-def _imports(statement: ast.stmt) -> dict[str, str]:
-    """Return a dict from the names that a statement imports to what they stand for, such as "torch:nn"."""
-    match statement:
-        case ast.Import(names=names):
-            return {
-                each.asname or each.name.partition(".")[0]: each.name if each.asname else each.name.partition(".")[0]
-                for each in names
-            }
-        case ast.ImportFrom(module=str(module), names=names, level=0):
-            return {each.asname or each.name: f"{module}:{each.name}" for each in names}
-    return {}
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:

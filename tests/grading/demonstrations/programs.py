@@ -47,6 +47,11 @@ def statement(rng: random.Random) -> str:
             f"print(sorted([{one}, {other}], key=len), [({other} := {one}) for _ in range(2)])",
             f"{function}.note = getattr({function}, 'note', 0) + 1",
             f"print(getattr({function}, 'note', 0))",
+            f"exec('{one} = [{number}]; {other}.append({number})', {{'{other}': {other}}})",
+            f"exec('{function}.note = {number}', {{'{function}': {function}}})",
+            f"print(eval('{function}({one})', {{'{function}': {function}, '{one}': {one}}}))",
+            f"def {function}(x):\n    names = {{'x': x, '{one}': {one}}}\n"
+            f"    exec('{one}.append({number}); {other} = {one} + x', names)\n    return names['{other}']",
         ]
     )
 

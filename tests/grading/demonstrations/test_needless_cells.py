@@ -71,6 +71,42 @@ def test_all_cells_are_run_beside_code_that_can_use_any_name(mine: str) -> None:
     assert needless(released, [*released, mine]) == {}
 
 
+@pytest.mark.parametrize(
+    "call",
+    ["exec('y = 1', {})", "def f(c):\n    names = {'z': 1}\n    exec(c, names)", "print([eval('z', {'z': 1})])"],
+)
+def test_code_in_a_namespace_of_its_own_uses_no_other_name(call: str) -> None:
+    released = ["import math", "x = [1.0]\nprint(x)"]
+    assert needless(released, [*released, call]).keys() == {*released}
+    assert needless([*released, call], [*released, call, "print(2)"]).keys() == {*released, call}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "exec('y = 1', {}, names)",
+        "exec('y = 1', globals=names)",
+        "exec('y = 1', names)",
+        "names = {}\nexec('y = 1', names)",
+        "def f(names):\n    names = names or {}\n    exec('y = 1', names)",
+        "def f(names):\n    if 1 > 2:\n        names = {}\n    exec('y = 1', names)",
+        "def f():\n    global names\n    names = {}\n    exec('y = 1', names)",
+        "def f():\n    names = {}\n    def g():\n        exec('y = 1', names)",
+        "def f():\n    names = {}\n    from a import names\n    exec('y = 1', names)",
+        "exec('y = 1', {})\nrun = exec",
+    ],
+)
+def test_code_in_a_namespace_that_may_be_another_can_use_any_name(call: str) -> None:
+    assert CellNames.of(call).dynamic
+
+
+def test_what_code_in_a_string_may_have_changed_is_run() -> None:
+    released = ["import math", "def f(x):\n    return x", "print(getattr(f, 'note', 0))"]
+    handed = [*released[:2], "exec('f.note = 1', {'f': f})", released[2]]
+    assert needless(released, handed).keys() == {released[0]}
+    assert needless(released, [*released[:2], "print(f(2))", released[2]]).keys() == {released[0], released[2]}
+
+
 def test_what_an_exercise_asks_for_is_run() -> None:
     released = ["import math", "def answer(x):\n    return x", "print(1)"]
     assert needless(released, released, frozenset({"answer"})).keys() == {released[0], released[2]}
