@@ -21,7 +21,7 @@ from support.course import run_autograder
 from support.forbidden import LANDLOCK, NAMESPACES, forbid
 from support.machine import machine
 
-pytestmark = pytest.mark.long(30)
+pytestmark = pytest.mark.long(45)
 
 DOCTOR = [sys.executable, "-m", "autograder.cli", "doctor"]
 

@@ -20,7 +20,7 @@ from support.assignment import EXERCISES, Assignment, code_cell, open_assignment
 from support.attacks.attack import HALF, Attack
 from support.attacks.defence import assert_honest_ones_are_graded, assert_no_gain
 
-pytestmark = pytest.mark.long(75)
+pytestmark = pytest.mark.long(55)
 
 LIMITS = Limits(cell_seconds=1, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
