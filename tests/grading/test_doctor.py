@@ -17,10 +17,11 @@ import torch
 from autograder.grading.doctor import _LESSON, examine
 from autograder.grading.limits import Limits
 from autograder.lessons.collection import COURSE, Collection
+from support.course import run_autograder
 from support.forbidden import LANDLOCK, NAMESPACES, forbid
 from support.machine import machine
 
-pytestmark = pytest.mark.long(30)
+pytestmark = pytest.mark.long(45)
 
 DOCTOR = [sys.executable, "-m", "autograder.cli", "doctor"]
 
@@ -40,10 +41,7 @@ def ordinary() -> None:
 
 @pytest.mark.usefixtures("ordinary")
 def test_a_machine_that_isolates() -> None:
-    for said in (
-        subprocess.run(DOCTOR, capture_output=True, text=True, check=False),
-        within_own_users(" ".join(DOCTOR)),
-    ):
+    for said in (run_autograder("doctor"), within_own_users(" ".join(DOCTOR))):
         assert (said.returncode, said.stderr) == (0, "")
         assert said.stdout.startswith("✓ answers are isolated")
         assert "✓ the course's own solutions of a lesson get all points: Python" in said.stdout
@@ -59,7 +57,7 @@ def test_a_machine_that_forbids_namespaces() -> None:
     assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
 
 
-@pytest.mark.usefixtures("ordinary")
+@pytest.mark.usefixtures("ordinary", "quick_fork_servers")
 def test_a_torch_with_which_a_solution_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a torch that computes something else, the course's own solution does not get all points."""
     (lesson,) = COURSE.read([_LESSON])

@@ -2,7 +2,7 @@
 
 Each is run as `autograder grade` runs it, in a child with small limits. What a trick must not do is looked for where it
 would show: in the scores beside those of the same submission without it, in the outputs, among the processes of this
-machine, in a folder of it, and in the points of an honest submission that is graded next.
+machine, in a folder of it, and in the points of an honest submission that is graded after all attacks.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from autograder.lessons.source import Lesson
 from support import attacks
 from support.assignment import EXERCISES, Assignment, code_cell, open_assignment, points
 from support.attacks.attack import HALF, Attack
-from support.attacks.defence import assert_no_gain
+from support.attacks.defence import assert_honest_ones_are_graded, assert_no_gain
 
-pytestmark = pytest.mark.long(75)
+pytestmark = pytest.mark.long(55)
 
 LIMITS = Limits(cell_seconds=1, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
@@ -31,6 +31,7 @@ def assignment(
 ) -> Iterator[Assignment]:
     with open_assignment(lesson_source, exercises, tmp_path_factory.mktemp("hostile"), LIMITS) as opened:
         yield opened
+        assert_honest_ones_are_graded(opened)
 
 
 @pytest.mark.parametrize("attack", attacks.ALL, ids=lambda attack: attack.name)

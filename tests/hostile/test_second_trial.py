@@ -14,7 +14,7 @@ from support.assignment import Assignment, open_assignment, points
 from support.attacks.attack import HALF, Attack
 from support.attacks.second_trial import SECOND
 
-pytestmark = pytest.mark.long(30)
+pytestmark = pytest.mark.long(15)
 
 LIMITS = Limits(cell_seconds=5, total_seconds=20, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 

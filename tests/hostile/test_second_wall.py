@@ -36,7 +36,7 @@ from autograder.lessons.source import Lesson
 from support import attacks
 from support.assignment import Assignment, open_assignment
 from support.attacks.attack import Attack
-from support.attacks.defence import assert_no_gain
+from support.attacks.defence import assert_honest_ones_are_graded, assert_no_gain
 
 pytestmark = pytest.mark.long(15)
 
@@ -50,6 +50,7 @@ def assignment(
     folder = tmp_path_factory.mktemp("second")
     with open_assignment(lesson_source, exercises, folder, LIMITS, wall=Wall.LANDLOCK) as opened:
         yield opened
+        assert_honest_ones_are_graded(opened)
 
 
 NIGHTLY = pytest.mark.nightly(twin="tests/hostile/test_attacks.py::test_an_attack_does_not_pay")

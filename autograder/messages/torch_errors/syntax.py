@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 
 def last_name(node: ast.AST | None) -> str:
@@ -29,7 +30,12 @@ def attributes(nodes: Iterable[ast.AST], *names: str) -> Iterator[ast.Attribute]
 
 def walk(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in nodes:
-        yield from ast.walk(node)
+        yield from _below(node) if isinstance(node, ast.Module) else ast.walk(node)
+
+
+@lru_cache(maxsize=60)  # as many as there are parsed cells; many entries of the table ask about the same one
+def _below(tree: ast.Module) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:

@@ -23,7 +23,7 @@ from support.course import Course, run_autograder
 from support.exercises import mistakes_in
 from support.submissions import expected_scores, read, written
 
-pytestmark = pytest.mark.long(60)
+pytestmark = pytest.mark.long(45)
 
 # nbgrader takes longer than `autograder grade`: every commit gives it one submission of each kind that it sees.
 FEW = (

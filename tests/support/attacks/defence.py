@@ -1,8 +1,8 @@
 """The assertions about an attack: nothing is gained, nobody harmed, nothing left.
 
 What a trick must not do is looked for where it would show: in the scores beside those of the same submission without
-it, in the outputs, among the processes of this machine, in a folder of it, and in the points of an honest submission
-that is graded next.
+it, in the outputs, among the processes of this machine, and in a folder of it. The points of an honest submission are
+looked at once, after the last attack on an engine: nothing puts back what an attack has changed there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from support.attacks.attack import HALF, Attack
 
 
 def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
-    """Hand in an attack, and then an honest submission."""
+    """Hand in an attack."""
     wall = assignment.engine.wall
     if wall == Wall.LANDLOCK:
         attack = replace(attack, **attack.on_landlock)
@@ -54,7 +54,6 @@ def assert_no_gain(attack: Attack, assignment: Assignment) -> None:
     _is_harmless(outcome, notebook, attack)
     _nothing_is_left(notebook, wall)
     assert [path.name for path in assignment.folder.iterdir() if path.name != ".autograder"] == ["secret"]
-    _honest_ones_are_graded(assignment)
 
 
 def _is_harmless(outcome: Outcome, notebook: Any, attack: Attack) -> None:
@@ -115,7 +114,7 @@ def _namespace(process: str) -> str:
         return ""
 
 
-def _honest_ones_are_graded(assignment: Assignment) -> None:
+def assert_honest_ones_are_graded(assignment: Assignment) -> None:
     outcome, _ = assignment.hand_in(assignment.notebook(assignment.solved))
     assert (outcome.flags, outcome.ended) == ([], None)
     assert points(outcome) == {name: assignment.judge.answers.exercises[name].points for name in EXERCISES}
