@@ -101,7 +101,11 @@ def render_record(history: History, language: str, now: datetime) -> str:
         f"<p>{period}</p>",
         _list("figures", (f"<b>{value}</b>{say(name)}" for name, value in figures.items())),
         f"<h2>{say('lessons')}</h2>",
-        _table([say(name) for name in ("lesson", "core", "extra", "first_try", "dates")], _rows(lessons, language)),
+        _table(
+            say("lessons"),
+            [say(name) for name in ("lesson", "core", "extra", "first_try", "dates")],
+            _rows(lessons, language),
+        ),
         f"<h2>{say('mistakes')}</h2>",
         f'<p class="quiet">{say("mistakes_about")}</p>',
         _sentences(overcome, language) or f"<p>{say('none')}</p>",
@@ -177,7 +181,8 @@ def _list(name: str, items: Iterator[str]) -> str:
     return f"<ul{attribute}>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
-def _table(head: list[str], rows: Iterator[list[str]]) -> str:
+def _table(title: str, head: list[str], rows: Iterator[list[str]]) -> str:
+    """Return a table that can be scrolled on a narrow screen, with the keyboard as well."""
     above = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     below = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{above}</tr></thead><tbody>{below}</tbody></table></div>'
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{above}</tr></thead><tbody>{below}</tbody></table></div>'
