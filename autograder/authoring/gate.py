@@ -9,7 +9,7 @@
 - The key has at most 100 kB.
 - All points mean a pass: an aspect with points waits for every aspect without.
 - Every text exists in English and in Russian, with equally many code spans.
-- Whoever asks why asks in at most 15 words, and answers in at most 35.
+- Each core exercise of the course asks why, in a short question, and answers in at most 35 words.
 - Each line of a contract names an aspect or why none checks it, and each aspect is in a line.
 - The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
 """
@@ -28,7 +28,7 @@ from ..checking.judge import judge, screen
 from ..checking.observe import code_digest, observe
 from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict, VerdictState
-from ..exercises import Unknown, key_in, path_of
+from ..exercises import PACKAGED, Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
 from ..lessons.contracts import contract_problems
 from ..lessons.execute import run
@@ -227,8 +227,10 @@ def _texts(exercise: Exercise) -> Iterator[str]:
 
 
 def _unexplained(exercise: Exercise) -> Iterator[str]:
-    """Yield what is wrong about `why`."""
+    """Yield what is wrong about `why`. A private lesson may leave it out."""
     if exercise.why is None:
+        if exercise.core and path_of(exercise).parent == PACKAGED:
+            yield "a core exercise asks why: why=Why(Text(...), Text(...)), a question and its answer"
         return
     if not all(each.endswith("?") for each in exercise.why.question):
         yield "the question of `why` does not end with a question mark"

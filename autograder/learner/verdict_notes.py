@@ -56,10 +56,10 @@ def with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def with_why(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note that asks why the answer is right, if it has passed. Graded notebooks and their pages have none."""
+    """Put a note first that asks why the answer is right, if it has passed. A notebook that is graded has none."""
     if exercise.why is None or exercise.withdrawn or verdict.state != VerdictState.PASSED or being_graded():
         return verdict
-    return replace(verdict, notes=(*verdict.notes, Note("note.why", {"name": exercise.name})))
+    return replace(verdict, notes=(Note("note.why", {"name": exercise.name}), *verdict.notes))
 
 
 def with_note_once(verdict: Verdict, note: Note) -> Verdict:

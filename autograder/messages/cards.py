@@ -473,12 +473,12 @@ MESSAGES: dict[str, Text] = {
     ),
     "solution.ours": Text("Ways to write it: {total}", "Возможные решения: {total}"),
     "why.locked": Text(
-        'The reason opens when the check has passed: `check("{exercise}")`',
+        'Our explanation opens when the check has passed: `check("{exercise}")`',
         'Объяснение откроется, когда проверка будет пройдена: `check("{exercise}")`',
     ),
     "why.absent": Text(
-        'For `{exercise}` there is no such question. After the check has passed: `solution("{exercise}")`',
-        'Для `{exercise}` такого вопроса нет. Когда проверка будет пройдена: `solution("{exercise}")`',
+        "`{exercise}` asks no question after its check, so there is no answer to show.",
+        "После проверки `{exercise}` вопроса нет, поэтому и ответа на него нет.",
     ),
     "question.unchecked": Text(
         "`{name}` is a question, to be answered in words: it has no check and no hints. When you have written yours, "
